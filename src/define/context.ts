@@ -62,7 +62,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly lastHeartbeat?: JsonValue;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
-  /** The log of the worker, with the ids of the run and the call. */
+  /** Logs to the log of the worker. Each line carries the ids of the run and the call. */
   readonly log: RunLog;
   /**
    * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
@@ -118,7 +118,7 @@ export type ReadEvents = (options?: EventsOptions) => Promise<RecordedEvents>;
 /** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
-/** A value without members. */
+/** A value without members: nothing can be merged into it or appended to it. */
 export type Scalar = string | number | boolean;
 
 /** The type that can be appended to a field: an element of its list. `never` for a scalar. */

@@ -58,11 +58,11 @@ export interface ApiKey {
   agents?: readonly string[];
   /** Whom the key acts for. Absent: it reaches all runs of the namespace. */
   principal?: Identity;
-  /** When it was made, as ISO 8601 in UTC. */
+  /** Milliseconds since the epoch at which it was made. */
   createdAt: number;
-  /** Absent: the key does not expire. */
+  /** Milliseconds since the epoch at which it expires. Absent: it does not. */
   expiresAt?: number;
-  /** When it was revoked. Absent while it is valid. */
+  /** Milliseconds since the epoch at which it was revoked. Absent: it was not. */
   revokedAt?: number;
 }
 
