@@ -38,9 +38,9 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly usage: CallUsage;
   /** The name of the agent. */
   readonly agent: string;
-  /** Whom the run acts for, as its start has said. Read-only. */
+  /** The identity on whose behalf the run acts, as its start set it. Read-only. */
   readonly principal: Readonly<Principal>;
-  /** The user for whom the run acts: `principal.user`. */
+  /** The user on whose behalf the run acts: `principal.user`. Undefined if it has none. */
   readonly userId: string | undefined;
   /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
   readonly sessionId: string | undefined;

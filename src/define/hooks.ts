@@ -34,7 +34,7 @@ export interface HookOptions<Event extends HookEvent> {
   timeout?: Duration;
   /** A failure of the hook is a deny. Only for events that a hook can deny. Default false: it allows. */
   failClosed?: boolean;
-  /** `remote`: the hook runs in an activity of its own, and may take longer than 10 seconds. Not for every event. */
+  /** `remote`: the hook runs in a separate activity, and may take longer than 10 seconds. Not for every event. */
   tier?: 'inline' | 'remote';
   /** Returns the answer. May be called again for the same payload, if its worker was lost. */
   run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
@@ -173,7 +173,7 @@ export interface HookContext {
   readonly agent: string;
   /** Returns the run's JSON data. Read-only. */
   readonly deps: () => Promise<Readonly<JsonObject>>;
-  /** Returns whom the run acts for. Read-only. */
+  /** Returns the identity on whose behalf the run acts. Read-only. */
   readonly principal: () => Promise<Readonly<Principal>>;
   /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in hooks of local calls. */
   readonly events: ReadEvents;

@@ -54,7 +54,7 @@ export interface Executor {
   run(code: string, moment: Moment): Promise<ExecutionResult>;
   /** Runs code up to the first calls of tools, or to its end. Never rejects for anything that the code does. */
   begin(code: string, moment: Moment): Promise<Segment>;
-  /** Goes on with a run that waits for calls: `results` has one entry for each of them, in their order. */
+  /** Continues a run that waits for calls: `results` has one entry for each of them, in their order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
   /** Ends the run in progress, at once. Without one, it changes nothing. */
   kill(): Promise<void>;

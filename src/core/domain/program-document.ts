@@ -155,7 +155,7 @@ export interface AskDocument {
   model?: string;
   /** The JSON Schema of the answer. */
   output?: JsonObject;
-  /** The type that the answer must declare or be: one of the semantic types of AXON, or one of one's own. */
+  /** The type that the answer must declare or be: one of the semantic types of AXON, or your own. */
   type?: string;
   /** The least confidence that the answer must declare in `confidence`. */
   confidenceFloor?: number;

@@ -56,7 +56,7 @@ export interface ApiKey {
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];
-  /** Whom the key acts for. Absent: it reaches all runs of the namespace. */
+  /** The identity on whose behalf the key acts. Absent: it reaches all runs of the namespace. */
   principal?: Identity;
   /** Milliseconds since the epoch at which it was made. */
   createdAt: number;

@@ -13,7 +13,7 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   /** Names the caller in logs: the id of an API key, or the subject of a token. Never a secret. */
   id: string;
-  /** Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
+  /** The identity on whose behalf the caller acts: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
   principal?: Principal;
   /** What the caller may do. */
   scopes: readonly Scope[];
