@@ -52,7 +52,7 @@ export interface ApiKey {
   secretHash: string;
   /** The purpose of the key, for people. */
   name: string;
-  /** What callers with the key may do. */
+  /** What callers with the key may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];

@@ -15,7 +15,7 @@ export interface Caller {
   id: string;
   /** The identity on whose behalf the caller acts: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
   principal?: Principal;
-  /** What the caller may do. */
+  /** What the caller may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];

@@ -229,7 +229,7 @@ export interface JwtRights {
   id?: string;
   /** The identity on whose behalf the caller acts. Absent: it reaches all runs of the namespace. */
   principal?: Principal;
-  /** What callers with the token may do. */
+  /** What callers with the token may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];
