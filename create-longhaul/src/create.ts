@@ -41,8 +41,7 @@ export async function undoFor(folder: string): Promise<() => Promise<void>> {
   const before = await readdir(folder).catch(() => undefined);
   return async () => {
     if (before === undefined) return rm(folder, { recursive: true, force: true });
-    for (const entry of await readdir(folder))
-      if (!before.includes(entry)) await rm(join(folder, entry), { recursive: true, force: true });
+    for (const entry of await readdir(folder)) if (!before.includes(entry)) await rm(join(folder, entry), { recursive: true, force: true });
   };
 }
 

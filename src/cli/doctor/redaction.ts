@@ -16,7 +16,8 @@ const SHORTEST_SECRET = 6;
 const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/"']+@/gi;
 
 /** Texts that look like keys wherever they come from. */
-const KEY_FORMS = /\b(?:sk|pk|rk|gsk|hf|npm|xox[abp]|xapp|gh[opsu]|github_pat|glpat)[-_][A-Za-z0-9_-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']+|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
+const KEY_FORMS =
+  /\b(?:(?:sk|pk|rk|xox[abp]|xapp|glpat)[-_]|(?:gsk|hf|npm|gh[opsu]|github_pat)_)[\w-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']{8,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 
 /**
  * Returns a function that removes from texts what an issue must not have: values of variables that are secrets, credentials in addresses,

@@ -98,8 +98,9 @@ async function checkRights(examination: Examination): Promise<Finding> {
       ],
     ];
     const tried = await Promise.all(tries.map(async ([right, attempt]) => ({ right, answer: await answerTo(connection, attempt) })));
-    const named = (which: RightsAnswer): string[] => tried.filter(({ answer }) => answer === which).map(({ right }) => right);
-    const [lacking, unknown] = [named('refused'), named('none')];
+    const rightsWith = (which: RightsAnswer): string[] => tried.filter(({ answer }) => answer === which).map(({ right }) => right);
+    const lacking = rightsWith('refused');
+    const unknown = rightsWith('none');
     if (lacking.length > 0)
       return fail(`The credentials may not ${lacking.join(', ')} in the namespace "${namespace}".`, 'temporal config list');
     if (unknown.length > 0) return skipped(`The server does not say if the credentials may ${unknown.join(', ')}: it gives no answer.`);

@@ -69,7 +69,9 @@ test('the command line lists a call that waits, shows the command that approves 
   expect(again).toMatchObject({ runId: run.runId, status: 'repeated', decision: { by: 'ann' } });
   const late = await cli(testbed, ['reject', run.runId, 'c1', '--reason', 'too late']);
   expect(late).toMatchObject({ exitCode: 11, stdout: '' });
-  expect(late.stderr).toMatch(/^longhaul: Call "c1" of "refund" in run .* was approved by "ann" at .* \(decision "d1"\) \(\S+errors\.md#\S+\)\n$/);
+  expect(late.stderr).toMatch(
+    /^longhaul: Call "c1" of "refund" in run .* was approved by "ann" at .* \(decision "d1"\) \(\S+errors\.md#\S+\)\n$/,
+  );
 });
 
 test('if several calls wait, a decision has to name one; a question is answered, and a remembered decision is revoked', async () => {
