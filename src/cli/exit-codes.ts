@@ -114,7 +114,7 @@ export function exitCodesText(help: Help): string {
 }
 
 /** Errors with these exit codes say in their message what to write instead, or where to look: a page would only repeat it. */
-const EXPLAINED_BY_MESSAGE: readonly ExitName[] = ['usage', 'not_found', 'wait_timeout', 'problems'];
+const EXPLAINED_BY_MESSAGE: readonly ExitName[] = ['usage', 'not_found', 'unreachable', 'wait_timeout', 'problems'];
 
 /**
  * Prints the error on stderr, with the address of the page that says what to do on a line of its own, and returns the exit code. Only a

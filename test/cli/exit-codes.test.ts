@@ -55,9 +55,9 @@ test('an expected error is one line without a stack', () => {
 });
 
 test('the page of an error stands on a line of its own, if its message does not say what to write instead', () => {
-  for (const code of ['server_unreachable', 'not_authorized', 'run_terminated', 'archive_failed'] as const)
+  for (const code of ['not_authorized', 'run_terminated', 'archive_failed'] as const)
     expect(reported(new LonghaulError(code, 'x')).stderr).toBe(`longhaul: x\n  See ${errorPage(code)}\n`);
-  for (const code of ['invalid_input', 'unknown_agent', 'run_not_found', 'wait_timeout', 'invalid_program'] as const)
+  for (const code of ['invalid_input', 'unknown_agent', 'run_not_found', 'server_unreachable', 'wait_timeout', 'invalid_program'] as const)
     expect(reported(new LonghaulError(code, 'x')).stderr).toBe('longhaul: x\n');
 });
 

@@ -62,6 +62,8 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
       expect(files['agents.ts']).toContain(`model: '${provider}/`);
       expect(files['README.md']).toContain(packageManager === 'npm' ? 'npm run dev' : `${packageManager} dev`);
       expect(files['Dockerfile']).toContain(`${packageManager} install`);
+      // A whole folder in an image has its .env, too.
+      expect(files['Dockerfile']).not.toMatch(/^COPY \. /m);
       const { dependencies } = JSON.parse(files['package.json'] ?? '') as { dependencies: Record<string, string> };
       for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     }
