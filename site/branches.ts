@@ -2,7 +2,7 @@ import type { Page } from './pages.ts';
 
 /** The file `sidebar.json`: each branch with its pages in order. `cookbook/*` are all pages of a folder that are not named. */
 export interface Sidebar {
-  branches: { name: string; slug: string; pages: string[] }[];
+  branches: { name: string; pages: string[] }[];
 }
 
 /** A branch as pages show it. */
@@ -13,7 +13,7 @@ export interface Branch {
   groups: { name?: string; isOpen?: true; pages: { slug: string; label: string }[] }[];
 }
 
-/** Puts each page into its branch, and says which pages are in none, and which names are of no page. */
+/** Puts each page into its branch, and says which pages are in none. A name of no page is left out: it may be one of the reference. */
 export function branchesOf({ branches }: Sidebar, pages: readonly Page[]): { branches: Branch[]; problems: string[] } {
   const bySlug = new Map(pages.map((page) => [page.slug === '' ? 'README' : page.slug, page]));
   const named = new Set(branches.flatMap((branch) => branch.pages));

@@ -15,7 +15,7 @@ export interface Versioning {
   deploymentName: string;
   /** The id of the build, different for each, such as the commit. */
   buildId: string;
-  /** Whether runs stay with the version that began them. */
+  /** What happens to runs in flight when another build becomes current. */
   behavior: VersioningBehavior;
 }
 

@@ -49,7 +49,7 @@ export async function formOf(client: LonghaulClient, runId: string): Promise<{ c
   return { callId: question.callId, fields };
 }
 
-/** Sends the filled-in form. Throws `invalid_answer` for one that does not fit, and the run waits on. */
+/** Sends the filled-in form. Throws `invalid_answer` for one that does not fit, and the run keeps waiting. */
 export async function fillIn(
   client: LonghaulClient,
   runId: string,

@@ -8,6 +8,7 @@ import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../src/core/protoc
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
 import { METRICS } from '../../src/telemetry/names.ts';
+import { table } from '../../test/docs/tables.ts';
 import { addressOf, type Page, type Target } from '../pages.ts';
 
 /** Returns the pages that are made of what runs: commands, routes, errors, variables, metrics, search attributes, limits. */
@@ -166,10 +167,4 @@ function limits(root: string): string {
     return [`\`${name}\``, bytes.toLocaleString('en'), comment];
   });
   return `${table(['part', 'bytes', 'what it is'], rows)}\n\nA payload has at most ${MAX_PAYLOAD_BYTES.toLocaleString('en')} bytes, and a queue at most ${MAX_QUEUED_MESSAGES} messages.`;
-}
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [header, header.map(() => '---'), ...rows.map((cells) => cells.map((one) => one.replaceAll('|', '\\|').replaceAll('\n', ' ')))]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
 }

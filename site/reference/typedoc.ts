@@ -4,7 +4,7 @@ export interface Reflection {
   name: string;
   kind: number;
   variant: string;
-  flags: { isOptional?: boolean; isReadonly?: boolean; isStatic?: boolean };
+  flags: { isOptional?: boolean; isReadonly?: boolean };
   comment?: Comment;
   children?: Reflection[];
   signatures?: Reflection[];
@@ -15,7 +15,6 @@ export interface Reflection {
   type?: Type;
   target?: number;
   indexSignatures?: Reflection[];
-  default?: Type;
 }
 
 export interface Comment {

@@ -194,9 +194,9 @@ export class Numbering {
 
 /** A range of offsets or indexes: from `from` up to, and without, `through`. */
 export interface MissingRange {
-  /** The offset of the first event that is missing. */
+  /** The first one that is missing. */
   from: number;
-  /** The offset of the last event that is missing. */
+  /** The first one after it that is not missing. */
   through: number;
 }
 
@@ -246,7 +246,7 @@ export interface ExportSummary {
   live: boolean;
   /** The number of events in this export; `steps` and `executions` count those. */
   events: number;
-  /** The number of steps in the export. */
+  /** The number of steps in this export. */
   steps: number;
   /** The number of executions that were read. */
   executions: number;

@@ -27,7 +27,7 @@ import { IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFi
 export interface ListFilter extends PrincipalFilter {
   /** The name of the agent or the program. */
   agent?: string;
-  /** Only runs with this status, or with one of these. */
+  /** Only runs with this status. */
   status?: RunStatus;
   /** Only those that were started with this tag, possibly among others. */
   tag?: string;
@@ -54,7 +54,7 @@ export interface ListFilter extends PrincipalFilter {
 
 /** What a run has used itself, and of a program its descendants, too. */
 export interface RunAmounts {
-  /** The number of steps that the run has taken. */
+  /** The number of steps that are complete. */
   steps: number;
   /** With estimates. */
   tokens: number;

@@ -104,7 +104,7 @@ export class LonghaulClient {
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
-  /** Starts a run and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
+  /** Starts a run and waits for its result, whatever its status. Reports within 5 s if no worker takes the run. */
   async run<Agent extends AnyAgent | string, Steps extends boolean = false, Trace extends boolean = false>(
     agent: Agent,
     options: StartOptions<GivenDepsOf<Agent>> & AwaitOptions<Steps, Trace>,
@@ -139,7 +139,7 @@ export class LonghaulClient {
     return handle as ProgramHandle<StartedOutputOf<Program>>;
   }
 
-  /** Starts a program and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
+  /** Starts a program and waits for its result, whatever its status. Reports within 5 s if no worker takes the run. */
   async runProgram<Program extends StartedProgram, Trace extends boolean = false>(
     program: Program,
     options: ProgramOptions<StartedInputOf<Program>> & Omit<AwaitOptions<never, Trace>, 'steps'> = {},

@@ -62,7 +62,7 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
 
 /** The handle of the run of a program. */
 export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output>, 'result'> {
-  /** Waits for the end and returns the result with that of each unit, for all four terminal statuses; with the parts that are asked for. */
+  /** Waits for the end and returns the result, whatever its status, with an entry for each unit and the parts that are asked for. */
   result<Trace extends boolean = false, Deps extends boolean = false, State extends boolean = false>(
     options?: Omit<ResultOptions<never, Trace, Deps, State>, 'steps'>,
   ): Promise<ProgramResult<Output> & RequestedBy<false, Trace, Deps, State>>;
@@ -95,7 +95,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Waits for the end and returns the result, for all four terminal statuses. With `steps`, `deps`, `state`, `trace` and `traceContext` it also has these,
+   * Waits for the end and returns the result, whatever its status. With `steps`, `deps`, `state`, `trace` and `traceContext` it also has these,
    * as they are at the end of the run.
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */

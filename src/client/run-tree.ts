@@ -151,9 +151,9 @@ class TreeRun {
 
 /** A run and its descendants. */
 export interface RunTree {
-  /** The run or session at this place of the tree. */
+  /** The id of the run or session. */
   runId: string;
-  /** What it is: a run of an agent, a session, or a run of a program. */
+  /** The kind of run: of an agent, which may be a session, or of a program. */
   kind: 'agent' | 'program';
   /** The name of the agent or the program. */
   agentName: string;

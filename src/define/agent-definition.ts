@@ -23,19 +23,19 @@ export type Instructions<Deps> =
 
 /** The structured answer of an agent, checked. */
 export interface OutputDefinition {
-  /** The schema as it was given. */
+  /** The zod schema of the option `output`. */
   readonly zod: z.ZodType;
-  /** The schema as JSON Schema. */
+  /** The same as JSON Schema: answers are checked against it. */
   readonly schema: JsonObject;
-  /** The schema as it is sent to providers. */
+  /** The JSON Schema that is sent to providers. */
   readonly providerSchema: JsonObject;
-  /** The provider enforces the schema. */
+  /** True if `providerSchema` is in the strict subset of providers, which then enforce it. */
   readonly strict: boolean;
   /** The reason why `providerSchema` is not in the provider's strict subset. */
   readonly strictProblem?: string;
   /** Undefined: the provider's capability decides. */
   readonly mode: 'schema' | 'final_answer' | undefined;
-  /** How often an answer that does not fit is asked for again. */
+  /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
   readonly maxRetries: number;
 }
 
@@ -59,21 +59,21 @@ export interface AgentDefinition<
   readonly model: ModelName;
   /** All its models, if it has several. Absent: `model` alone. */
   readonly fallback?: FallbackDefinition;
-  /** The instructions: a text, or a function of the deps. */
+  /** The instructions: one text or several, or a function of the deps that returns them. */
   readonly instructions: Instructions<Deps>;
-  /** The tools of the agent and of its capabilities. */
+  /** The tools of the agent and of its capabilities. Those of MCP servers are not known before a run begins. */
   readonly tools: readonly AnyTool[];
   /** Tools that the providers of its models run by themselves. Absent: none. */
   readonly hosted?: readonly HostedToolDefinition[];
   /** MCP servers whose tools it also has. Absent: none. */
   readonly mcp?: readonly McpServerDefinition[];
-  /** The schema of the deps. */
+  /** The zod schema of the deps. Absent: they are not checked. */
   readonly deps?: z.ZodType;
   /** The JSON Schema of the deps that a start takes: updates are checked against it. */
   readonly depsSchema?: JsonObject;
   /** The action for a call whose outcome is unknown. */
   readonly onUnknownOutcome: 'report' | 'ask';
-  /** The schema of the answer. */
+  /** The schema of the answer. Absent: the answer is text. */
   readonly output?: OutputDefinition;
   /** The way in which it runs code. Absent: it runs none. */
   readonly code?: CodeDefinition;
@@ -99,11 +99,11 @@ export interface AgentDefinition<
   readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
-  /** Whether calls of one answer run at once. */
+  /** False: the calls of one answer run one after the other. */
   readonly parallel: boolean;
   /** Milliseconds that one attempt of a model call may take. */
   readonly modelTimeoutMs: number;
-  /** The most attempts of a model call. */
+  /** All attempts of a model call, including the first one, and without those that the provider refused (429, 5xx). */
   readonly modelMaxAttempts: number;
   /** Absent: the default. */
   readonly modelPatienceMs?: number;

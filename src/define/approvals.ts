@@ -29,7 +29,7 @@ export type ApprovalAnswer = boolean | ApprovalNeed;
 export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
-  /** Whom the run acts for: empty if it was started without a principal. Read-only. */
+  /** The identity on whose behalf the run acts: empty if it was started without a principal. Read-only. */
   readonly principal: Readonly<Principal>;
   /** The resources of the worker. */
   readonly resources: Needed;
@@ -169,7 +169,7 @@ export interface AuthorizeContext extends WorkerFunctionContext {
   readonly agent: string;
 }
 
-/** The verified name of the approver, recorded with the decision; or the reason of a refusal: the call goes on waiting, and the sender reads the reason. */
+/** The verified name of the approver, recorded with the decision; or the reason of a refusal: the call keeps waiting, and the sender reads the reason. */
 export type AuthorizeAnswer = { readonly as: string } | { readonly refuse: string };
 
 /**

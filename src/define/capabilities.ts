@@ -61,7 +61,7 @@ export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = n
   readonly mcp: readonly McpServerDefinition[];
   /** Settings that apply where the agent has none. */
   readonly settings: ModelSettings;
-  /** The schema of the deps that it reads. */
+  /** The zod schema of the deps that it reads. Absent: they are not checked. */
   readonly deps?: z.ZodType;
   /** Only a type: the deps as its tools see them. @internal */
   readonly [DEPS]?: (deps: Deps) => void;

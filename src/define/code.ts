@@ -378,12 +378,12 @@ export type Inject<Deps> = (context: { readonly deps: Deps }) => JsonObject | Pr
 
 /** The way in which an agent runs code. */
 export interface CodeDefinition {
-  /** Where cells run, with its limits. */
+  /** The executor of the code, with its limits. */
   readonly executor: ExecutorDefinition;
-  /** `local`: cells are local activities, with a short time limit. */
+  /** `local`: code runs inside the workflow task. `remote`: in activities of its own. */
   readonly tier: 'local' | 'remote';
-  /** Values that the code finds as variables. */
+  /** Returns the values that the code has as variables from the start. Absent: none. */
   readonly inject?: Inject<never>;
-  /** What is left of old cells in the conversation. */
+  /** The rule by which the conversation is shortened before the model receives it. Absent: its last 5 steps are kept. */
   readonly prune?: PruneStrategy;
 }

@@ -38,9 +38,9 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly usage: CallUsage;
   /** The name of the agent. */
   readonly agent: string;
-  /** Whom the run acts for, as its start has said. Read-only. */
+  /** The identity on whose behalf the run acts, as its start set it. Read-only. */
   readonly principal: Readonly<Principal>;
-  /** The user for whom the run acts: `principal.user`. */
+  /** The user on whose behalf the run acts: `principal.user`. Undefined if it has none. */
   readonly userId: string | undefined;
   /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
   readonly sessionId: string | undefined;
@@ -62,7 +62,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly lastHeartbeat?: JsonValue;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
-  /** The log of the worker, with the ids of the run and the call. */
+  /** Logs to the log of the worker. Each line carries the ids of the run and the call. */
   readonly log: RunLog;
   /**
    * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
@@ -118,7 +118,7 @@ export type ReadEvents = (options?: EventsOptions) => Promise<RecordedEvents>;
 /** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
-/** A value without members. */
+/** A value without members: nothing can be merged into it or appended to it. */
 export type Scalar = string | number | boolean;
 
 /** The type that can be appended to a field: an element of its list. `never` for a scalar. */

@@ -368,7 +368,7 @@ export interface AgentOptions<
   /** Describes the agent to the models of other agents, which choose by it. */
   description?: string;
   /**
-   * The agents that it may hand a run over to: it has the tool `transfer_to_agent`, and the agent that takes over goes on with the same
+   * The agents that it may hand a run over to: it has the tool `transfer_to_agent`, and the agent that takes over continues the same
    * conversation. An agent, or its name if two agents hand over to each other. The worker must have all of them.
    */
   handoffs?: HandoffOption;

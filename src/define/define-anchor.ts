@@ -2,7 +2,7 @@ import { type Anchor, type AnchorConstraint, builtInAnchor } from '../anchors/an
 import { UsageError } from '../core/domain/errors.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 
-/** The options of an anchor of one's own. */
+/** The options of an anchor that you define. */
 export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
   /** `raise`: a breach fails the attempt (default). `warn`: a breach is recorded, and the answer passes. */
   onViolation?: AnchorConstraint['onViolation'];

@@ -44,7 +44,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
    * tool's policy, and after the last attempt becomes the model's error result. It must honour `context.signal`.
    *
-   * `'none'`: the tool is a schema alone. The model sees it, each call gets an error result at once, and the run goes on:
+   * `'none'`: the tool is a schema alone. The model sees it, each call gets an error result at once, and the run continues:
    * for a tool that only shows what the model would ask for. Such a tool has no options for the execution of its calls.
    */
   execute: ((args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result) | 'none';

@@ -112,7 +112,7 @@ export interface GuardrailContext {
   readonly text: string;
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
-  /** Whom the run acts for. Read-only. */
+  /** The identity on whose behalf the run acts. Read-only. */
   readonly principal: Readonly<Principal>;
   /** The run's state. Read-only. */
   readonly state: Readonly<JsonObject>;

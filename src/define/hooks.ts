@@ -34,7 +34,7 @@ export interface HookOptions<Event extends HookEvent> {
   timeout?: Duration;
   /** A failure of the hook is a deny. Only for events that a hook can deny. Default false: it allows. */
   failClosed?: boolean;
-  /** `remote`: the hook runs in an activity of its own, and may take longer than 10 seconds. Not for every event. */
+  /** `remote`: the hook runs in a separate activity, and may take longer than 10 seconds. Not for every event. */
   tier?: 'inline' | 'remote';
   /** Returns the answer. May be called again for the same payload, if its worker was lost. */
   run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
@@ -173,7 +173,7 @@ export interface HookContext {
   readonly agent: string;
   /** Returns the run's JSON data. Read-only. */
   readonly deps: () => Promise<Readonly<JsonObject>>;
-  /** Returns whom the run acts for. Read-only. */
+  /** Returns the identity on whose behalf the run acts. Read-only. */
   readonly principal: () => Promise<Readonly<Principal>>;
   /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in hooks of local calls. */
   readonly events: ReadEvents;
@@ -194,17 +194,17 @@ export interface HookDefinition<Event extends HookEvent = HookEvent> {
   readonly name: string;
   /** The event at which it is called. */
   readonly on: Event;
-  /** Which tools it is called for. Absent: for all. */
+  /** The payloads that it is called for. Absent: all. */
   readonly match?: HookMatch<HookPayloads[Event]>;
   /** Its place among hooks of the same event: lower ones are called first. */
   readonly priority: number;
   /** Milliseconds that it may take. */
   readonly timeoutMs: number;
-  /** An error of the hook denies what it was asked about. */
+  /** True: a failure of the hook is a deny. False: it allows. */
   readonly failClosed: boolean;
-  /** `remote`: it runs in an activity of its own. */
+  /** `remote`: it runs in a separate activity. `inline`: inside the activity that it is about. */
   readonly tier: 'inline' | 'remote';
-  /** What it does. */
+  /** Returns the answer. Absent for a hook with a `command`. */
   readonly run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
   /** The program and its arguments. */
   readonly command?: readonly string[];
@@ -215,11 +215,11 @@ export type AnyHook = { [Event in HookEvent]: HookDefinition<Event> }[HookEvent]
 
 /** A call as the hooks of tools see it. */
 export interface CallPayload {
-  /** The name of the tool. */
+  /** The name of the tool, as the model calls it. */
   toolName: string;
   /** The id of the call. */
   callId: string;
-  /** The arguments of the call. */
+  /** The arguments of the call, which fit the schema of the tool. */
   arguments: JsonObject;
 }
 
@@ -241,9 +241,9 @@ export interface HookPayloads {
   post_tool_use: CallPayload & { result: JsonValue; isError: boolean };
   /** The conversation is about to be summarised. */
   pre_compact: { events: number };
-  /** The model has given its final answer. */
+  /** The run or session is about to end, in whatever way: before `session_end`. */
   stop: { status: RunStatus; stopReason: string; output: JsonValue };
-  /** The run or session has ended. */
+  /** The run or session is about to end: the last event of a run. */
   session_end: { status: RunStatus; stopReason: string; output: JsonValue };
   /** A child is about to be started. */
   subagent_start: { agent: string; callId: string; arguments: JsonObject };

@@ -9,7 +9,7 @@ export type ReadSecret = (secret: string | SecretReference) => Promise<string>;
 
 /** The context that `open` receives. */
 export interface OpenContext {
-  /** Reads a secret of the worker by its name. */
+  /** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */
   readonly secret: ReadSecret;
   /** Aborted when opening takes too long, or the worker closes its resources. */
   readonly signal: AbortSignal;
@@ -35,17 +35,17 @@ export interface ResourceOptions<Value> {
 export interface ResourceDefinition<Value = unknown> {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.resource';
-  /** Opens the resource, once for each worker. */
+  /** Opens it: once per worker, and again if it is unhealthy. */
   readonly open: (context: OpenContext) => Value | Promise<Value>;
-  /** Closes it when the worker stops. */
+  /** Closes it when the worker has drained, and before an unhealthy one is opened again. */
   readonly close?: (value: Value) => unknown;
-  /** Throws if the resource cannot be used. */
+  /** Throws or returns `false` if it cannot be used. Absent: it is not checked. */
   readonly health?: (value: Value) => unknown;
-  /** It is opened by the first call that needs it. */
+  /** True: the first tool that needs it opens it. False: the worker does when it starts. */
   readonly lazy: boolean;
-  /** Milliseconds between checks of its health. */
+  /** Milliseconds for which one check of `health` is valid. */
   readonly healthEveryMs: number;
-  /** Milliseconds that opening may take. */
+  /** Milliseconds that each of `open`, `health` and `close` may take. */
   readonly timeoutMs: number;
 }
 

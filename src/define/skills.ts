@@ -6,7 +6,7 @@ import { nonEmpty, requireKnown } from './option-checks.ts';
 
 /** A URL, as every runtime has it. */
 export interface FileUrl {
-  /** The whole address. */
+  /** The whole address, such as `file:///app/skills`. */
   readonly href: string;
   /** `file:`. */
   readonly protocol: string;
@@ -27,7 +27,7 @@ export type SkillsOption = readonly (string | FileUrl | SkillFolder)[];
 export interface SkillSource {
   /** A path, or a `file:` URL. */
   path: string;
-  /** The patterns of names of skills that are taken. Absent: all. */
+  /** Returns true if the skills of the folder are active from the start of a run with this input. Absent: none is. */
   match?: (input: string) => boolean;
 }
 

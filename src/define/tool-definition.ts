@@ -19,7 +19,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly kind: 'longhaul.tool';
   /** The name that the model calls. */
   readonly name: string;
-  /** What the model reads of the tool. */
+  /** What the model reads about the tool: what it does, and when to call it. */
   readonly description: string;
   /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
   readonly label?: string;
@@ -39,7 +39,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly strict: boolean;
   /** The reason why it is not. */
   readonly strictProblem?: string;
-  /** Whether its calls run next to others of the same answer. */
+  /** False: its calls never overlap with another call of the same answer. */
   readonly parallel: boolean;
   /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
   readonly updates?: boolean | readonly string[];
@@ -47,7 +47,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly policy: ToolPolicy;
   /** Looks up the outcome of a call. */
   readonly verify?: Verify<Deps, Needed>;
-  /** Which errors lead to another attempt. */
+  /** The thrown errors that are retried. */
   readonly retryOn: RetryOn;
   /** True if results may change the deps with a reserved key. */
   readonly legacyUpdates?: true;
@@ -131,17 +131,17 @@ export type McpEffect = 'idempotent' | 'once';
 export interface McpServerDefinition {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.mcp_server';
-  /** The name, which is in front of the names of its tools. */
+  /** The name of the server, by which errors and records name it. */
   readonly name: string;
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;
-  /** How the server is reached. */
+  /** How the server is reached: as a process of the worker, or by HTTP. */
   readonly transport: McpTransport;
   /** The tools to use. Absent: all. */
   readonly include?: readonly string[];
   /** Tools of the server that the agent does not get. */
   readonly exclude: readonly string[];
-  /** Which calls wait for a person. */
+  /** The approval rule of its calls. Absent: they never wait. */
   readonly approval?: ToolApproval<McpCallInfo, JsonObject>;
   /** The policies of calls, by effect. */
   readonly policies: Readonly<Record<McpEffect, ToolPolicy>>;
@@ -149,11 +149,11 @@ export interface McpServerDefinition {
   readonly effectOf: (tool: string) => McpEffect | undefined;
   /** Returns the callers of a tool; undefined if the model and code may call it. */
   readonly callersOf: (tool: string) => readonly ToolCaller[] | undefined;
-  /** The most bytes of a result. */
+  /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
   /** What happens to a result that is too large. */
   readonly overflow: Overflow;
-  /** What is in front of the names of its tools. */
+  /** The text before the names of its tools, separated by `_`. Absent: the name of the server, and only where names would clash. */
   readonly prefix?: string;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleTimeoutMs: number;
@@ -163,7 +163,7 @@ export interface McpServerDefinition {
 export interface ToolOutput {
   /** Tells it apart from a plain result. */
   readonly kind: 'longhaul.tool_output';
-  /** What the model reads. */
+  /** The blocks that the model reads: texts, media parts, any JSON values. */
   readonly content: readonly (JsonValue | ContentPart)[];
   /** True if the model is to read it as an error. */
   readonly isError: boolean;

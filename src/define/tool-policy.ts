@@ -50,7 +50,7 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   timeout?: Duration;
   /** The number of attempts, the first one included. Default 3. */
   maxAttempts?: number;
-  /** How long the worker waits between attempts. */
+  /** The waits between attempts. Default: 1 second, then twice as long each time, up to 1 minute; 50 ms up to 1 second for a local tool. */
   backoff?: BackoffOptions;
   /** The thrown errors that are retried. Default `any`; `ToolFailure` and `ModelRetry` are never retried. */
   retryOn?: RetryOn;

@@ -424,7 +424,7 @@ export interface ExecutionBeginning {
   before?: string;
   /** The state that it carried over. */
   continuedState?: ContinueAsNewState;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The run that started this one. Absent: none did. */
   parentRunId?: string;

@@ -161,7 +161,7 @@ function firstIndex(
 export interface ReadBackRun {
   /** The agent that the input names; empty if the input names none. */
   agentName: string;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The start of the first execution of the run, in milliseconds since the epoch. */
   startedAt: number;

@@ -9,7 +9,7 @@ import { isoTime } from '../core/domain/time.ts';
 export interface MemorySource {
   /** The run that wrote the entry. */
   runId: string;
-  /** The event in which it did. */
+  /** The offset of the event with the call that did. */
   offset?: number;
 }
 

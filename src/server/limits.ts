@@ -114,9 +114,9 @@ class RateLimit {
 
 /** A number of requests in a time. All of them may come at once; then they are given back evenly over the time. */
 export interface Rate {
-  /** The number of requests. */
+  /** The number of requests that may come at once. */
   count: number;
-  /** The time in which that many are allowed. */
+  /** The time over which they are given back. */
   per: Duration;
 }
 

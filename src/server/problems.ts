@@ -7,19 +7,19 @@ import { MOST_PROBLEMS } from './schemas/values.ts';
 
 /** The body of a response that reports an error, as RFC 9457 has it. */
 export interface Problem {
-  /** The address of the page of the error, or `about:blank`. */
+  /** The address at which the documentation describes the error. */
   type: string;
-  /** The kind of the problem in a few words. */
+  /** What the code means, in a sentence. */
   title: string;
-  /** The status of the response. */
+  /** The HTTP status of the response. */
   status: number;
-  /** What is wrong with this request. */
+  /** What is wrong with this request. For an error that the caller is not told: the id under which the service has logged it. */
   detail: string;
   /** Names the occurrence in the log of the service. Present if the error is not told to the caller. */
   instance?: string;
-  /** What went wrong, for programs. */
+  /** The code of the error, for programs: `docs/errors.md` lists them. */
   code: ErrorCode;
-  /** The members of the body that are wrong. */
+  /** The parts of the request that do not have the shape that its route takes. Absent for other problems. */
   errors?: readonly RequestProblem[];
 }
 
@@ -111,13 +111,13 @@ export interface RequestProblem {
   pointer?: string;
   /** The parameter of the path, the query or the header, if the problem is not in the body. */
   parameter?: string;
-  /** What is wrong with it. */
+  /** What is wrong with this part. */
   detail: string;
 }
 
 /** The parts of a response that only some refusals have. */
 export interface RefusalParts {
-  /** The members of the body that are wrong. */
+  /** The parts of the request that do not have the shape that its route takes. Absent for other problems. */
   errors?: readonly RequestProblem[];
   /** The seconds after which the caller may try again. Default: those of the code. */
   retryAfterSeconds?: number;

@@ -11,7 +11,7 @@ import { ifThere, namespaceFolder, runFolder, type StoredRun, writeWhole } from 
 export interface ArchiveBatch {
   /** The run from which the events come. */
   run: StoredRun;
-  /** Whom the run acts for; absent for a run without a principal. */
+  /** The identity on whose behalf the run acts. Absent for a run without a principal. */
   principal?: Pick<Principal, 'tenant' | 'user'>;
   /** Offset of the first event. */
   from: number;

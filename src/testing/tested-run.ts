@@ -103,7 +103,7 @@ export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircu
   input?: GivenInputOf<Program>;
   /** Data of the run for its tools. */
   deps?: JsonObject;
-  /** Anchors of one's own that the program names. */
+  /** Your own anchors that the program names. */
   anchors?: readonly Anchor[];
   /** The memory of the program. Default: a new one in the process. */
   memory?: MemoryStore;

@@ -154,8 +154,13 @@ function valuesText(name: string, { enum: values }: { enum?: readonly string[] }
   return values === undefined ? `Only this ${name}` : `One of ${values.map((one) => `\`${one}\``).join(', ')}`;
 }
 
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [header, header.map(() => '---'), ...rows.map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')))]
+/** Returns a table in Markdown. A cell has one line. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [
+    header,
+    header.map(() => '---'),
+    ...rows.map((cells) => cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|'))),
+  ]
     .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
     .join('\n');
 }

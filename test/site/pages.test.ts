@@ -65,7 +65,7 @@ test('a link that leads to no file is a problem', () => {
 test('a page that is in no branch is a problem; the pages of a folder are in the branch that names the folder', () => {
   const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
   const { branches, problems } = branchesOf(
-    { branches: [{ name: 'Cookbook', slug: 'cookbook', pages: ['cookbook', 'cookbook/*'] }] },
+    { branches: [{ name: 'Cookbook', pages: ['cookbook', 'cookbook/*'] }] },
     ['cookbook', 'cookbook/refund', 'lost'].map(page),
   );
   expect(problems).toEqual(['"lost" is in no branch of site/sidebar.json']);

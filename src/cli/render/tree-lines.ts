@@ -5,7 +5,7 @@ import type { ExecutionTrace, TraceEvent, TraceEventType, TraceSpan } from '../.
 import { type AggregatedUsage, dollars, dollarsSpent } from '../../core/domain/usage.ts';
 import type { Look, Output } from '../output.ts';
 
-/** Returns a run with the its descendants as a tree: one line for each. Ids of runs below are shown without that of the run above. */
+/** Returns a run with its descendants as a tree: one line for each. Ids of children are shown without the id of their parent. */
 export function treeLines(tree: RunTree, output: Pick<Output, 'look'>): string[] {
   const { children, usage, treeUsage } = tree;
   const total = children.length === 0 ? [] : [`tree: ${spentText(treeUsage)}`];

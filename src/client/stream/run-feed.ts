@@ -323,7 +323,7 @@ class FollowedExecution {
     this.#id = id;
   }
 
-  /** Goes on to the newest execution. Throws `SentBack` unless it continues the one before: `retry` has put it in its place. */
+  /** Continues with the newest execution. Throws `SentBack` unless it continues the one before: `retry` has put it in its place. */
   async continueWith(newest: string): Promise<void> {
     if (newest === this.#id) return;
     const before = this.#id;

@@ -17,7 +17,7 @@ import type { ToolCategory } from './tool-categories.ts';
 export interface ToolDescription {
   /** The name that the model calls. */
   name: string;
-  /** What the model reads of the tool. */
+  /** What the model reads about the tool: what it does, and when to call it. */
   description: string;
   /** The JSON Schema of the arguments. */
   parameters: JsonObject;
@@ -89,7 +89,7 @@ export type ToolChoice = s.ValueOf<typeof TOOL_CHOICE>;
 export type PlainToolChoice = 'auto' | 'required' | 'none' | { tool: string };
 
 const SETTINGS_MEMBERS = {
-  /** How freely the model chooses its words, from 0 on. */
+  /** How freely the model chooses its words: 0 to 2. */
   temperature: s.optional(s.boundedNumber({ minimum: 0, maximum: 2 })),
   /** The most tokens of an answer. */
   maxOutputTokens: s.optional(s.AT_LEAST_ONE),
@@ -98,9 +98,9 @@ const SETTINGS_MEMBERS = {
    * first step of a turn, and may in the others; with `every: true` it must in every step, and never answers with text.
    */
   toolChoice: s.optional(TOOL_CHOICE),
-  /** Whether the model may make several calls in one answer. */
+  /** False: the model makes at most one call in an answer. */
   parallelToolCalls: s.optional(s.FLAG),
-  /** How much the model may think before it answers. */
+  /** How much the model thinks before it answers: a word of the provider, such as `low` or `high`. */
   reasoningEffort: s.optional(s.boundedText({ minLength: 1 })),
   /**
    * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
@@ -123,7 +123,7 @@ export interface OutputSnapshot {
   schema: JsonObject;
   /** The schema that the provider is sent. */
   providerSchema: JsonObject;
-  /** The provider enforces the schema. */
+  /** True: the provider is asked to enforce the schema. */
   strict: boolean;
   /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
   maxRetries: number;
@@ -167,7 +167,7 @@ export interface AgentSnapshot extends SnapshotParts {
   name: string;
   /** Describes the agent, for the document of a saved context. Absent: it has no description. */
   description?: string;
-  /** The rendered instructions. */
+  /** The instructions, rendered for this run. Each becomes a system message. */
   instructions: string[];
   /** `provider/model`. The first one, if the agent has several. */
   model: string;
@@ -300,7 +300,7 @@ export function summaryModelsOf(agent: WithModels & { window?: Pick<WindowPolicy
 export interface Backoff {
   /** Milliseconds before the second attempt. */
   initialMs: number;
-  /** What each further wait is multiplied by. */
+  /** The ratio of each wait to the one before. */
   factor: number;
   /** The longest wait in milliseconds. */
   maxMs: number;
@@ -312,7 +312,7 @@ export interface ToolPolicy {
   timeoutMs: number;
   /** All attempts, including the first one. */
   maxAttempts: number;
-  /** How long the worker waits between attempts. */
+  /** The waits between attempts. Absent: 1 second, then twice as long each time, up to 1 minute; 50 ms up to 1 second for a local tool. */
   backoff?: Backoff;
   /** A call that may have started is never started again. Absent: calls are idempotent, and retried with the same key. */
   effect?: 'once';
@@ -506,7 +506,7 @@ const DOCUMENT_MEMBERS = {
   instructions: s.listOf(s.TEXT),
   /** Names of tools that the worker has for programs. */
   tools: s.listOf(ANSWER_RULES.step, { minItems: 1, uniqueItems: true }),
-  /** Settings of its model calls. */
+  /** Settings of its model calls. Absent: the defaults of the provider. */
   settings: s.optional(s.anyObject<ModelSettings>()),
   /** The JSON Schema of the answer. */
   output: s.optional(s.JSON_OBJECT),

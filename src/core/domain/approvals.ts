@@ -34,13 +34,13 @@ export interface ApprovalRequirement extends ApprovalDeadline {
 }
 
 const OF_APPROVAL = {
-  /** Who waits: a call of a tool, a question to a person, or a step of a program. */
+  /** What waits: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose answer was lost. */
   kind: s.oneOf('tool', 'question', 'limit', 'outcome'),
   /** The id of the call, by which `approve` and `reject` find it. */
   callId: s.TEXT,
   /** The name of the tool; `raise_limits` for a limit. */
   toolName: s.TEXT,
-  /** SHA-256 of name and arguments: a decision holds for exactly this call. */
+  /** SHA-256 (base64url, shortened) over the name and the arguments of the call: a decision about other arguments is refused. */
   digest: s.described(s.TEXT, 'A decision is bound to it.'),
   /** Unique in the run, and the same in every notification about this approval. */
   key: s.TEXT,
@@ -48,7 +48,7 @@ const OF_APPROVAL = {
   step: s.NUMBER,
   /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
   at: s.optional(s.TEXT),
-  /** What happens at the deadline if nobody has decided. */
+  /** The decision that is applied at the deadline if nobody has decided. Absent: `reject`. */
   onDeadline: s.optional(s.oneOf('approve', 'reject')),
   /** Why the call waits, as its rule says. Absent if it gives no reason. */
   reason: s.optional(s.TEXT),
@@ -108,27 +108,27 @@ export type Remember = s.ValueOf<typeof REMEMBER>;
 const DECISION_MEMBERS = {
   /** The id that the caller chose: a decision sent again with the same id is the same decision. */
   id: s.TEXT,
-  /** `approve`, `reject` or `respond`. */
+  /** `approve`: the call runs. `reject`: it does not. `respond`: `content` is its result, and the tool does not run. */
   type: s.oneOf('approve', 'reject', 'respond'),
   /** The call that was decided. */
   callId: s.TEXT,
   /** The tool of the call. */
   toolName: s.TEXT,
-  /** SHA-256 of the name and the arguments that were shown to who decided. */
+  /** SHA-256 (base64url, shortened) over the name and the arguments of the call: the decision applies to exactly these. */
   digest: s.TEXT,
   /** For an approval: the arguments to run the call with, if they differ from the model's. */
   arguments: s.optional(s.JSON_OBJECT),
   /** For a response: the result of the call, given instead of running the tool. */
   content: s.optional(s.ANY_JSON),
-  /** Why, in the words of who decided. */
+  /** Why, in the words of the approver. Absent if none was given. */
   reason: s.optional(s.TEXT),
-  /** For how long the decision also holds for further calls of the tool. */
+  /** The further calls to which the decision applies: all calls of the tool, or those with equal arguments. Absent: none. */
   remember: s.optional(REMEMBER),
   /** The approver, as claimed. */
   by: s.orNull(s.TEXT),
   /** The approver, as verified by `authorize`. */
   verifiedBy: s.optional(s.TEXT),
-  /** The interface from which the decision came. */
+  /** How it came: by an Update or a Signal, from the deadline of the call, or from a remembered decision. */
   source: s.oneOf('update', 'signal', 'deadline', 'remembered'),
   /** ISO 8601. */
   at: s.TIMESTAMP,

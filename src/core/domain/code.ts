@@ -14,11 +14,11 @@ export const MAX_TIMEOUT_SECONDS = 2_000_000;
 
 /** An executor as it is pinned for a run. The command of a `custom` executor and the function of one `inProcess` are not part of it: the worker's definition has them. */
 export interface ExecutorSnapshot {
-  /** The kind of executor: `quickjs`, `python`, `process`, `in_process` or one of your own. */
+  /** `quickjs`, `python`, `in_process`, or `custom` for an executor with its own command. */
   kind: ExecutorKind;
-  /** The language of cells. */
+  /** The language of the code. */
   language: CodeLanguage;
-  /** What a cell may take: time, memory, output, calls. */
+  /** What a run of code may take: time, memory, output, and the number of runs. */
   limits: ExecutionLimits;
   /** Names of modules that code may import. */
   allowedImports: string[];

@@ -54,7 +54,7 @@ export interface Executor {
   run(code: string, moment: Moment): Promise<ExecutionResult>;
   /** Runs code up to the first calls of tools, or to its end. Never rejects for anything that the code does. */
   begin(code: string, moment: Moment): Promise<Segment>;
-  /** Goes on with a run that waits for calls: `results` has one entry for each of them, in their order. */
+  /** Continues a run that waits for calls: `results` has one entry for each of them, in their order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
   /** Ends the run in progress, at once. Without one, it changes nothing. */
   kill(): Promise<void>;
@@ -100,9 +100,9 @@ export interface ExecutionError {
 
 /** A name that the code has declared: its `typeof`, and its value as JSON writes it, unless it has none or is too large. */
 export interface NamespaceEntry {
-  /** The type of the value, in the words of the language. */
+  /** The type of the value: its `typeof` in JavaScript, the name of its class in Python. */
   readonly type: string;
-  /** The value as JSON or as text, cut to a few hundred bytes. */
+  /** The value as JSON writes it. Absent if it has none or is too large. */
   readonly value?: JsonValue;
 }
 
@@ -114,13 +114,13 @@ export interface ExecutionResult {
   readonly isFinal: boolean;
   /** The argument of the last call of `final_answer`; null without one, and null is also a valid answer. */
   readonly finalValue: JsonValue;
-  /** Absent if the cell ended without an error. */
+  /** Null if the code ended without an error. */
   readonly error: ExecutionError | null;
   /** True if the time ran out. */
   readonly timeout: boolean;
   /** Milliseconds that the code ran, without waiting for tools. */
   readonly durationMs: number;
-  /** Bytes that the namespace has at the end. Absent if the executor cannot tell. */
+  /** Bytes that the values of the code take at the end. 0 if the executor cannot tell. */
   readonly memoryUsedBytes: number;
   /** The names that this run and those before it have declared; empty after a failed run. */
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;

@@ -102,7 +102,7 @@ export interface Branch {
   status: RunStatus;
   /** Its answer. */
   output: JsonValue;
-  /** Why it failed. Absent unless it failed. */
+  /** The code and the message of a branch that failed; null otherwise. */
   error: string | null;
   /** The tokens and costs of the branch. */
   usage: AggregatedUsage;

@@ -8,11 +8,11 @@ const OPTIONAL_LIMITS = {
   toolCalls: s.optional(s.COUNT),
   /** The number of tool calls that may start, by the name of the tool. */
   toolCallsByName: s.optional(s.recordOf(s.COUNT)),
-  /** Tokens of input. */
+  /** Tokens of input of all model calls. */
   inputTokens: s.optional(s.COUNT),
-  /** Tokens of output. */
+  /** Tokens of output of all model calls. */
   outputTokens: s.optional(s.COUNT),
-  /** Tokens of input and output together. */
+  /** Tokens of input and output of all model calls. */
   totalTokens: s.optional(s.COUNT),
   /** US dollars, by the prices of the snapshot. */
   costUsd: s.optional(s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),

@@ -19,7 +19,7 @@ import type { AnswerVerdict } from './verdicts.ts';
 
 /** One entry of the conversation as a model sees it: the content of one event. */
 export interface ConversationEvent {
-  /** Who said it: the user, the agent, or a tool. */
+  /** `user`, the name of the agent, or `memory`. Results of tools have the agent as their author. */
   author: string;
   /** What was said. */
   content: ContentItem[];
@@ -42,13 +42,13 @@ export interface ModelRequest {
   instructions: string[];
   /** The conversation so far, without the instructions. */
   conversation: ConversationEvent[];
-  /** The tools that the model may call. */
+  /** The tools that the model may call. Empty if there are none. */
   tools: ToolDescription[];
   /** Tools that the provider runs by itself. Absent: none. */
   hosted?: HostedTool[];
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
-  /** Settings of this call. */
+  /** The settings of this call: each that is absent is the provider's default. */
   settings: RequestSettings;
   /**
    * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
@@ -84,13 +84,13 @@ export interface ModelFile {
 
 /** The answer of a model, before anything in it is checked. */
 export interface ModelResponse {
-  /** The text of the answer, or its parts. */
+  /** The text of the answer. Empty if it has none. */
   content: string;
   /** The calls of tools in the answer, with their arguments as the provider sent them. */
   toolCalls: RawToolCall[];
-  /** The tokens that the provider reports. */
+  /** The tokens that the provider reports; null if it reports none, and the worker then estimates them. */
   usage: UsageStats | null;
-  /** Why the answer ended. */
+  /** Why the answer ended: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word. */
   finishReason: FinishReason;
   /** The text with which the model refused, if the provider marks a refusal as such. */
   refusal?: string;
@@ -164,9 +164,9 @@ export interface ModelCallContext {
 
 /** The limits of a provider for the account of a call, as it names them. */
 export interface RateLimits {
-  /** Requests per minute that the provider allows. */
+  /** Requests per minute that the provider allows. Absent: it did not say. */
   requestsPerMinute?: number;
-  /** Tokens per minute that the provider allows. */
+  /** Tokens per minute that the provider allows. Absent: it did not say. */
   tokensPerMinute?: number;
 }
 
@@ -220,7 +220,7 @@ export interface ModelClient {
 export interface Credential {
   /** Where it is read: from the sources of secrets of the worker, or from the environment. */
   kind: 'secret' | 'variable';
-  /** Its name there. */
+  /** The name of the secret, or of the variable. */
   name: string;
 }
 
@@ -230,7 +230,7 @@ export interface DescribedRequest {
   api: string;
   /** The path behind the base URL. */
   path: string;
-  /** The body that would be sent, without secrets. */
+  /** The body as JSON, without secrets. */
   body: JsonObject;
   /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
   accounts: readonly string[];
@@ -289,7 +289,7 @@ export interface BatchClient {
    * batches is first asked for one with this key, which an earlier attempt has submitted: its calls are then not paid for twice.
    */
   submit(batch: NewBatch, context: BatchContext): Promise<string | undefined>;
-  /** Asks the provider how far a batch is. */
+  /** Returns whether a batch has ended, as its provider says. */
   status(id: string, context: BatchContext): Promise<BatchStatus>;
   /** Yields the results of a batch that has ended, in any order. */
   results(id: string, context: BatchContext): AsyncIterable<BatchResult>;

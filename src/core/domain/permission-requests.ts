@@ -3,7 +3,7 @@ import { BY, ID } from './requests.ts';
 import * as s from './shape.ts';
 
 export const SET_PERMISSIONS_INPUT = s.closedObject({
-  /** An id that the caller chooses, at most 64 characters. */
+  /** An id that the caller chooses, at most 64 characters: a request sent again with the same id changes nothing. */
   id: ID,
   /** The whole policy of the run, in place of the present one. */
   permissions: PERMISSIONS,
@@ -16,7 +16,7 @@ export interface SetPermissionsInput extends s.ValueOf<typeof SET_PERMISSIONS_IN
 export const SET_PERMISSIONS_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The id of the request: the same id again changes nothing. */
+  /** The id of the request. */
   id: s.TEXT,
   /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
   status: s.oneOf('set', 'to_authorize', 'duplicate'),

@@ -19,7 +19,7 @@ export interface ProgramDocument {
   model?: string;
   /** The JSON Schema of the input. Absent: any object. */
   input?: JsonObject;
-  /** Its units, which run one after the other. */
+  /** Its units. They run in this order, unless `needs` of a unit says otherwise. */
   units: UnitDocument[];
   /** The output of the program, with references. Absent: the output of the last step of the last unit. */
   output?: JsonValue;
@@ -47,9 +47,9 @@ export interface UnitDocument {
    * them can name the input, and units that have ended when this one begins.
    */
   persona?: string;
-  /** What the steps of the unit see of the units before it. */
+  /** The facts that the models of its steps have to know. Part of the system prompt, after the persona. */
   context?: string;
-  /** What models of its steps read before their prompt. */
+  /** How the models of its steps have to answer. Part of the system prompt, after the context. */
   instructions?: string | string[];
   /** Names of anchors: checks of every answer of a model in this unit. */
   anchors?: string[];
@@ -87,11 +87,11 @@ export interface StepKinds {
   sleep: SleepDocument;
   /** Writes an entry of the memory. */
   remember: RememberDocument;
-  /** Reads entries of the memory. */
+  /** Looks entries of the memory up. */
   recall: RecallDocument;
   /** Runs several lists of steps at once. */
   parallel: ParallelDocument;
-  /** Runs the first list of steps whose condition holds. */
+  /** Runs the steps of the first case whose condition holds. */
   branch: BranchDocument;
   /** Runs steps for each item of a list. */
   forEach: ForEachDocument;
@@ -155,7 +155,7 @@ export interface AskDocument {
   model?: string;
   /** The JSON Schema of the answer. */
   output?: JsonObject;
-  /** The type that the answer must declare or be: one of the semantic types of AXON, or one of one's own. */
+  /** The type that the answer must declare or be: one of the semantic types of AXON, or your own. */
   type?: string;
   /** The least confidence that the answer must declare in `confidence`. */
   confidenceFloor?: number;
@@ -247,15 +247,15 @@ export interface RecallDocument {
 
 /** Lists of steps that run in parallel. Its output is the list of the outputs of their last steps. */
 export interface ParallelDocument {
-  /** The lists of steps that run at once, by their names. */
+  /** The lists of steps that run at once. The steps of one list run in order. */
   branches: StepDocument[][];
 }
 
 /** The first case whose condition holds. Its output is that of the last step of the case; null if none holds. */
 export interface BranchDocument {
-  /** The cases, which are tried in their order. */
+  /** The cases: the steps of the first whose condition holds run, and no others. */
   cases: { when: ConditionDocument; steps: StepDocument[] }[];
-  /** What runs if no case holds. */
+  /** The steps that run if no case holds. Absent: none, and the output is null. */
   else?: StepDocument[];
 }
 
@@ -273,7 +273,7 @@ export interface ForEachDocument {
 
 /** Steps that are repeated until the condition holds. Its output is that of the last step of the last round. */
 export interface RepeatDocument {
-  /** The condition that ends it. */
+  /** The condition that ends it, checked after each round. */
   until: ConditionDocument;
   /** The most rounds. The step ends after them even if the condition does not hold. */
   atMost: number;

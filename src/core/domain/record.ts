@@ -17,7 +17,7 @@ import type { StepNote } from './verdicts.ts';
 export const EVENT_MEMBERS = {
   /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
   id: s.TEXT,
-  /** The Temporal execution that recorded it. */
+  /** Temporal's run id of the execution that recorded it. */
   executionId: s.TEXT,
   /** ISO 8601. */
   timestamp: s.TIMESTAMP,
@@ -148,7 +148,7 @@ export interface ExecutionContext {
   currentStep: number;
   /** The state that tools keep for the run. */
   state: JsonObject;
-  /** The result. Absent while the run is running. */
+  /** The answer; null until the run has one. */
   finalResult: JsonValue | null;
 }
 

@@ -178,7 +178,7 @@ export const RAISE_RECEIPT = s.object({
   version: s.VERSION,
   /** The id of the request: the same id again changes nothing. */
   id: s.TEXT,
-  /** Whether the limits were raised, or had been by the same request. */
+  /** `duplicate`: a request with that id was accepted before, and this one changes nothing. */
   status: s.oneOf('raised', 'duplicate'),
   /** The current limits. */
   limits: RUN_LIMITS,

@@ -18,7 +18,7 @@ export type DefaultOutput = string | ContentPart[];
 
 /** The amounts that a run, or the turns of a session, have used. */
 export const SPENT_MEMBERS = {
-  /** The number of steps that the run has taken. */
+  /** The number of steps that are complete. */
   stepsUsed: s.NUMBER,
   /** Tokens and costs of all model calls. */
   usage: AGGREGATED_USAGE,
@@ -37,13 +37,13 @@ const FIELDS = {
   version: s.VERSION,
   /** The id of the run. */
   runId: s.TEXT,
-  /** The agent, or the program, that was started. */
+  /** The name of the agent or the program that was started. */
   agentName: s.TEXT,
   /** The answer; the best partial answer if the run did not complete. */
   output: s.shape<unknown>(s.ANY_JSON),
-  /** How the run ended: `completed`, `max_iterations_reached`, `error` or `cancelled`. */
+  /** How the run ended: `completed`, `max_iterations_reached`, `limit_reached`, `error` or `cancelled`. */
   status: TERMINAL_STATUS,
-  /** What ended it, more exactly than the status. */
+  /** What ended it, more precisely than the status: it names the limit, for example. */
   stopReason: s.shape<StopReason>(s.TEXT),
   /**
    * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
@@ -53,11 +53,11 @@ const FIELDS = {
   ...SPENT_MEMBERS,
   /** ISO 8601; null in a result that no run produced. */
   startTime: s.orNull(s.TIMESTAMP),
-  /** When it ended, as ISO 8601 in UTC. */
+  /** ISO 8601; null in a result that no run produced. */
   endTime: s.orNull(s.TIMESTAMP),
-  /** Seconds from its start to its end, with all waiting. */
+  /** Seconds from its start to its end, with all waiting; null in a result that no run produced. */
   durationSeconds: s.orNull(s.NUMBER),
-  /** The code and the message of a run that failed. */
+  /** The code and the message of a run that failed; null otherwise. */
   error: s.orNull(s.TEXT),
   /** The code of the error table, for status `error`. */
   errorCode: s.optional(s.TEXT),
@@ -149,7 +149,7 @@ export interface TraceContext {
 /** A RunResult as JSON: its fields and the values derived from them. */
 export interface RunResultJson<Output = JsonValue> extends s.ObjectOf<typeof RESULT_MEMBERS>, Omit<RequestedParts, 'trace'> {
   output: Output;
-  /** The trace, if it was asked for. */
+  /** The trace of the run, if it was requested with `result({trace: true})`. */
   trace?: ExecutionTraceJson;
 }
 
@@ -313,7 +313,7 @@ function beginning(text: string, length: number): string {
 
 /** A ProgramResult as JSON: its fields and the values derived from them. */
 export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
-  /** What became of each unit. */
+  /** One entry for each unit of the program, in its order. */
   units: UnitResult[];
   /** True if the units are too large for a result and some are left out: `handle.units()` has all. */
   unitsCut?: true;
@@ -328,7 +328,7 @@ export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Out
  * and the attempts; their calls and tokens are.
  */
 export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
-  /** What became of each unit. */
+  /** One entry for each unit of the program, in its order. */
   readonly units: readonly UnitResult[];
   /** True: the last units are left out, because the result would be too large. The events of the run have them. */
   readonly unitsCut: true | undefined;

@@ -6,7 +6,7 @@ import * as s from './shape.ts';
 import { CALL_FACT_MEMBERS } from './tool-calls.ts';
 
 const PINNED_MEMBERS = {
-  /** The run that has pinned the agent. */
+  /** The id of the run. */
   runId: s.TEXT,
   /** The offset that was asked for. Absent: the agent is the one that acts now. */
   offset: s.optional(s.NUMBER),
@@ -31,7 +31,7 @@ const CALL_RESULT = s.object({
 });
 
 const CALL_MEMBERS = {
-  /** The run of the call. */
+  /** The id of the run. */
   runId: s.TEXT,
   /** The id of the call. */
   callId: s.TEXT,
@@ -77,15 +77,15 @@ const TURN_MEMBERS = {
   status: s.optional(TERMINAL_STATUS),
   /** Why the turn ended. Absent while it runs. */
   stopReason: s.optional(s.TEXT),
-  /** The error of a turn that failed. */
+  /** The code and the message of a turn that failed. Absent unless it failed. */
   error: s.optional(s.TEXT),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
   /** When it ended, as ISO 8601 in UTC. Absent while it runs. */
   endTime: s.optional(s.TIMESTAMP),
-  /** The offset of its first event, and the number of its events so far. */
+  /** The offset of its first event. */
   firstOffset: s.NUMBER,
-  /** The offsets of its first and its last event. */
+  /** The number of its events so far. */
   events: s.NUMBER,
   /** The number of steps that are complete. */
   steps: s.NUMBER,
@@ -107,6 +107,6 @@ export interface TurnsPage {
   sessionId: string;
   /** The turns of this page. */
   turns: TurnEntry[];
-  /** Where the next page begins. Absent on the last one. */
+  /** The number of the first turn of the next page. Absent on the last one. */
   next?: number;
 }

@@ -98,9 +98,9 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
 const SUBJECT_MEMBERS = {
   /** The agent or the program that the run began with. */
   agentName: s.TEXT,
-  /** The tenant on whose behalf it acts. Absent without a principal. */
+  /** The tenant on whose behalf it acts. Absent if it has no principal, or one without a tenant. */
   tenant: s.optional(s.TEXT),
-  /** The user on whose behalf it acts. Absent without a principal. */
+  /** The user on whose behalf it acts. Absent if it has no principal, or one without a user. */
   user: s.optional(s.TEXT),
   /** The tags that the run was started with. */
   tags: s.optional(s.listOf(s.TEXT)),
@@ -131,9 +131,9 @@ export type NoticeCode =
   | 'conversation_repaired';
 
 export const NOTICE = s.object({
-  /** What has happened. */
+  /** The kind of what was left out or changed. */
   code: s.shape<NoticeCode>(s.TEXT),
-  /** The same in words. */
+  /** What was left out or changed, and why, in words. */
   message: s.TEXT,
 });
 
@@ -156,9 +156,9 @@ export function boundNotices(notices: readonly Notice[]): Notice[] {
 }
 
 const RANGE_MEMBERS = {
-  /** The offset of the first event that is not archived yet. */
+  /** The offset of the first event. */
   from: s.NUMBER,
-  /** The offset of the last event that is being archived. */
+  /** The offset after the last event. */
   through: s.NUMBER,
 };
 

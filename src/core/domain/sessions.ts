@@ -109,7 +109,7 @@ const LIMIT_REACHED = s.object({
 export interface SessionLimitReached extends s.ValueOf<typeof LIMIT_REACHED> {}
 
 const VIEW_MEMBERS = {
-  /** The title. Absent until the session has one. */
+  /** The title of the session. Absent until it has one. */
   title: s.optional(s.TEXT),
   /** The number of turns that have begun. */
   turns: s.NUMBER,

@@ -14,7 +14,7 @@ const SOURCE_MEMBERS = {
   filename: s.optional(s.TEXT),
   /** The place in the text of the answer that relies on it, with `end`, as the provider counts. Absent: it is not known. */
   start: s.optional(s.COUNT),
-  /** The end of the text that the source supports, in characters. */
+  /** The end of that place, as the provider counts. Absent: it is not known. */
   end: s.optional(s.COUNT),
 };
 

@@ -17,7 +17,7 @@ const REQUEST_ITEM = s.object({
   offset: s.NUMBER,
   /** The index in the content of the event. */
   index: s.NUMBER,
-  /** Who said it: the user, the agent, or a tool. */
+  /** `user`, the name of the agent, or `memory`. Results of tools have the agent as their author. */
   author: s.TEXT,
   /** The kind of the part. */
   type: s.oneOf('message', 'tool_call', 'tool_result'),

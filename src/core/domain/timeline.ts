@@ -6,7 +6,7 @@ import * as s from './shape.ts';
  */
 const SPAN_KIND = s.oneOf('model', 'tool', 'own', 'task', 'person', 'child');
 
-/** What a time of a run was spent on. @useDeclaredType */
+/** What the time of a span was spent on. @useDeclaredType */
 export type SpanKind = s.ValueOf<typeof SPAN_KIND>;
 
 const FAILED_ATTEMPT = s.object({
@@ -20,7 +20,7 @@ const FAILED_ATTEMPT = s.object({
 const SPAN_MEMBERS = {
   /** The same whenever the timeline is read. */
   id: s.TEXT,
-  /** What the time was spent on. */
+  /** A model call, a tool call (also a cell of code), an activity of Longhaul itself, a workflow task, the wait for a person, or a child run. */
   kind: SPAN_KIND,
   /** The name of the tool, the activity or the child run; `message` for the wait of a session for its next message. */
   name: s.TEXT,
@@ -44,9 +44,9 @@ const SPAN_MEMBERS = {
   ended: s.optional(s.oneOf('failed', 'cancelled', 'timed_out', 'terminated')),
   /** The step that it belongs to. 1-based. */
   step: s.optional(s.NUMBER),
-  /** The call that it belongs to. Absent for model calls. */
+  /** The id of the tool call that it belongs to. Absent if it belongs to none. */
   callId: s.optional(s.TEXT),
-  /** The child that ran in it. Absent unless it is one. */
+  /** The run id of the child. Absent unless the span is a child run. */
   childRunId: s.optional(s.TEXT),
   /** For a wait: the decision that ended it. */
   decision: s.optional(s.TEXT),
@@ -59,15 +59,15 @@ export const TIMELINE_SPAN: s.Shape<TimelineSpan> = s.object(SPAN_MEMBERS);
 const MS_MEMBERS = {
   /** Milliseconds in model calls. */
   model: s.NUMBER,
-  /** Milliseconds in tools. */
+  /** Milliseconds in tool calls, those of code included. */
   tool: s.NUMBER,
-  /** Milliseconds of Longhaul itself: between an answer and the next activity. */
+  /** Milliseconds in activities of Longhaul itself. */
   own: s.NUMBER,
-  /** Milliseconds for which a task waited for a worker. */
+  /** Milliseconds in workflow tasks. */
   task: s.NUMBER,
-  /** Milliseconds for which it waited for a person. */
+  /** Milliseconds of waits for a person. */
   person: s.NUMBER,
-  /** Milliseconds for which it waited for children. */
+  /** Milliseconds in child runs. */
   child: s.NUMBER,
   /** The waits for a worker of all of them. */
   queue: s.NUMBER,
@@ -79,11 +79,11 @@ const MS_MEMBERS = {
 export interface TimeByKind extends s.ObjectOf<typeof MS_MEMBERS> {}
 
 const TIMELINE_MEMBERS = {
-  /** The run. */
+  /** The id of the run. */
   runId: s.TEXT,
   /** The offset of the page: spans that began with fewer events are on pages before. */
   from: s.NUMBER,
-  /** What it did, in the order in which it began. */
+  /** The spans of the page, in the order in which they began. */
   spans: s.listOf(TIMELINE_SPAN),
   /** The sums of the page: those of all pages add up. */
   ms: s.shape<TimeByKind>(s.object(MS_MEMBERS)),

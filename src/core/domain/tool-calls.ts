@@ -135,9 +135,9 @@ const STEP_MEMBERS = {
   ...ANSWER_ORIGIN_MEMBERS,
   /** The text of the model's answer, or null if it had none. */
   thought: s.orNull(s.TEXT),
-  /** The calls of the step. */
+  /** The calls that the model made in this step, executed or not. Empty if it made none. */
   toolCalls: s.listOf(TOOL_CALL_RECORD),
-  /** The tokens and costs of its model call. */
+  /** The tokens and costs of its model call; null if the provider reported none. */
   usage: s.orNull(USAGE_STATS),
   /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
   finishReason: s.TEXT,

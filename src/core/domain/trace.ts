@@ -9,19 +9,19 @@ export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
 
 /** A span as JSON. */
 export interface TraceSpanJson {
-  /** What the span is about, such as the name of a tool. */
+  /** What the span is about, such as `step:1`, `tool:search`, or `unit:write` in the run of a program. */
   name: string;
   /** ISO 8601. */
   start_time: string;
-  /** Milliseconds from its start to its end. Null while it runs. */
+  /** Milliseconds from its start to its end, 0 without an end. */
   duration_ms: number;
-  /** What happened in it, in order. */
+  /** What happened in it, without what happened in the spans inside of it, in order. */
   events: TraceEventJson[];
-  /** The spans below it, in order. */
+  /** The spans inside of it, in the order in which they began. */
   children?: TraceSpanJson[];
-  /** Facts about it, by their names. */
+  /** Facts about it, by their names. Absent if there are none. */
   metadata?: JsonObject;
-  /** When it ended. Null while it runs. */
+  /** ISO 8601. Absent while it has not ended. */
   end_time?: string;
 }
 
@@ -29,17 +29,17 @@ export interface TraceSpanJson {
 export interface ExecutionTraceJson {
   /** The agent or program that ran. */
   program_name: string;
-  /** What executed it: `temporal`, or `memory` for a test in memory. */
+  /** The provider of the model. Empty if the run has not begun. */
   backend_name: string;
   /** ISO 8601. */
   start_time: string;
-  /** Milliseconds from its start to its end. Null while it runs. */
+  /** Milliseconds from its start to its end, 0 without an end. */
   duration_ms: number;
-  /** The number of events in all spans. */
+  /** The number of events in all spans, nested ones included. */
   total_events: number;
-  /** The spans at the top, in order. */
+  /** The spans at the top, in the order in which they began. */
   spans: TraceSpanJson[];
-  /** When it ended. Null while it runs. */
+  /** ISO 8601. Absent while it has not ended. */
   end_time?: string;
 }
 
@@ -57,7 +57,7 @@ export class ExecutionTrace {
   readonly programName: string;
   /** The provider of the program's model. */
   readonly backendName: string;
-  /** When it started. */
+  /** Seconds since the epoch. */
   readonly startTime: number;
   /** The time of the last event. Absent if nothing has happened yet. */
   readonly endTime: number | undefined;
@@ -73,7 +73,7 @@ export class ExecutionTrace {
     this.spans = spans;
   }
 
-  /** Milliseconds from its start to its end. Absent while it runs. */
+  /** Milliseconds from its start to its last event; 0 without one. */
   get durationMs(): number {
     return millisecondsBetween(this.startTime, this.endTime);
   }
@@ -83,7 +83,7 @@ export class ExecutionTrace {
     return countEvents(this.spans);
   }
 
-  /** Returns the JSON form, with names in snake case. */
+  /** Returns the JSON form: names in snake case, times in ISO 8601. */
   toJSON(): ExecutionTraceJson {
     return {
       program_name: this.programName,
@@ -125,7 +125,7 @@ function millisecondsBetween(startTime: number, endTime: number | undefined): nu
 
 /** A span of a trace: a unit, or a block inside of it, with its events. */
 export interface TraceSpan {
-  /** What the span is about, such as the name of a tool. */
+  /** What the span is about, such as `step:1`, `tool:search`, or `unit:write` in the run of a program. */
   name: string;
   /** Seconds since the epoch. */
   startTime: number;
@@ -133,9 +133,9 @@ export interface TraceSpan {
   endTime?: number;
   /** Facts about it, by their names. */
   metadata: JsonObject;
-  /** What happened in it, in order. */
+  /** What happened in it, without what happened in the spans inside of it, in order. */
   events: TraceEvent[];
-  /** The spans below it, in order. */
+  /** The spans inside of it, in the order in which they began. */
   children: TraceSpan[];
 }
 
@@ -204,13 +204,13 @@ export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
 /** One event of a trace. Fields that say nothing are absent. */
 export interface TraceEvent {
-  /** What has happened. */
+  /** The type of the event, such as `model_call` or `validation_fail`. */
   event_type: TraceEventType;
   /** Seconds since the epoch. */
   timestamp: number;
   /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
   step_name?: string;
-  /** Facts about it, by their names. */
+  /** Facts about it, by their names. Absent if there are none. */
   data?: JsonObject;
   /** Milliseconds that it took. Absent for a moment. */
   duration_ms?: number;

@@ -5,9 +5,9 @@ import { activityDetails } from './missing-definitions.ts';
 import * as s from './shape.ts';
 
 const TOKENS = {
-  /** Estimated tokens of the request. */
+  /** Tokens of the request, those of the cache included. */
   promptTokens: s.NUMBER,
-  /** Estimated tokens of the answer. */
+  /** Tokens of the answer, those of reasoning included. */
   completionTokens: s.NUMBER,
   /** The sum of both. */
   totalTokens: s.NUMBER,
@@ -21,7 +21,7 @@ const USAGE_MEMBERS = {
   cacheWriteTokens: s.optional(s.NUMBER),
   /** Tokens of the answer that were reasoning. Absent if the provider does not say. */
   reasoningTokens: s.optional(s.NUMBER),
-  /** US dollars, if the provider has told them, or the price of the model is known. */
+  /** US dollars. Absent if neither the provider has told them nor the price of the model is known. */
   costUsd: s.optional(s.NUMBER),
 };
 
@@ -31,7 +31,7 @@ export const USAGE_STATS: s.Shape<UsageStats> = s.object(USAGE_MEMBERS);
 
 const ESTIMATED_MEMBERS = {
   ...TOKENS,
-  /** Estimated costs in dollars. Absent if the model has no price. */
+  /** US dollars. Absent if the price of the model is not known. */
   costUsd: USAGE_MEMBERS.costUsd,
 };
 
@@ -45,7 +45,7 @@ const AGGREGATED_MEMBERS = {
   cachedTokens: s.NUMBER,
   /** Tokens of the answers that were reasoning. */
   reasoningTokens: s.NUMBER,
-  /** The number of model calls. */
+  /** The number of model calls, with those whose provider reported no usage. */
   llmCalls: s.NUMBER,
   /** Absent if no provider reported any. */
   cacheWriteTokens: s.optional(s.NUMBER),
@@ -64,9 +64,9 @@ export const AGGREGATED_USAGE: s.Shape<AggregatedUsage> = s.object(AGGREGATED_ME
 
 /** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {
-  /** Tokens and costs that the provider reported. */
+  /** Tokens and costs that providers reported. Absent if none did. */
   reported?: UsageStats;
-  /** Tokens and costs that are estimated, where the provider reported none. */
+  /** Estimates for calls whose provider reported nothing. Absent if there are none. */
   estimated?: EstimatedUsage;
 }
 
@@ -125,9 +125,9 @@ export function addUsage(total: AggregatedUsage, call: UsageStats | null): Aggre
 
 /** The price of a model, in US dollars per million tokens. */
 export interface ModelPrice {
-  /** Dollars for a million tokens of input. */
+  /** US dollars for a million tokens of input. */
   input: number;
-  /** Dollars for a million tokens of output. */
+  /** US dollars for a million tokens of output, reasoning included. */
   output: number;
   /** Input tokens that the provider had cached. Default: the price of `input`. */
   cachedInput?: number;

@@ -88,11 +88,11 @@ export interface StepNote {
   status?: 'completed' | 'failed' | 'skipped';
   /** For a model call: the number of characters of the prompt and of the answer. */
   promptLength?: number;
-  /** The length of the answer in characters. */
+  /** For a model call: the number of characters of the answer. */
   answerLength?: number;
   /** For a model call: the answer has a value besides its text. */
   structured?: true;
-  /** How the answer was judged. */
+  /** The checks of the answer, for an attempt that had one. */
   verdict?: AnswerVerdict;
   /** For a model call: what the provider says about its request. */
   warnings?: string[];
@@ -108,9 +108,9 @@ export interface StepNote {
 
 /** A failure of a step of a program, as plain data. */
 export interface StepError {
-  /** What failed. */
+  /** The code of the error, as the table of errors explains it. */
   code: ErrorCode;
-  /** The same in words. */
+  /** What failed, in words. */
   message: string;
   /** Where it failed. */
   context: StepErrorContext;

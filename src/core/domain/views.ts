@@ -82,9 +82,9 @@ const STATUS_MEMBERS = {
   currentAgent: s.optional(s.TEXT),
   /** What an approver needs to know about the run. */
   about: RUN_SUBJECT,
-  /** What the run is doing. */
+  /** What the run is doing, or how it ended. */
   status: RUN_STATUS,
-  /** The number of the current step, from 1. */
+  /** The number of steps that are complete: 0 before the first. */
   currentStep: s.NUMBER,
   /** The usage of the run itself; that of a program includes its descendants that have ended. */
   usage: AGGREGATED_USAGE,
@@ -161,17 +161,17 @@ export interface ApprovalsPage {
 export const CONTEXT_PAGE = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The Temporal execution that has answered. */
+  /** Temporal's run id of the execution that has answered. */
   executionId: s.TEXT,
-  /** What the run is doing. */
+  /** What the run is doing, or how it ended. */
   status: RUN_STATUS,
-  /** The number of the current step, from 1. */
+  /** The number of steps that are complete: 0 before the first. */
   currentStep: s.NUMBER,
-  /** The state that tools keep for the run. */
+  /** The state of the run, as tools have set it by `context.setState`. */
   state: s.JSON_OBJECT,
   /** The current deps of the run. */
   deps: s.JSON_OBJECT,
-  /** The result. Absent while the run is running. */
+  /** The answer; null until the run has one. */
   finalResult: s.ANY_JSON,
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: s.NUMBER,

@@ -15,7 +15,7 @@ export const SAVED_VERSION = 1;
 export interface SavedContext {
   /** The version of the form: 1. */
   version: typeof SAVED_VERSION;
-  /** The conversation, in order. */
+  /** The conversation, in order, without the instructions. */
   messages: SavedMessage[];
   /** The log of tool calls: `{id, name, arguments}` each. */
   tool_calls: JsonObject[];
@@ -23,7 +23,7 @@ export interface SavedContext {
   system_prompt: string | null;
   /** The deps without functions, live objects and members whose keys suggest a credential. */
   deps: JsonObject;
-  /** What the conversation has used so far. */
+  /** The model calls, tool calls and tokens of the conversation so far. */
   usage: SavedUsage;
   /** True if the next turn is the model's. */
   needs_response: boolean;
@@ -41,7 +41,7 @@ export interface SavedContext {
 
 /** One message of a saved context. */
 export interface SavedMessage {
-  /** Who says it. */
+  /** `system`, `user`, `assistant`, or `tool` for the result of a call. */
   role: SavedRole;
   /** Text, or a list of parts; in a message of a tool, any values. Null if an assistant said nothing. */
   content: string | JsonValue[] | null;
@@ -84,11 +84,11 @@ export interface SavedUsage {
 
 /** A context to be saved. A field that is left out has the value of a context that was just created. */
 export interface ContextToSave extends Partial<Omit<SavedContext, 'version' | 'messages' | 'deps' | 'usage'>> {
-  /** The conversation, in order. */
+  /** The conversation, in order. Default: empty. */
   messages?: readonly MessageToSave[];
   /** Any value: the part that may leave is saved. */
   deps?: unknown;
-  /** What the conversation has used so far. */
+  /** The model calls, tool calls and tokens of the conversation so far. Default: all 0. */
   usage?: Partial<SavedUsage>;
 }
 

@@ -17,7 +17,7 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   model?: string;
   /** The schema of the input, an object. Default: any object. */
   input?: Input;
-  /** The units, which run one after the other. */
+  /** The units. They run in this order, unless `needs` of a unit says otherwise. */
   units: readonly AnyUnit[];
   /** The output, with references to the steps of units. Default: the output of the last step of the last unit. */
   output?: JsonValue;

@@ -52,17 +52,17 @@ export interface ApiKey {
   secretHash: string;
   /** The purpose of the key, for people. */
   name: string;
-  /** What callers with the key may do. */
+  /** What callers with the key may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];
-  /** Whom the key acts for. Absent: it reaches all runs of the namespace. */
+  /** The identity on whose behalf the key acts. Absent: it reaches all runs of the namespace. */
   principal?: Identity;
-  /** When it was made, as ISO 8601 in UTC. */
+  /** Milliseconds since the epoch at which it was made. */
   createdAt: number;
-  /** Absent: the key does not expire. */
+  /** Milliseconds since the epoch at which it expires. Absent: it does not. */
   expiresAt?: number;
-  /** When it was revoked. Absent while it is valid. */
+  /** Milliseconds since the epoch at which it was revoked. Absent: it was not. */
   revokedAt?: number;
 }
 

@@ -13,9 +13,9 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   /** Names the caller in logs: the id of an API key, or the subject of a token. Never a secret. */
   id: string;
-  /** Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
+  /** The identity on whose behalf the caller acts: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
   principal?: Principal;
-  /** What the caller may do. */
+  /** What the caller may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];

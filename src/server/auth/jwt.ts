@@ -227,9 +227,9 @@ const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'E
 export interface JwtRights {
   /** Names the caller. Default: the claim `sub`. */
   id?: string;
-  /** Whom the caller acts for. Absent: it reaches all runs of the namespace. */
+  /** The identity on whose behalf the caller acts. Absent: it reaches all runs of the namespace. */
   principal?: Principal;
-  /** What callers with the token may do. */
+  /** What callers with the token may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];

@@ -73,7 +73,7 @@ const limitOptions = component(
     .describe('Limits of a run. Each is optional.'),
 );
 
-/** Whom a run acts for. */
+/** The identity on whose behalf a run acts. */
 const principal = component(
   'Principal',
   z

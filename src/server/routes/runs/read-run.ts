@@ -27,7 +27,7 @@ const result = defineRoute(
       trace: flag.exactOptional().describe('True: with the trace.'),
     }),
     responses: {
-      200: { description: 'The result, for all four terminal statuses.', schema: runResult },
+      200: { description: 'The result, whatever its status.', schema: runResult },
       202: { description: 'The run has not ended: its status.', schema: statusView },
     },
     problems: [...READ_PROBLEMS, 'run_terminated', 'run_timed_out'],
