@@ -34,8 +34,7 @@ export const ERROR_ACTIONS: Readonly<Record<ErrorCode, string>> = {
   not_permitted: 'Change the permissions of the run (`longhaul set-permissions`), or decide otherwise ([permissions.md](permissions.md)).',
   not_authorized: 'Let someone decide whom `authorize` of the worker accepts.',
   authorization_failed: 'Read what `authorize` of the worker threw, in the message, and decide again.',
-  notification_failed:
-    'Read what `notify` of the worker threw, in the message. It is tried again by itself; the approval waits meanwhile.',
+  notification_failed: 'Read what `notify` of the worker threw, in the message. It is tried again by itself; the approval waits meanwhile.',
   resource_unavailable: 'Look at the resource that the message names. The call is tried again by itself.',
   verification_failed: 'Read what `verify` of the tool threw, in the message. It is tried again by itself.',
   run_ended: 'Start a new run, or continue this one from one of its steps with `longhaul retry <run>`.',
