@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkName, UsageError } from './choices.ts';
 import { type Choices, projectFiles } from './templates.ts';
@@ -11,15 +11,16 @@ const HARMLESS = ['.git', '.DS_Store'];
 
 /**
  * Writes a project into a folder, which must not exist or be empty. All files are written into a draft next to it, which becomes the folder
- * when it is complete: after an interruption there is nothing. Throws a UsageError, and changes nothing then.
+ * when it is complete: after an interruption there is nothing. A folder that is there has the draft inside, and stays: it may have a
+ * repository, be on a disk of its own, or be the one in which the person stands. Throws a UsageError, and changes nothing then.
  */
 export async function createProject(folder: string, choices: Omit<Choices, 'name'>, signal: AbortSignal): Promise<string[]> {
   const target = resolve(folder);
   const name = basename(target);
   checkName(name);
-  await requireEmpty(target, folder);
+  const isThere = await isEmptyFolder(target, folder);
   const files = projectFiles({ ...choices, name });
-  const draft = join(dirname(target), `.${name}.draft-${process.pid}`);
+  const draft = join(isThere ? target : dirname(target), `.${name}.draft-${process.pid}`);
   try {
     for (const [path, text] of Object.entries(files)) {
       signal.throwIfAborted();
@@ -28,35 +29,35 @@ export async function createProject(folder: string, choices: Omit<Choices, 'name
       await writeFile(file, text, { flag: 'wx' });
     }
     signal.throwIfAborted();
-    await moveInto(draft, target);
+    await (isThere ? moveEntries(draft, target) : rename(draft, target));
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
   return Object.keys(files);
 }
 
-async function requireEmpty(target: string, folder: string): Promise<void> {
+/** Returns what removes everything that is put into a folder from now on, and the folder itself unless it is there already. */
+export async function undoFor(folder: string): Promise<() => Promise<void>> {
+  const before = await readdir(folder).catch(() => undefined);
+  return async () => {
+    if (before === undefined) return rm(folder, { recursive: true, force: true });
+    for (const entry of await readdir(folder)) if (!before.includes(entry)) await rm(join(folder, entry), { recursive: true, force: true });
+  };
+}
+
+/** Returns false if there is no such folder. Throws a UsageError for one that is not empty. */
+async function isEmptyFolder(target: string, folder: string): Promise<boolean> {
   const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`"${folder}" cannot be used: ${error.code === 'ENOTDIR' ? 'it is a file' : error.message}.`);
   });
-  const files = found.filter((one) => !HARMLESS.includes(one)).toSorted();
-  if (files.length === 0) return;
+  const files = (found ?? []).filter((one) => !HARMLESS.includes(one)).toSorted();
+  if (files.length === 0) return found !== undefined;
   const named = files.slice(0, NAMED).map((one) => `"${one}"`);
   const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : '';
   throw new UsageError(`The folder "${folder}" is not empty: it has ${named.join(', ')}${more}. Name another one.`);
 }
 
-/** Puts the draft in the place of the folder. A folder that is there keeps what it has: its repository. */
-async function moveInto(draft: string, target: string): Promise<void> {
-  const isThere = await access(target).then(
-    () => true,
-    () => false,
-  );
-  if (isThere && (await readdir(target)).length === 0) await rmdir(target);
-  else if (isThere) {
-    for (const entry of await readdir(draft)) await rename(join(draft, entry), join(target, entry));
-    return;
-  }
-  await rename(draft, target);
+async function moveEntries(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from)) await rename(join(from, entry), join(to, entry));
 }

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
-import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkNode, chosen, PACKAGE_MANAGERS, type PackageManager, PROVIDERS, TEMPLATES, UsageError } from './choices.ts';
-import { createProject } from './create.ts';
+import { createProject, undoFor } from './create.ts';
 
 /** Everything that the program uses of its process, so that tests can replace it. */
 export interface Surroundings {
@@ -61,11 +60,19 @@ async function create(args: readonly string[], around: Surroundings): Promise<nu
   const template = chosen('template', values.template ?? (await asked(`Template: ${TEMPLATES.join(', ')}`, 'basic')), TEMPLATES);
   const provider = chosen('provider', values.provider ?? (await asked(`Provider: ${PROVIDERS.join(', ')}`, 'scripted')), PROVIDERS);
   const packageManager = chosen('package manager', values['package-manager'] ?? startedBy(around.env), PACKAGE_MANAGERS);
+  const undo = await undoFor(resolve(name));
   const files = await createProject(name, { template, provider, packageManager }, around.signal);
   around.out(`Wrote ${files.length} files to ${name}.`);
   const inFolder = { cwd: resolve(name), signal: around.signal };
-  if (values.git) await command('git', ['init', '--quiet'], inFolder).catch(() => undefined);
-  if (values.install) await installed(packageManager, name, inFolder);
+  try {
+    if (values.git) await command('git', ['init', '--quiet'], inFolder).catch(() => undefined);
+    around.signal.throwIfAborted();
+    if (values.install) await install(packageManager, name, inFolder);
+  } catch (error) {
+    // What a person has stopped leaves nothing behind, and what was there before stays.
+    if (around.signal.aborted) await undo();
+    throw error;
+  }
   around.out(nextSteps({ name, packageManager, isInstalled: values.install }));
   return 0;
 }
@@ -91,13 +98,11 @@ function startedBy(env: NodeJS.ProcessEnv): string {
   return PACKAGE_MANAGERS.includes(name as PackageManager) ? name : 'npm';
 }
 
-async function installed(packageManager: PackageManager, folder: string, where: Place): Promise<void> {
+async function install(packageManager: PackageManager, folder: string, where: Place): Promise<void> {
   const quiet = packageManager === 'npm' ? ['--no-audit', '--no-fund'] : [];
   try {
     await command(packageManager, ['install', ...quiet], where);
   } catch (error) {
-    // What a person has stopped leaves nothing behind.
-    if (where.signal.aborted) await rm(where.cwd, { recursive: true, force: true });
     throw new Error(`${packageManager} could not install the packages: run "${packageManager} install" in ${folder}`, { cause: error });
   }
 }
@@ -110,7 +115,8 @@ interface Place {
 function command(program: string, args: readonly string[], { cwd, signal }: Place): Promise<void> {
   return new Promise((done, failed) => {
     const child = spawn(program, args, { cwd, signal, stdio: ['ignore', 'inherit', 'inherit'], shell: process.platform === 'win32' });
-    child.on('error', failed);
+    // One that is being stopped still writes until it has ended.
+    child.on('error', (error) => (signal.aborted && child.pid !== undefined ? undefined : failed(error)));
     child.on('close', (code) => (code === 0 ? done() : failed(new Error(`"${program} ${args.join(' ')}" ended with ${code}`))));
   });
 }

@@ -113,14 +113,21 @@ export function exitCodesText(help: Help): string {
   return ['Exit codes:', ...rows].join('\n');
 }
 
-/** Prints the error on stderr, with the page that describes it, and returns the exit code. Only a defect is printed with its stack. */
+/** Errors with these exit codes say in their message what to write instead, or where to look: a page would only repeat it. */
+const EXPLAINED_BY_MESSAGE: readonly ExitName[] = ['usage', 'not_found', 'unreachable', 'wait_timeout', 'problems'];
+
+/**
+ * Prints the error on stderr, with the address of the page that says what to do on a line of its own, and returns the exit code. Only a
+ * defect is printed with its stack.
+ */
 export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interruption) return error.exitCode;
   // Commander has already printed its own line, and a request for help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
   const { exit, line } = explainError(error);
   const code = errorCode(error);
-  stderr.write(`longhaul: ${printable(line)}${code === undefined ? '' : ` (${errorPage(code)})`}\n`);
+  const page = code === undefined || EXPLAINED_BY_MESSAGE.includes(exit) ? '' : `  See ${errorPage(code)}\n`;
+  stderr.write(`longhaul: ${printable(line)}\n${page}`);
   return EXIT_CODES[exit].code;
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { RUN_SORTS } from '../client/list.ts';
+import { RUN_SORTS } from '../client/client-options.ts';
 import type { MessageMode } from '../core/domain/content.ts';
 import { isScope, type Scope, SCOPES } from '../server/auth/caller.ts';
 import { argument, defineCommand, flag, type FlagsOf, offSwitch, option, type ServerFlags, type Values } from './define-command.ts';

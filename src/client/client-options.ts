@@ -50,6 +50,11 @@ export const CLIENT_OPTIONS: OptionTable<LonghaulClientOptions> = {
   onNotice: true,
 };
 
+/** What runs of a list are ordered by. */
+export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
+/** An order of a list of runs: by their starts, or by what they have used. @useDeclaredType */
+export type RunSort = (typeof RUN_SORTS)[number];
+
 /** The actions if the run id of a start is taken. */
 export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;
 

@@ -20,6 +20,7 @@ import {
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
 import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import type { RunSort } from './client-options.ts';
 import { IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
 
 /** The runs to list. */
@@ -50,11 +51,6 @@ export interface ListFilter extends PrincipalFilter {
   /** The largest number. Default: all. */
   limit?: number;
 }
-
-/** What runs of a list are ordered by. */
-export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
-/** An order of a list of runs: by their starts, or by what they have used. @useDeclaredType */
-export type RunSort = (typeof RUN_SORTS)[number];
 
 /** What a run has used itself, and of a program its descendants, too. */
 export interface RunAmounts {

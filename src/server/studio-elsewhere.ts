@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { errorMessage } from '../core/domain/errors.ts';
+import { errorMessage, memberOf } from '../core/domain/errors.ts';
 import { forbidden } from './auth/caller.ts';
 import { refuseForeignPages } from './auth/open-access.ts';
 import type { Handler } from './create-handler.ts';
@@ -9,8 +9,8 @@ import { STUDIO_PATH, studioFiles } from './studio.ts';
 /** The headers of a request that the service reads: no cookie, no origin and no host of this machine is passed on. */
 const PASSED_ON = ['accept', 'authorization', 'content-type', 'idempotency-key', 'last-event-id'];
 
-/** The headers of a response that the page reads. */
-const PASSED_BACK = ['content-type', 'location', 'retry-after', 'www-authenticate'];
+/** The headers of a response that the page reads, and those by which a file that a model has made runs no code in the browser. */
+const PASSED_BACK = ['content-type', 'content-disposition', 'content-security-policy', 'location', 'retry-after', 'www-authenticate'];
 
 /**
  * Returns a handler with the page of Studio, which passes the requests of the page on to a service. It answers pages of this machine alone:
@@ -55,7 +55,7 @@ async function passOn(request: Request, service: string): Promise<Response> {
       title: 'Bad Gateway',
       status: 502,
       code: 'server_unreachable',
-      detail: `The service at ${service} does not answer: ${errorMessage(error)}`,
+      detail: `The service at ${service} does not answer: ${errorMessage(memberOf(error, 'cause') ?? error)}`,
     };
     return new Response(JSON.stringify(problem), { status: 502, headers: { 'content-type': 'application/problem+json' } });
   }

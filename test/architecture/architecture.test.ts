@@ -36,6 +36,16 @@ describe('the project', () => {
     expect(loaded.filter((path) => /^src\/(history|core\/kernel|core\/capabilities)\b/.test(path))).toEqual([]);
   });
 
+  test('loads little for a command line that is completed: a person waits at the prompt', () => {
+    for (const entry of ['src/cli/run-cli.ts', 'src/cli/completion/completion.ts']) {
+      const loaded = [...loadedBy(product, entry).keys()];
+      expect(loaded).toContain('src/cli/shell-commands.ts');
+      expect(loaded.length).toBeLessThanOrEqual(60);
+      // Temporal's client alone takes longer to load than everything else.
+      expect(loaded.filter((path) => path.startsWith('@temporalio/'))).toEqual([]);
+    }
+  });
+
   test('imports files that exist, with their extension', () => {
     expect(danglingImports(tree)).toEqual([]);
   });

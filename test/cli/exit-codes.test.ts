@@ -48,10 +48,17 @@ test.each([
 test('an expected error is one line without a stack', () => {
   expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({
     code: 6,
-    stderr: `longhaul: no run "x" (${errorPage('run_not_found')})\n`,
+    stderr: 'longhaul: no run "x"\n',
   });
   expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
+});
+
+test('the page of an error stands on a line of its own, if its message does not say what to write instead', () => {
+  for (const code of ['not_authorized', 'run_terminated', 'archive_failed'] as const)
+    expect(reported(new LonghaulError(code, 'x')).stderr).toBe(`longhaul: x\n  See ${errorPage(code)}\n`);
+  for (const code of ['invalid_input', 'unknown_agent', 'run_not_found', 'server_unreachable', 'wait_timeout', 'invalid_program'] as const)
+    expect(reported(new LonghaulError(code, 'x')).stderr).toBe('longhaul: x\n');
 });
 
 test('an interruption is not reported', () => {

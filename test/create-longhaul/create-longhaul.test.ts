@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -62,6 +62,8 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
       expect(files['agents.ts']).toContain(`model: '${provider}/`);
       expect(files['README.md']).toContain(packageManager === 'npm' ? 'npm run dev' : `${packageManager} dev`);
       expect(files['Dockerfile']).toContain(`${packageManager} install`);
+      // A whole folder in an image has its .env, too.
+      expect(files['Dockerfile']).not.toMatch(/^COPY \. /m);
       const { dependencies } = JSON.parse(files['package.json'] ?? '') as { dependencies: Record<string, string> };
       for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     }
@@ -152,21 +154,42 @@ test('what was begun is removed if it is interrupted', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('Ctrl-C at a question leaves nothing, in a process of its own', async () => {
+/** Begins a project in a process of its own with an npm that does not end by itself, and sends it Ctrl-C while npm installs. */
+async function interruptInstall(target: string, cwd: string): Promise<unknown> {
   const main = fileURLToPath(new URL('../../create-longhaul/src/main.ts', import.meta.url));
   const bin = join(folder, 'bin');
   await mkdir(bin);
-  // Takes the place of npm, and does not end by itself.
-  await writeFile(join(bin, 'npm'), '#!/bin/sh\necho installing\nexec sleep 60\n', { mode: 0o755 });
-  const child = spawn(process.execPath, [main, 'shop', '--no-git', '--yes'], {
-    cwd: folder,
+  await writeFile(join(bin, 'npm'), '#!/bin/sh\nmkdir node_modules\necho installing\nexec sleep 60\n', { mode: 0o755 });
+  const child = spawn(process.execPath, [main, target, '--no-git', '--yes'], {
+    cwd,
     env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` },
   });
   await new Promise((resolve) => child.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('installing') && resolve(undefined)));
   child.kill('SIGINT');
-  const code = await new Promise((resolve) => child.on('close', resolve));
-  expect(code).toBe(130);
+  return new Promise((resolve) => child.on('close', resolve));
+}
+
+test('Ctrl-C while packages are installed leaves nothing', async () => {
+  expect(await interruptInstall('shop', folder)).toBe(130);
   expect(await readdir(folder)).toEqual(['bin']);
+});
+
+test('Ctrl-C leaves the repository in which a project was begun as it was', async () => {
+  const cloned = join(folder, 'cloned');
+  await mkdir(join(cloned, '.git'), { recursive: true });
+  await writeFile(join(cloned, '.git', 'HEAD'), 'mine');
+  expect(await interruptInstall('.', cloned)).toBe(130);
+  expect(await readdir(cloned)).toEqual(['.git']);
+  expect(await readFile(join(cloned, '.git', 'HEAD'), 'utf8')).toBe('mine');
+});
+
+test('an empty folder stays the same one, because a person may stand in it', async () => {
+  const empty = join(folder, 'empty');
+  await mkdir(empty);
+  const before = await stat(empty);
+  expect((await create([empty, ...FILES_ALONE])).code).toBe(0);
+  expect((await stat(empty)).ino).toBe(before.ino);
+  expect(await readdir(empty)).toHaveLength(9);
 });
 
 test('what is not given is asked for, unless --yes', async () => {

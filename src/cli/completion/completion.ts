@@ -3,9 +3,8 @@ import { didYouMean, oneLine } from '../../core/domain/text.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type COMPLETION, type Shell, SHELLS } from '../shell-commands.ts';
-import { type Candidate, candidatesFor } from './candidates.ts';
+import { type Candidate, candidatesFor, type ServerValue } from './candidates.ts';
 import { FILES_LINE, SCRIPTS } from './scripts.ts';
-import { serverValues } from './server-values.ts';
 
 /** Bytes of a meaning: a shell shows it on one line. */
 const MEANING_BYTES = 80;
@@ -23,11 +22,17 @@ export async function completion({ output, terminal, parser }: CommandIo, flags:
   const candidates = candidatesFor(parser, words);
   if (candidates.from === 'files') output.print(FILES_LINE);
   else {
-    const list = candidates.from === 'here' ? candidates.list : await serverValues(candidates.value, serverFlags(words), terminal.env);
+    const list = candidates.from === 'here' ? candidates.list : await fromServer(candidates.value, words, terminal.env);
     const current = words.at(-1) ?? '';
     for (const one of list) if (one.value.startsWith(current)) output.print(lineOf(one));
   }
   return EXIT_CODES.ok.code;
+}
+
+/** Loads what asks a server only for a word that needs one: a person waits at the prompt. */
+async function fromServer(value: ServerValue, words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
+  const { serverValues } = await import('./server-values.ts');
+  return serverValues(value, serverFlags(words), env);
 }
 
 function isShell(text: string): text is Shell {

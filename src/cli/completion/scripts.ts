@@ -10,16 +10,23 @@ export const FILES_LINE = ':files';
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# longhaul: eval "$(longhaul completion bash)" in ~/.bashrc
 _longhaul() {
-  local line IFS=$'\\n'
+  # Bash breaks words at "=" and ":", this program does not: the whole words are those of the line.
+  local line current kept
+  local -a words
+  read -r -a words <<< "\${COMP_LINE:0:COMP_POINT}"
+  [[ \${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=('')
+  current="\${words[\${#words[@]} - 1]}"
+  kept="\${current%"\${current##*[=:]}"}"
   COMPREPLY=()
-  for line in $("\${COMP_WORDS[0]}" completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
+  while IFS= read -r line; do
     if [[ $line == '${FILES_LINE}' ]]; then
-      compopt -o default
-      COMPREPLY=()
+      # The bash of macOS has no compopt.
+      compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$current"))
       return 0
     fi
-    COMPREPLY+=("\${line%%$'\\t'*}")
-  done
+    line="\${line%%$'\\t'*}"
+    COMPREPLY+=("\${line#"$kept"}")
+  done < <("\${words[0]}" completion bash -- "\${words[@]:1}" 2>/dev/null)
   return 0
 }
 complete -F _longhaul longhaul

@@ -4,7 +4,6 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { actingPrincipal } from '../command.ts';
 import type { ServerFlags } from '../define-command.ts';
 import type { Candidate, ServerValue } from './candidates.ts';
 
@@ -17,7 +16,10 @@ const MOST = 50;
 /** Returns ids or names that the server knows; none if it does not answer in time. Never rejects. */
 export async function serverValues(value: ServerValue, flags: ServerFlags, env: NodeJS.ProcessEnv): Promise<Candidate[]> {
   if (!(await mayAnswer(flags, env))) return [];
-  const { connect: connectClient } = await import('../../client/longhaul-client.ts');
+  const [{ connect: connectClient }, { actingPrincipal }] = await Promise.all([
+    import('../../client/longhaul-client.ts'),
+    import('../command.ts'),
+  ]);
   const found: Candidate[] = [];
   const looking = (async () => {
     const { address, namespace } = flags;

@@ -111,13 +111,13 @@ async function checkModels(module: AgentsModule): Promise<Finding> {
 }
 
 /** Names of secrets are shown, values never. */
-async function checkSecrets(module: AgentsModule, { machine }: Examination): Promise<Finding> {
+async function checkSecrets(module: AgentsModule, examination: Examination): Promise<Finding> {
   const needed = await neededCredentials(module);
   if (needed.length === 0) return skipped('No provider and no MCP server names a secret.');
   const missing: string[] = [];
   for (const one of needed) {
     try {
-      const value = one.kind === 'variable' ? machine.env[one.name] : await secretValue(module, one.name, machine.env);
+      const value = one.kind === 'variable' ? examination.machine.env[one.name] : await secretValue(module, one.name, examination);
       if (!value) missing.push(one.name);
     } catch (error) {
       return fail(`The secret "${one.name}" cannot be read: ${errorMessage(error)}.`, 'longhaul doctor --agents ./agents.ts');
@@ -132,11 +132,14 @@ async function checkSecrets(module: AgentsModule, { machine }: Examination): Pro
 }
 
 /** Returns the value of a secret: from the sources of the module, or else from the environment, as a worker reads it. */
-async function secretValue({ secrets }: AgentsModule, name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  if (secrets === undefined) return env[variableOf(name)];
+async function secretValue({ secrets }: AgentsModule, name: string, { machine, secrets: read }: Examination): Promise<string | undefined> {
+  if (secrets === undefined) return machine.env[variableOf(name)];
   for (const source of [secrets].flat()) {
     const value = await (typeof source === 'function' ? source(name) : source.read(name));
-    if (value) return value;
+    if (!value) continue;
+    // A provider may quote it in its refusal.
+    read[`secret "${name}"`] = value;
+    return value;
   }
   return undefined;
 }
@@ -163,7 +166,8 @@ async function neededCredentials(module: AgentsModule): Promise<Credential[]> {
 /** Tokens that the call of `--live` may cost. */
 const LIVE_TOKENS = 10;
 
-async function checkProviders(module: AgentsModule, { flags, machine }: Examination): Promise<Finding> {
+async function checkProviders(module: AgentsModule, examination: Examination): Promise<Finding> {
+  const { flags, machine } = examination;
   const models = [
     ...new Map(
       withSubAgents(module.agents)
@@ -179,7 +183,7 @@ async function checkProviders(module: AgentsModule, { flags, machine }: Examinat
   const providers = await providersOf(module);
   const secret = async (one: string | SecretReference): Promise<string> => {
     const { name, prefix = '' } = typeof one === 'string' ? { name: one } : one;
-    const value = await secretValue(module, name, machine.env);
+    const value = await secretValue(module, name, examination);
     if (value === undefined) throw new Error(`the secret "${name}" is missing`);
     return prefix + value;
   };

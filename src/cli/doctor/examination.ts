@@ -49,12 +49,15 @@ export type LoadedAgents =
 export class Examination {
   readonly machine: Machine;
   readonly flags: ExaminationFlags;
+  /** The secrets that checks have read, by their names: no report may have them. */
+  readonly secrets: Record<string, string>;
   #agents: Promise<LoadedAgents> | undefined;
   #server: Promise<ServerState> | undefined;
 
-  constructor(machine: Machine, flags: ExaminationFlags) {
+  constructor(machine: Machine, flags: ExaminationFlags, secrets: Record<string, string>) {
     this.machine = machine;
     this.flags = flags;
+    this.secrets = secrets;
   }
 
   /** The path of the agents module: that of the option, or `./agents.ts` if there is one. */

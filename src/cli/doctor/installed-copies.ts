@@ -18,6 +18,14 @@ export function installedCopies(folder: string, wants: (name: string) => boolean
   }
 }
 
+/** Returns the copy of a package that modules in a folder load, as Node finds it: the nearest one above. */
+export function copyLoadedFrom(folder: string, name: string): PackageCopy | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const copy = copyAt(join(at, 'node_modules', name), name);
+    if (copy !== undefined || at === dirname(at)) return copy;
+  }
+}
+
 /** Visits a folder `node_modules` and those inside its packages. Links lead to packages that are visited where they are. */
 function visitModules(folder: string, wants: (name: string) => boolean, found: Map<string, PackageCopy>): void {
   for (const { name, path, isLink } of packagesIn(folder)) {

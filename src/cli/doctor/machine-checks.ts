@@ -6,7 +6,7 @@ import { NEEDED_NODE, nodeProblem } from '../../node-version/node-version.ts';
 import { OLDEST_SDK } from '../../temporal/server-connection.ts';
 import { type CheckGroup, fail, type Finding, ok, skipped, warn } from './check.ts';
 import type { Examination, Machine } from './examination.ts';
-import { installedCopies, type PackageCopy } from './installed-copies.ts';
+import { copyLoadedFrom, installedCopies, type PackageCopy } from './installed-copies.ts';
 
 export const MACHINE_CHECKS: CheckGroup = {
   heading: 'Node and packages',
@@ -101,10 +101,9 @@ function listed(copies: readonly PackageCopy[], folder: string): string {
 
 /** A second protobufjs makes payloads of another class: histories then cannot be replayed from JSON. */
 function checkProtobuf({ machine }: Examination): Finding {
-  const all = installedCopies(machine.folder, (name) => name === 'protobufjs' || name === '@temporalio/proto');
-  const copies = all.filter(({ name }) => name === 'protobufjs');
-  const ofSdk = copies.find(({ path }) => /[/\\]@temporalio[/\\]/.test(path));
-  const own = copies.find(({ path }) => !/node_modules.*node_modules/.test(path));
+  const own = copyLoadedFrom(machine.folder, 'protobufjs');
+  const sdk = copyLoadedFrom(machine.folder, '@temporalio/proto');
+  const ofSdk = sdk === undefined ? undefined : copyLoadedFrom(sdk.path, 'protobufjs');
   const install = 'npm install protobufjs@^8.7.1 && npm dedupe';
   if (own === undefined && !isProject(machine)) return skipped(NO_PROJECT);
   if (own === undefined) return fail('The package "protobufjs" is not installed next to Temporal\'s SDK.', install);

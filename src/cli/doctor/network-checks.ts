@@ -52,7 +52,9 @@ async function checkCodecServer({ flags, machine }: Examination): Promise<Findin
   }
   if (!encodes(codec)) return skipped('The Temporal UI needs no codec server.');
   const endpoint = flags.codecEndpoint ?? `http://127.0.0.1:${USUAL_CODEC_PORT}`;
-  const origin = machine.env['LONGHAUL_UI_URL'] ? new URL(machine.env['LONGHAUL_UI_URL']).origin : (USUAL_ORIGINS[0] ?? '');
+  const uiUrl = machine.env['LONGHAUL_UI_URL'];
+  if (uiUrl && !URL.canParse(uiUrl)) return fail('LONGHAUL_UI_URL is not an address: write http://host:port.', 'unset LONGHAUL_UI_URL');
+  const origin = uiUrl ? new URL(uiUrl).origin : (USUAL_ORIGINS[0] ?? '');
   const url = `${endpoint.replace(/\/$/, '')}/decode`;
   let preflight: Response;
   try {
@@ -65,7 +67,7 @@ async function checkCodecServer({ flags, machine }: Examination): Promise<Findin
     const summary = `No codec server answers at ${endpoint}: the Temporal UI shows encoded payloads.`;
     return flags.codecEndpoint === undefined ? warn(summary, 'longhaul codec-server') : fail(summary, 'longhaul codec-server');
   }
-  if (preflight.headers.get('access-control-allow-origin') !== origin) {
+  if (![origin, '*'].includes(preflight.headers.get('access-control-allow-origin') ?? '')) {
     return fail(
       `The codec server at ${endpoint} does not let pages of ${origin} call it (CORS).`,
       `longhaul codec-server --allow-origin ${origin}`,
@@ -115,15 +117,20 @@ async function decodesProbe({ url, endpoint, origin, codec, token }: CodecCall):
 
 /** Ports that another program has: `longhaul dev` takes others then, which surprises who looks at the usual ones. */
 async function checkPorts({ machine, server }: Examination): Promise<Finding> {
-  const state = await server;
+  // At once: an address that does not answer takes nearly all of the time of a check.
+  const [state, ...users] = await Promise.all([server, ...machine.ports.map(async (port) => ({ port, user: await userOf(port) }))]);
   const ownPorts = state.state === 'up' ? [Number(state.address.split(':').at(-1)), Number(state.address.split(':').at(-1)) + 1_000] : [];
-  const taken = await Promise.all(machine.ports.map(async (port) => ((await isTaken(port)) ? port : undefined)));
-  const foreign = taken.filter((port) => port !== undefined && !ownPorts.includes(port));
+  const foreign = users.filter(({ port, user }) => user !== undefined && !ownPorts.includes(port));
   if (foreign.length === 0) return ok(`The ports of "longhaul dev" are free, or are its own: ${machine.ports.join(', ')}.`);
-  const longhauls = await Promise.all(foreign.map(async (port) => ((await isLonghaul(port ?? 0)) ? undefined : port)));
-  const others = longhauls.filter((port) => port !== undefined);
-  if (others.length === 0) return ok(`The ports ${foreign.join(', ')} are used by Longhaul.`);
+  const others = foreign.filter(({ user }) => user === 'other').map(({ port }) => port);
+  if (others.length === 0) return ok(`The ports ${foreign.map(({ port }) => port).join(', ')} are used by Longhaul.`);
   return warn(`Another program listens on port ${others.join(', ')}: "longhaul dev" takes a free one instead.`, `lsof -i :${others[0]}`);
+}
+
+/** Returns who listens on a port of this machine; undefined if it is free. */
+async function userOf(port: number): Promise<'longhaul' | 'other' | undefined> {
+  if (!(await isTaken(port))) return undefined;
+  return (await isLonghaul(port)) ? 'longhaul' : 'other';
 }
 
 async function isTaken(port: number): Promise<boolean> {
@@ -155,6 +162,9 @@ async function isLonghaul(port: number): Promise<boolean> {
   return false;
 }
 
+/** The variables that calls to the Temporal server follow: those in capital letters are read by others. */
+const GRPC_PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
+
 const LOCAL = /^(?:localhost|127\.|\[::1\])/;
 
 function checkProxy({ machine, flags }: Examination): Finding {
@@ -164,12 +174,12 @@ function checkProxy({ machine, flags }: Examination): Finding {
   const bad = variables.find((name) => !URL.canParse(env[name] ?? ''));
   if (bad !== undefined) return fail(`${bad} is not an address: write http://host:port.`, `unset ${bad}`);
   const address = flags.address ?? env['TEMPORAL_ADDRESS'] ?? 'localhost:7233';
-  const exempt = `${env['NO_PROXY'] ?? ''},${env['no_proxy'] ?? ''}`.split(',').map((one) => one.trim());
-  const host = address.replace(/:\d+$/, '');
-  if (LOCAL.test(address) && !exempt.includes(host) && !exempt.includes('*')) {
+  const followed = variables.filter((name) => GRPC_PROXIES.includes(name));
+  const exempt = (env['no_grpc_proxy'] || env['no_proxy'] || '').split(',').map((one) => one.trim());
+  if (followed.length > 0 && LOCAL.test(address) && !exempt.includes(address.replace(/:\d+$/, ''))) {
     return fail(
-      `${variables.join(', ')} sends calls to the Temporal server at ${address} through a proxy.`,
-      `export NO_PROXY=localhost,127.0.0.1`,
+      `${followed.join(', ')} sends calls to the Temporal server at ${address} through a proxy.`,
+      'export no_proxy="localhost,127.0.0.1,$no_proxy"',
     );
   }
   if (env['NODE_USE_ENV_PROXY'] !== '1') {

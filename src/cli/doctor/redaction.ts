@@ -6,17 +6,18 @@ const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_DSN$/i;
 /** Variables whose names look like those of secrets, and whose values say where one is. */
 const PLACE_NAME = /_(?:FILE|PATH|DIR|URL|ID)$/i;
 
-/** Names that many machines have. */
-const COMMON_USERS = ['root', 'node', 'runner'];
+/** Names of accounts that are of no person, and words of sentences and commands. */
+const COMMON_USERS = ['root', 'node', 'runner', 'ubuntu', 'debian', 'admin', 'user', 'app', 'worker', 'longhaul', 'temporal', 'redis'];
 
 /** Values that are shorter are ordinary words: to remove them would spoil sentences, and they keep nothing safe. */
 const SHORTEST_SECRET = 6;
 
 /** A user and a password in an address. */
-const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
+const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/"']+@/gi;
 
 /** Texts that look like keys wherever they come from. */
-const KEY_FORMS = /\b(?:sk|pk|rk|xox[abp]|ghp|gho|glpat)[-_][A-Za-z0-9_-]{12,}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
+const KEY_FORMS =
+  /\b(?:(?:sk|pk|rk|xox[abp]|xapp|glpat)[-_]|(?:gsk|hf|npm|gh[opsu]|github_pat)_)[\w-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']{8,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 
 /**
  * Returns a function that removes from texts what an issue must not have: values of variables that are secrets, credentials in addresses,
@@ -31,11 +32,12 @@ export function redaction(env: NodeJS.ProcessEnv, home = homedir(), user = userN
     user === undefined || user.length <= 2 || COMMON_USERS.includes(user)
       ? undefined
       : new RegExp(`(?<![\\w.-])${escaped(user)}(?![\\w.-])`, 'g');
+  const homePattern = home.length > 1 ? new RegExp(`${escaped(home)}(?![\\w.-])`, 'g') : undefined;
   return (text) => {
     let shown = text.replace(CREDENTIALS, '$1');
     for (const [value, name] of values) shown = shown.replaceAll(value, name);
     shown = shown.replace(KEY_FORMS, '[key]');
-    if (home.length > 1) shown = shown.replaceAll(home, '~');
+    if (homePattern !== undefined) shown = shown.replace(homePattern, '~');
     return userPattern === undefined ? shown : shown.replace(userPattern, '[user]');
   };
 }

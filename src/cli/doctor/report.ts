@@ -29,15 +29,16 @@ export interface DoctorReport {
   fixed: { done: string; undo: string }[];
 }
 
-/** Examines an installation: all checks at once. With `fix`, makes the changes that checks name, and runs those checks again. */
+/** Examines an installation: all checks at once. With `fix`, makes the changes that checks name, and runs the checks again. */
 export async function examine(
   machine: Machine,
   flags: ExaminationFlags,
   { fix = false, longhaul }: { fix?: boolean; longhaul: string },
 ): Promise<DoctorReport> {
-  const redact = redaction(machine.env);
+  const secrets: Record<string, string> = {};
+  const redact = (text: string): string => redaction({ ...machine.env, ...secrets })(text);
   const fixed: DoctorReport['fixed'] = [];
-  let results = await runChecks(machine, flags);
+  let results = await runChecks(machine, flags, secrets);
   const fixes = results.flatMap(({ name, finding }) => (finding.fix === undefined ? [] : [{ name, fix: finding.fix }]));
   if (fix && fixes.length > 0) {
     const problems = new Map<string, string>();
@@ -47,7 +48,9 @@ export async function examine(
       else problems.set(name, problem);
     }
     await results.close();
-    results = await runChecks(machine, flags);
+    // A person is asked once, and a model is called once.
+    const kept = results.filter(({ name }) => name === 'providers');
+    results = await runChecks(machine, flags, secrets, kept);
     for (const one of results) {
       const problem = problems.get(one.name);
       if (problem !== undefined) one.finding = { ...one.finding, summary: `${one.finding.summary} It could not be repaired: ${problem}` };
@@ -91,12 +94,20 @@ interface CheckResult {
 
 type CheckResults = CheckResult[] & { close: () => Promise<void> };
 
-async function runChecks(machine: Machine, flags: ExaminationFlags): Promise<CheckResults> {
-  const examination = new Examination(machine, flags);
+/** Runs all checks but those that have a result already. Secrets that they read are put into `secrets`. */
+async function runChecks(
+  machine: Machine,
+  flags: ExaminationFlags,
+  secrets: Record<string, string>,
+  kept: readonly CheckResult[] = [],
+): Promise<CheckResults> {
+  const examination = new Examination(machine, flags, secrets);
   await examination.agents;
   const results = await Promise.all(
     CHECK_GROUPS.flatMap(({ heading, checks }) =>
       checks.map(async ({ name, run }) => {
+        const known = kept.find((one) => one.name === name);
+        if (known !== undefined) return known;
         const start = performance.now();
         const finding = await inTime(async () => run(examination), name === 'providers' ? LIVE_MS : CHECK_MS);
         return { name, group: heading, finding, ms: Math.round(performance.now() - start) };

@@ -97,20 +97,30 @@ async function checkRights(examination: Examination): Promise<Finding> {
         () => workflowService.signalWorkflowExecution({ namespace, workflowExecution: { workflowId: NOBODY }, signalName: NOBODY }),
       ],
     ];
-    const refused = await Promise.all(tries.map(async ([right, attempt]) => ((await isRefused(connection, attempt)) ? right : undefined)));
-    const lacking = refused.filter((right) => right !== undefined);
-    if (lacking.length === 0) return ok('The credentials may list runs, read task queues and send to runs.');
-    return fail(`The credentials may not ${lacking.join(', ')} in the namespace "${namespace}".`, 'temporal config list');
+    const tried = await Promise.all(tries.map(async ([right, attempt]) => ({ right, answer: await answerTo(connection, attempt) })));
+    const rightsWith = (which: RightsAnswer): string[] => tried.filter(({ answer }) => answer === which).map(({ right }) => right);
+    const lacking = rightsWith('refused');
+    const unknown = rightsWith('none');
+    if (lacking.length > 0)
+      return fail(`The credentials may not ${lacking.join(', ')} in the namespace "${namespace}".`, 'temporal config list');
+    if (unknown.length > 0) return skipped(`The server does not say if the credentials may ${unknown.join(', ')}: it gives no answer.`);
+    return ok('The credentials may list runs, read task queues and send to runs.');
   });
 }
 
-async function isRefused(connection: AnsweringServer['connection'], attempt: () => Promise<unknown>): Promise<boolean> {
+type RightsAnswer = 'allowed' | 'refused' | 'none';
+
+/** Codes of gRPC for a server that has not looked at the call: cancelled, out of time, out of resources, away. */
+const NO_ANSWER: readonly (number | undefined)[] = [undefined, 1, 4, 8, 14];
+
+async function answerTo(connection: AnsweringServer['connection'], attempt: () => Promise<unknown>): Promise<RightsAnswer> {
   try {
     await connection.withDeadline(Date.now() + PREREQUISITE_MS, attempt);
-    return false;
+    return 'allowed';
   } catch (error) {
     const code = grpcCode(error);
-    return code === NOT_ALLOWED || code === UNAUTHENTICATED;
+    if (code === NOT_ALLOWED || code === UNAUTHENTICATED) return 'refused';
+    return NO_ANSWER.includes(code) ? 'none' : 'allowed';
   }
 }
 
@@ -184,10 +194,7 @@ async function checkClock(examination: Examination): Promise<Finding> {
   if (server.state !== 'up') return skipped('No server answers.');
   await server.described;
   const aheadMs = server.aheadMs() ?? (await aheadOfUi(examination, server));
-  if (aheadMs === undefined) {
-    if (/^(?:localhost|127\.|\[::1\])/.test(server.address)) return ok('The server is on this machine, and has its clock.');
-    return skipped('No answer of the server has its time.');
-  }
+  if (aheadMs === undefined) return skipped('No answer of the server has its time.');
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Math.abs(aheadMs) < WARN_MS) return ok(`The clocks of the server and of this machine differ by ${seconds} s.`);
   const summary = `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of the server: deadlines and tokens end at other times.`;

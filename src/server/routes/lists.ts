@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { RUN_SORTS } from '../../client/list.ts';
+import { RUN_SORTS } from '../../client/client-options.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';

@@ -17,6 +17,8 @@ for (const { name, missing } of CASES) {
       await shell.shows('--status');
       shell.type('run\t');
       await shell.shows('running');
+      shell.type('\u0015longhaul start x --tier=b\t');
+      await shell.shows('--tier=batch');
       shell.type('\u0015longhaul worker --agents agents-of\t');
       await shell.shows('agents-of-mine.ts');
       // No server: no candidate, no line at the prompt.

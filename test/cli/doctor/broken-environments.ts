@@ -389,8 +389,8 @@ export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 
   {
     name: 'a proxy between this machine and its own server',
     check: 'proxy',
-    names: /HTTPS_PROXY[^]*NO_PROXY/,
-    break: ({ machine }) => (machine.env['HTTPS_PROXY'] = 'http://proxy.example:3128'),
+    names: /https_proxy[^]*no_proxy/,
+    break: ({ machine }) => (machine.env['https_proxy'] = 'http://proxy.example:3128'),
     repair: (command, environment) => {
       inShell(`${command} && export NODE_USE_ENV_PROXY=1`, environment);
     },
@@ -400,7 +400,7 @@ export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 
     check: 'proxy',
     status: 'warn',
     names: /NODE_USE_ENV_PROXY/,
-    break: ({ machine }) => Object.assign(machine.env, { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '127.0.0.1' }),
+    break: ({ machine }) => Object.assign(machine.env, { HTTPS_PROXY: 'http://proxy.example:3128' }),
     repair: inShell,
   },
   {

@@ -10,6 +10,8 @@ export interface FakeTemporalOptions {
   retentionDays?: number;
   /** Methods that refuse every call, with PERMISSION_DENIED. */
   refuses?: readonly string[];
+  /** Methods that answer no call, as those of a server that is away. */
+  away?: readonly string[];
   /** Milliseconds by which the header `date` is ahead. Absent: no answer has the header. */
   aheadMs?: number;
   /** The custom search attributes, by name: changed by calls that add some. */
@@ -41,7 +43,7 @@ type Answer = (request: Record<string, unknown>) => object;
 export async function startFakeTemporal(
   options: FakeTemporalOptions = {},
 ): Promise<AsyncDisposable & { address: string; attributes: Record<string, number> }> {
-  const { version = '1.29.1', namespaces = ['default'], retentionDays = 3, refuses = [], openAgents = [] } = options;
+  const { version = '1.29.1', namespaces = ['default'], retentionDays = 3, refuses = [], away = [], openAgents = [] } = options;
   const attributes = { ...(options.attributes ?? ALL_ATTRIBUTES) };
   const requireNamespace = ({ namespace }: Record<string, unknown>): void => {
     if (!namespaces.includes(String(namespace)))
@@ -98,7 +100,7 @@ export async function startFakeTemporal(
       service === WorkflowService ? 'temporal.api.workflowservice.v1.WorkflowService' : 'temporal.api.operatorservice.v1.OperatorService';
     server.addService(
       definitionOf(path, types as unknown as Types, methods),
-      implementationOf(methods, { answers, refuses, aheadMs: options.aheadMs }),
+      implementationOf(methods, { answers, refuses, away, aheadMs: options.aheadMs }),
     );
   }
   const port = await new Promise<number>((resolve, reject) => {
@@ -147,10 +149,11 @@ function definitionOf(path: string, types: Types, methods: readonly string[]): S
 interface Behaviour {
   answers: Readonly<Record<string, Answer>>;
   refuses: readonly string[];
+  away: readonly string[];
   aheadMs: number | undefined;
 }
 
-function implementationOf(methods: readonly string[], { answers, refuses, aheadMs }: Behaviour): Parameters<Server['addService']>[1] {
+function implementationOf(methods: readonly string[], { answers, refuses, away, aheadMs }: Behaviour): Parameters<Server['addService']>[1] {
   return Object.fromEntries(
     methods.map((method) => [
       method,
@@ -163,6 +166,7 @@ function implementationOf(methods: readonly string[], { answers, refuses, aheadM
           metadata.set('date', new Date(Date.now() + aheadMs).toUTCString());
           call.sendMetadata(metadata);
         }
+        if (away.includes(method)) return done({ code: codes.UNAVAILABLE, details: 'no healthy upstream' });
         if (refuses.includes(method)) return done({ code: codes.PERMISSION_DENIED, details: 'Request unauthorized.' });
         try {
           done(null, answers[method]?.(call.request) ?? {});

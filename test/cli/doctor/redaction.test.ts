@@ -18,6 +18,9 @@ test.each([
   ['one key among several', 'key b2xkZXItdGhhbg', 'key [LONGHAUL_ENCRYPTION_KEYS]'],
   ['a password in an address', 'redis://:s3cret@cache:6379', 'redis://cache:6379'],
   ['a user and a password', 'postgres://ada:pw@db/x', 'postgres://db/x'],
+  ['a password with the sign that ends it', 'redis://user:p@ss@cache:6379', 'redis://cache:6379'],
+  ['a header', 'sent Authorization: Bearer abcd.efgh', 'sent Authorization: Bearer [key]'],
+  ['a key of another provider', 'with gsk_abcdefghijklmnop1234', 'with [key]'],
   ['what looks like a key', 'with sk-abcdefghijklmnop1234', 'with [key]'],
   ['a token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc', '[key]'],
   ['the folder of the user', '"/home/ada/project/agents.ts"', '"~/project/agents.ts"'],
@@ -26,8 +29,21 @@ test.each([
   expect(redact(text)).toBe(shown);
 });
 
-test.each(['the canada branch', 'write ./keys.json', 'C.UTF-8', 'adapter', 'http://127.0.0.1:8234'])('"%s" stays as it is', (text) => {
+test.each([
+  'the canada branch',
+  'write ./keys.json',
+  'C.UTF-8',
+  'adapter',
+  'http://127.0.0.1:8234',
+  '/home/ada-lovelace/x',
+  'npm-check-updates is no key',
+  'Bearer tokens',
+])('"%s" stays as it is', (text) => {
   expect(redact(text)).toBe(text);
+});
+
+test('the name of an account that is a word of commands stays', () => {
+  expect(redaction({}, '/srv/longhaul', 'longhaul')('run longhaul dev')).toBe('run longhaul dev');
 });
 
 test('the command prints a report for machines, exits with 1 for a failed check, and shows no value of a secret', async () => {

@@ -1,0 +1,81 @@
+import { mkdir, rename, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Environment, troubles } from './environment.ts';
+
+/** Returns the status of a check in a report. */
+async function statusOf(check: string, environment: Environment): Promise<string | undefined> {
+  const { checks } = await environment.examine();
+  return checks.find(({ name }) => name === check)?.status;
+}
+
+test('packages in the layout of pnpm are installed once', async () => {
+  await using environment = await Environment.open();
+  await environment.install();
+  const modules = join(environment.folder, 'node_modules');
+  const kept = join(modules, '.pnpm');
+  for (const name of ['protobufjs', '@temporalio/proto']) {
+    const real = join(kept, `${name.replace('/', '+')}@1`, 'node_modules', name);
+    await mkdir(join(real, '..'), { recursive: true });
+    await rename(join(modules, name), real);
+    await symlink(real, join(modules, name));
+  }
+  const ofProto = join(kept, '@temporalio+proto@1', 'node_modules', 'protobufjs');
+  await symlink(join(kept, 'protobufjs@1', 'node_modules', 'protobufjs'), ofProto);
+  expect(troubles(await environment.examine())).toEqual({});
+  expect(await statusOf('protobufjs', environment)).toBe('ok');
+});
+
+test('a proxy in capital letters is none for calls to a server on this machine', async () => {
+  await using environment = await Environment.open();
+  Object.assign(environment.machine.env, { HTTPS_PROXY: 'http://proxy.example:3128', NODE_USE_ENV_PROXY: '1' });
+  expect(await statusOf('proxy', environment)).toBe('ok');
+});
+
+test('a codec server may let pages of any origin call it', async () => {
+  await using environment = await Environment.open();
+  environment.machine.env['LONGHAUL_ENCRYPTION_KEYS'] = `2026:${Buffer.alloc(32, 7).toString('base64')}`;
+  const server = createServer((request, response) => {
+    response.setHeader('access-control-allow-origin', '*');
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ payloads: [{ data: Buffer.from('"longhaul doctor"').toString('base64') }] }));
+    request.resume();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  environment.defer(() => server.close());
+  environment.flags.codecEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await statusOf('codec-server', environment)).toBe('ok');
+});
+
+test('a right is not ok if the server has not answered the call that needs it', async () => {
+  await using environment = await Environment.open({ away: ['CountWorkflowExecutions'] });
+  const { checks } = await environment.examine();
+  expect(checks.find(({ name }) => name === 'rights')).toMatchObject({
+    status: 'skipped',
+    summary: 'The server does not say if the credentials may list runs: it gives no answer.',
+  });
+});
+
+test('with repairs, a person is asked once before a model is called, and no secret is in the report', async () => {
+  await using environment = await Environment.open({ attributes: {} });
+  let asked = 0;
+  environment.machine.ask = async () => {
+    asked += 1;
+    return true;
+  };
+  environment.flags.live = true;
+  await environment.agents(
+    `export const secrets = (name) => (name === 'vault' ? 'from-the-vault-1234' : undefined);
+     const call = async (request, { secret }) => { throw new Error('refused the key ' + (await secret('vault'))); };
+     export const providers = { echo: { capabilities: { structuredOutput: true }, call } };
+     export const agents = [defineAgent({ name: 'clerk', model: 'echo/m' })];`,
+  );
+  const report = await environment.examine({ fix: true });
+  expect({ asked, fixed: report.fixed.length }).toEqual({ asked: 1, fixed: 1 });
+  expect(report.checks.find(({ name }) => name === 'providers')).toMatchObject({
+    status: 'fail',
+    summary: 'echo/m does not answer: refused the key [secret "vault"].',
+  });
+});
