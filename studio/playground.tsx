@@ -11,7 +11,7 @@ import { may, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { useTimeline } from './timeline.tsx';
+import { movedText, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 /** A chat with any agent, as a session, and beside it each step as it happens. */
@@ -62,7 +62,7 @@ function Chats({ all, agent, session }: { all: AgentEntry[]; agent: string | und
 
 function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
   const { record, version, error } = useRecord(session);
-  const timeline = useTimeline(session, record.rows.length);
+  const timeline = useTimeline(session, movedText(record));
   return (
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">

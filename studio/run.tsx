@@ -12,18 +12,14 @@ import { me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { AmountChart, TimeBar, useTimeline } from './timeline.tsx';
+import { AmountChart, movedText, TimeBar, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
 
-/** Answers of a run that continues up to which its timeline is read anew with each. */
-const SHORT = 40;
-
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const answers = record.rows.filter(({ kind }) => kind === 'answer').length;
-  const moved = `${record.status} ${answers > SHORT ? '' : answers}`;
+  const moved = movedText(record);
   const timeline = useTimeline(runId, moved);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
   const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } });
@@ -49,7 +45,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} isPaused={here === 'paused'} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
-          <AmountChart record={record} version={answers} />
+          <AmountChart record={record} version={record.answers} />
           {tree.value !== undefined && tree.value.children.length > 0 && <Below tree={tree.value} />}
         </aside>
       </div>
