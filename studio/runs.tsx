@@ -4,6 +4,7 @@ import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
 import type { FeedItem, RunEntry } from './api-types.ts';
 import { dollars, moment, number, span, STATUSES, statusText } from './format.ts';
+import { renewed, type RunPages } from './listing.ts';
 import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
 import { me, onFeed } from './caller.ts';
 import { Line, Name } from './text.tsx';
@@ -100,22 +101,18 @@ function Words({ label, name, value }: { label: string; name: string; value: str
   );
 }
 
-interface ListState {
-  runs: RunEntry[];
-  next?: string;
-  cut?: boolean;
-}
-
 /** The list, whose entries change with the feed. */
 function RunList({ filters }: { filters: Filters }): JSX.Element {
-  const [state, setState] = useState<ListState>();
+  const [state, setState] = useState<RunPages>();
   const [error, setError] = useState<unknown>();
   const [round, setRound] = useState(0);
   const load = (cursor?: string): Promise<void> =>
     ask('GET /v1/runs', { query: { ...filters, amounts: 'true', limit: PAGE, cursor } as never }).then(
       ({ runs, next, cut }) => {
         setError(undefined);
-        return setState((before) => ({ runs: cursor === undefined ? runs : [...(before?.runs ?? []), ...runs], next, cut }));
+        return setState((before) =>
+          cursor === undefined ? renewed(before, { runs, next, cut }) : { runs: [...(before?.runs ?? []), ...runs], next, cut },
+        );
       },
       (failure: unknown) => setError(failure),
     );
