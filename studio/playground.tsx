@@ -21,7 +21,7 @@ export function PlaygroundPage({ agent, session }: { agent: string | undefined; 
     <>
       <h1>{TEXTS.playground}</h1>
       {!may('runs:write') ? (
-        <ProblemNote error={new Error(TEXTS.mayNotDecide)} />
+        <Note tone="warn">{TEXTS.mayNotTalk}</Note>
       ) : (
         <Answer of={agents}>
           {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <Chats {...{ all, agent, session }} />)}
@@ -91,6 +91,7 @@ function Conversation({ record, version }: { record: RunRecord; version: number 
   const isWorking = record.status === 'running';
   return (
     <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log}>
+      {record.rows.length === 0 && record.live === undefined && record.status === '' && <p class="dim">{TEXTS.sayFirst}</p>}
       {record.rows.flatMap((row) => {
         const said = sentence(row);
         return said === undefined ? [] : [<Bubble key={row.key} {...said} />];
@@ -159,10 +160,13 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
           value={words}
           onInput={(event) => setWords(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
           }}
         />
       </label>
+      <small class="dim">{TEXTS.sayHelp}</small>
       <div class="buttons">
         <button type="submit" class="good" disabled={busy || words.trim() === ''}>
           {TEXTS.send}

@@ -167,7 +167,8 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
       {event.interrupted === true && <span class="tag warn">{TEXTS.interrupted}</span>}
       {usage !== undefined && usage !== null && (
         <span class="dim amounts">
-          {TEXTS.tokens(usage.totalTokens)} {dollars(usage.costUsd)}
+          {TEXTS.tokens(usage.totalTokens)}
+          {usage.costUsd !== undefined && ` · ${dollars(usage.costUsd)}`}
         </span>
       )}
       <Time of={event} />
