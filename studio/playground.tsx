@@ -153,20 +153,7 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
           <ObjectForm schema={agent.deps as Schema} value={deps} onChange={(value) => setDeps(value as object)} />
         </fieldset>
       )}
-      <label>
-        {TEXTS.say}
-        <textarea
-          rows={3}
-          value={words}
-          onInput={(event) => setWords(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-            event.preventDefault();
-            event.currentTarget.form?.requestSubmit();
-          }}
-        />
-      </label>
-      <small class="dim">{TEXTS.sayHelp}</small>
+      <Words value={words} onChange={setWords} />
       <div class="buttons">
         <button type="submit" class="good" disabled={busy || words.trim() === ''}>
           {TEXTS.send}
@@ -175,6 +162,24 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
       </div>
       {outcome}
     </form>
+  );
+}
+
+/** What the reader says. Enter sends it as the button does. */
+function Words({ value, onChange }: { value: string; onChange: (words: string) => void }): JSX.Element {
+  const press = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    event.currentTarget.form?.requestSubmit();
+  };
+  return (
+    <>
+      <label>
+        {TEXTS.say}
+        <textarea rows={3} value={value} onInput={(event) => onChange(event.currentTarget.value)} onKeyDown={press} />
+      </label>
+      <small class="dim">{TEXTS.sayHelp}</small>
+    </>
   );
 }
 

@@ -29,6 +29,14 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   });
   const here = record.status || status.value?.status;
   const isOver = here !== undefined && ENDED.has(here);
+  // The service says at once, and only once, why there is nothing to show.
+  if (status.error !== undefined && status.value === undefined && record.rows.length === 0)
+    return (
+      <>
+        <Heading runId={runId} status={undefined} view={undefined} />
+        <ProblemNote error={status.error} again={status.again} />
+      </>
+    );
   return (
     <>
       <Heading runId={runId} status={here} view={status.value} />
@@ -73,7 +81,7 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
   return (
     <header class="title">
       <h1>
-        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> <Status of={status} />
+        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> {status !== undefined && <Status of={status} />}
       </h1>
       <p class="dim">
         <Name of={runId} limit={200} />

@@ -189,7 +189,8 @@ export const TEXTS = {
   timePartial: 'of the part that is read so far',
   readOn: 'Read on',
   chart: 'Tokens and cost by step',
-  chartText: (tokens: string, cost: string, most: number) => `${tokens} in this run, ${cost}; step ${most.toLocaleString('en')} has the most`,
+  chartText: (tokens: string, cost: string, most: number) =>
+    `${tokens} in this run, ${cost}; step ${most.toLocaleString('en')} has the most`,
   tokens: (tokens: number) => count(tokens, 'token'),
   noCost: 'cost unknown',
   tree: (runs: number) => `with ${count(runs - 1, 'run')} below`,
