@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { ask, connection, follow } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
-import { isDue, LOOK_EVERY, orderOf } from './listing.ts';
+import { isDue, LOOK_EVERY, orderOf, pauseBefore } from './listing.ts';
 
 // What all pages share: the caller, the feed of all runs, and the number of decisions that wait.
 
@@ -77,7 +77,7 @@ function keepListed(until: AbortSignal): void {
 let soon: ReturnType<typeof setTimeout> | undefined;
 let later: ReturnType<typeof setTimeout> | undefined;
 
-/** The least time between two listings that the feed asks for, in milliseconds: on a busy service something happens all the time. */
+/** The least time between two listings that the feed asks for, in milliseconds. */
 const AT_MOST_EVERY = 1_000;
 
 /** A call may be announced before the server lists its run as one that waits: it is listed once more after this time, in milliseconds. */
@@ -89,7 +89,7 @@ function listSoon(): void {
       soon = undefined;
       void listWaiting();
     },
-    Math.max(150, listedAt + AT_MOST_EVERY - Date.now()),
+    pauseBefore({ least: 150, every: AT_MOST_EVERY, sinceMs: Date.now() - listedAt }),
   );
   clearTimeout(later);
   later = setTimeout(() => void listWaiting(), ONCE_MORE_AFTER);

@@ -22,6 +22,11 @@ export function isDue({ sinceMs, isWell, isHidden }: Listing): boolean {
   return !isHidden && sinceMs >= (isWell ? AT_LEAST_EVERY : LOOK_EVERY - 1_000);
 }
 
+/** Returns the pause before a listing that an event asks for, in milliseconds: on a busy service something happens all the time. */
+export function pauseBefore({ least, every, sinceMs }: { least: number; every: number; sinceMs: number }): number {
+  return Math.max(least, every - sinceMs);
+}
+
 /** Returns the place of what waits: the oldest deadline first, then the oldest request. */
 export function orderOf({ deadlineAt, requestedAt }: Pick<Approval, 'deadlineAt' | 'requestedAt'>): string {
   return `${deadlineAt ?? '9'} ${requestedAt}`;

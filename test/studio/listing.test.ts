@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunEntry } from '../../studio/api-types.ts';
-import { isDue, orderOf, renewed } from '../../studio/listing.ts';
+import { isDue, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
 
 const runs = (...ids: string[]): RunEntry[] =>
   ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
@@ -12,6 +12,11 @@ test('what waits is listed seldom while the feed is well, and never for a page t
   expect(isDue({ ...well, sinceMs: 120_000 })).toBe(true);
   expect(isDue({ ...well, isWell: false, sinceMs: 15_000 })).toBe(true);
   expect(isDue({ isWell: false, isHidden: true, sinceMs: 1e9 })).toBe(false);
+});
+
+test('an event is listed at once, and many of them together', () => {
+  const often = { least: 150, every: 1_000 };
+  expect([60_000, 1_000, 400, 0].map((sinceMs) => pauseBefore({ ...often, sinceMs }))).toEqual([150, 150, 600, 1_000]);
 });
 
 test('the oldest deadline is first, and what has none comes after, the oldest first', () => {
