@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import { ask, Refused } from './api.ts';
 import type { Approval, CallDetails, DecideCall } from './api-types.ts';
@@ -344,7 +344,7 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
 /** The arguments as a form, whose first field has the focus. */
 function EditForm({ schema, value, onChange }: { schema: Schema; value: object; onChange: (value: object) => void }): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus(), []);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus(), []);
   return (
     <form ref={form} class="edit" onSubmit={(event) => event.preventDefault()}>
       <ObjectForm schema={schema} value={value} onChange={(changed) => onChange(changed as object)} />
