@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import { ask } from './api.ts';
 import type { CallDetails, SpilledContent } from './api-types.ts';
-import { span } from './format.ts';
+import { moment, span } from './format.ts';
 import { Answer, Fold, ProblemNote, useAnswer } from './parts.tsx';
 import { type CallRow, decisionText } from './record.ts';
 import type { CallFacts } from './timeline.tsx';
@@ -137,19 +137,26 @@ function Details({ runId, callId }: { runId: string; callId: string }): JSX.Elem
 
 function WholeCall({ call }: { call: CallDetails }): JSX.Element {
   const { description, category, ranWith, decisions, schema, callId, toolVersion, requestedAt, agentName } = call;
+  const facts: [string, string | undefined][] = [
+    [TEXTS.callId, callId],
+    [TEXTS.agent, agentName],
+    [TEXTS.requestedAt, requestedAt === undefined ? undefined : moment(requestedAt)],
+    [TEXTS.version, toolVersion],
+    [TEXTS.category, category],
+  ];
   return (
     <div>
       <dl class="facts">
-        <dt>ID</dt>
-        <dd>
-          <Name of={callId} />
-        </dd>
-        <dt>{TEXTS.agent}</dt>
-        <dd>
-          <Name of={agentName} /> {requestedAt}
-        </dd>
-        {toolVersion !== undefined && <Name of={toolVersion} />}
-        {category !== undefined && <Name of={category} />}
+        {facts.map(([name, value]) =>
+          value === undefined ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <Name of={value} />
+              </dd>
+            </div>
+          ),
+        )}
       </dl>
       {description !== undefined && <Text of={description} limit={600} />}
       {ranWith !== undefined && (
@@ -160,7 +167,7 @@ function WholeCall({ call }: { call: CallDetails }): JSX.Element {
       )}
       {decisions.length > 0 && <h3>{TEXTS.decisions}</h3>}
       {decisions.map((decision) => (
-        <Text key={decision.id} of={`${decisionText(decision)} · ${decision.at}`} />
+        <Text key={decision.id} of={`${decisionText(decision)} · ${moment(decision.at)}`} />
       ))}
       {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Json of={schema} />}</Fold>}
     </div>

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
-import { ask, follow } from './api.ts';
+import { ask, connection, follow } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
+import { isDue, LOOK_EVERY, orderOf, pauseBefore } from './listing.ts';
 
 // What all pages share: the caller, the feed of all runs, and the number of decisions that wait.
 
@@ -26,8 +27,9 @@ export function may(scope: Me['scopes'][number]): boolean {
 
 let following: AbortController | undefined;
 
-/** What waits is listed at least so often, in milliseconds, also if the feed says nothing. */
-const AT_LEAST_EVERY = 15_000;
+/** True while the feed says what begins and ends to wait: what waits is listed when it does, and seldom besides. */
+let isFed = false;
+let listedAt = 0;
 
 /** Asks who the caller is, and follows the feed from then on. */
 export async function begin(): Promise<void> {
@@ -42,27 +44,65 @@ export async function begin(): Promise<void> {
     return;
   }
   void listWaiting();
-  const often = setInterval(() => void listWaiting(), AT_LEAST_EVERY);
-  until.addEventListener('abort', () => clearInterval(often));
+  keepListed(until);
+  isFed = true;
   await follow('GET /v1/feed', { signal: until }, (items) => {
     if (items.some(({ type }) => type === 'waiting' || type === 'decided' || type === 'ended' || type === 'gap')) listSoon();
     for (const listener of listeners) listener(items);
   }).catch((error: unknown) => {
     meError.value = error;
   });
+  if (!until.aborted) isFed = false;
+}
+
+/** Lists what waits anew when that is due, until the signal. */
+function keepListed(until: AbortSignal): void {
+  const look = (): void => {
+    const isWell = isFed && connection.value === '' && waitingError.value === undefined;
+    if (isDue({ sinceMs: Date.now() - listedAt, isWell, isHidden: document.hidden })) void listWaiting();
+  };
+  const often = setInterval(look, LOOK_EVERY);
+  document.addEventListener('visibilitychange', look, { signal: until });
+  let wasLost = false;
+  const end = connection.subscribe((lost) => {
+    if (wasLost && lost === '') listSoon();
+    wasLost = lost !== '';
+  });
+  until.addEventListener('abort', () => {
+    clearInterval(often);
+    end();
+  });
 }
 
 let soon: ReturnType<typeof setTimeout> | undefined;
+let later: ReturnType<typeof setTimeout> | undefined;
+
+/** The least time between two listings that the feed asks for, in milliseconds. */
+const AT_MOST_EVERY = 1_000;
+
+/** A call may be announced before the server lists its run as one that waits: it is listed once more after this time, in milliseconds. */
+const ONCE_MORE_AFTER = 3_000;
 
 function listSoon(): void {
-  soon ??= setTimeout(() => {
-    soon = undefined;
-    void listWaiting();
-  }, 150);
+  soon ??= setTimeout(
+    () => {
+      soon = undefined;
+      void listWaiting();
+    },
+    pauseBefore({ least: 150, every: AT_MOST_EVERY, sinceMs: Date.now() - listedAt }),
+  );
+  clearTimeout(later);
+  later = setTimeout(() => void listWaiting(), ONCE_MORE_AFTER);
 }
+
+let listings = 0;
+let newestListing = 0;
 
 /** Lists what waits anew: the oldest deadline first, then the oldest request. */
 export async function listWaiting(): Promise<void> {
+  listings += 1;
+  const own = listings;
+  listedAt = Date.now();
   try {
     const found: Approval[] = [];
     let cursor: string | undefined;
@@ -71,15 +111,14 @@ export async function listWaiting(): Promise<void> {
       found.push(...page.approvals);
       cursor = page.next;
     } while (cursor !== undefined && found.length < 2_000);
+    // An answer that another one has overtaken says what was.
+    if (own < newestListing) return;
+    newestListing = own;
     waiting.value = found.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
     waitingError.value = undefined;
   } catch (error) {
-    waitingError.value = error;
+    if (own > newestListing) waitingError.value = error;
   }
-}
-
-function orderOf({ deadlineAt, requestedAt }: Approval): string {
-  return `${deadlineAt ?? '9'} ${requestedAt}`;
 }
 
 /** Counts the runs that were begun anew from here: their records are read from the beginning. */

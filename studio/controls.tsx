@@ -130,9 +130,17 @@ function Raise({ runId, busy, act }: ControlOptions): JSX.Element {
 
 type PermissionsBody = Operations['PUT /v1/runs/{runId}/permissions']['body'];
 
+function permissionsIn(rules: string): PermissionsBody['permissions'] {
+  try {
+    return JSON.parse(rules) as PermissionsBody['permissions'];
+  } catch (error) {
+    throw new Error(TEXTS.invalidJson(error instanceof Error ? error.message : String(error)), { cause: error });
+  }
+}
+
 function Permissions({ runId, busy, act }: ControlOptions): JSX.Element {
   const send = async (rules: string): Promise<string> => {
-    const permissions = JSON.parse(rules) as PermissionsBody['permissions'];
+    const permissions = permissionsIn(rules);
     await ask('PUT /v1/runs/{runId}/permissions', { params: { runId }, body: { permissions } });
     return TEXTS.receipts.permissions;
   };
@@ -194,6 +202,7 @@ function Retry({ runId, busy, act }: ControlOptions): JSX.Element {
         {TEXTS.fromStep}
         <input name="fromStep" type="number" min={1} />
       </label>
+      <small class="dim">{TEXTS.retryHelp}</small>
       <button type="submit" disabled={busy}>
         {TEXTS.retry}
       </button>

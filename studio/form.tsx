@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasHidden } from './marks.ts';
 import { jsonText, Line, Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -201,11 +201,19 @@ function ListField({ name, schema, value, onChange }: FieldOptions & { value: re
   );
 }
 
-/** Edits a value as JSON. What is no JSON is not taken over. */
+/** True if what all fields of a part show is what was taken over; otherwise the browser says which one is not. */
+export function isSound(part: HTMLElement | null): boolean {
+  const fields = part?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>('input, textarea, select') ?? [];
+  return [...fields].every((field) => field.reportValidity());
+}
+
+/** Edits a value as JSON. What is no JSON is not taken over, and keeps its form from being sent. */
 export function JsonField(options: FieldOptions): JSX.Element {
   const { value, onChange } = options;
   const [text, setText] = useState(value === undefined ? '' : jsonText(value));
   const [problem, setProblem] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.setCustomValidity(problem), [problem]);
   const change = (written: string): void => {
     setText(written);
     try {
@@ -219,6 +227,7 @@ export function JsonField(options: FieldOptions): JSX.Element {
     <label>
       <Title {...options} /> <small>{TEXTS.asJson}</small>
       <textarea
+        ref={field}
         class="code"
         rows={Math.min(14, text.split('\n').length + 1)}
         spellcheck={false}

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import { ask, Refused } from './api.ts';
 import type { Approval, CallDetails, DecideCall } from './api-types.ts';
-import { JsonField, ObjectForm, type Schema } from './form.tsx';
-import { fromNow, moment } from './format.ts';
+import { isSound, JsonField, ObjectForm, type Schema } from './form.tsx';
+import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
 import { messageText } from './record.ts';
 import { listWaiting, may, waiting, waitingError } from './caller.ts';
@@ -22,6 +22,8 @@ export function InboxPage(): JSX.Element {
     const next = all?.[Math.min(Math.max(0, index + by), all.length - 1)];
     if (next !== undefined) setChosen(keyOf(next));
   };
+  useNow();
+  useKeptFocus(current === undefined ? '' : keyOf(current));
   useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
   return (
     <>
@@ -78,29 +80,56 @@ function KeyList(): JSX.Element {
   );
 }
 
-/** Calls back for single keys, unless the reader writes something. */
+/** Draws times that are relative to now anew from time to time. */
+function useNow(): void {
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    const often = setInterval(() => setRound((before) => before + 1), 15_000);
+    return () => clearInterval(often);
+  }, []);
+}
+
+/** Once something was decided, its button is gone: the focus moves to what is next, and not back to the beginning of the page. */
+function useKeptFocus(current: string): void {
+  const before = useRef(current);
+  useEffect(() => {
+    const hadOther = before.current !== '' && before.current !== current;
+    before.current = current;
+    if (hadOther && document.activeElement === document.body)
+      document.querySelector<HTMLElement>(current === '' ? '#main' : '.waiting [aria-current=true]')?.focus();
+  }, [current]);
+}
+
+/** Calls back for single keys, unless the reader writes something. A key that is held down decides once. */
 function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const newest = useRef(keys);
   newest.current = keys;
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const { target, key, ctrlKey, altKey, metaKey } = event;
+      const { target, key, ctrlKey, altKey, metaKey, repeat } = event;
       if (ctrlKey || altKey || metaKey || (target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select')))
         return;
       const act = newest.current[key];
       if (act === undefined) return;
       event.preventDefault();
-      act();
+      if (!repeat || MOVING.has(key)) act();
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);
 }
 
+/** The keys that only move. */
+const MOVING = new Set(['j', 'k']);
+
 function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent: boolean; choose: () => void }): JSX.Element {
   const { toolName, agentName, about, deadlineAt, requestedAt } = approval;
+  const element = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isCurrent) element.current?.scrollIntoView({ block: 'nearest' });
+  }, [isCurrent]);
   return (
-    <li>
+    <li ref={element}>
       <button type="button" aria-current={isCurrent} onClick={choose}>
         <strong>
           <Name of={toolName} limit={60} />
@@ -114,7 +143,7 @@ function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent:
             </>
           )}
         </small>
-        <small class="dim">{deadlineAt === undefined ? moment(requestedAt) : fromNow(deadlineAt)}</small>
+        <small class="dim">{deadlineAt === undefined ? TEXTS.since(fromNow(requestedAt)) : TEXTS.due(fromNow(deadlineAt))}</small>
       </button>
     </li>
   );
@@ -284,16 +313,22 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
   const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
   const { busy, error, decide } = useDecision(approval, onRefused);
   const canDecide = may('approvals:decide');
-  const ways = waysOf({ approval, draft, busy, change, decide });
+  const place = useRef<HTMLDivElement>(null);
+  // What a field shows and could not be taken over would not be what is decided.
+  const decideIfSound = (answer: Answer): void => {
+    if (answer.type === 'reject' || isSound(place.current)) decide(answer);
+  };
+  const ways = waysOf({ approval, draft, busy, change, decide: decideIfSound });
   useKeys(keys && canDecide ? ways.keys : {});
   const { form, edited, isWhole } = draft;
+  const leave = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && form !== 'none') change({ form: 'none' });
+  };
   return (
-    <>
+    <div ref={place} onKeyDown={leave}>
       <h3>{TEXTS.arguments}</h3>
       {form === 'edit' ? (
-        <form class="edit" onSubmit={(event) => event.preventDefault()}>
-          <ObjectForm schema={schema ?? {}} value={edited} onChange={(value) => change({ edited: value as object })} />
-        </form>
+        <EditForm schema={schema ?? {}} value={edited} onChange={(value) => change({ edited: value })} />
       ) : (
         <Fields of={shown} limit={AT_ONCE} onWhole={() => change({ isWhole: true })} />
       )}
@@ -302,7 +337,18 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
       {!canDecide && <Note>{TEXTS.mayNotDecide}</Note>}
       {canDecide && !isWhole && <Note tone="warn">{TEXTS.readFirst}</Note>}
       {canDecide && <Ways approval={approval} draft={draft} busy={busy} change={change} ways={ways} />}
-    </>
+    </div>
+  );
+}
+
+/** The arguments as a form, whose first field has the focus. */
+function EditForm({ schema, value, onChange }: { schema: Schema; value: object; onChange: (value: object) => void }): JSX.Element {
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus(), []);
+  return (
+    <form ref={form} class="edit" onSubmit={(event) => event.preventDefault()}>
+      <ObjectForm schema={schema} value={value} onChange={(changed) => onChange(changed as object)} />
+    </form>
   );
 }
 
@@ -372,7 +418,7 @@ function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide
           </button>
         )}
         <button type="button" class="danger" disabled={busy} onClick={ways.reject}>
-          {TEXTS.reject}
+          {form === 'reject' ? TEXTS.rejectNow : TEXTS.reject}
         </button>
       </p>
     </>

@@ -118,6 +118,8 @@ function KeyForm(): JSX.Element {
 function Page(): JSX.Element {
   const [page = 'runs', one, kind, number, last] = place.value.path;
   useTitle(page, one);
+  // The next page would begin where the last one was scrolled to.
+  useEffect(() => scrollTo(0, 0), [page === 'playground' ? one : place.value.path.join('/')]);
   switch (page) {
     case 'runs':
       if (one === undefined) return <RunsPage />;

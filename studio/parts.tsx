@@ -14,11 +14,11 @@ export function Status({ of: status }: { of: string | undefined }): JSX.Element 
 
 /** Says what has gone wrong, in the words of the service. */
 export function ProblemNote({ error, again }: { error: unknown; again?: () => void }): JSX.Element {
-  const code = error instanceof Refused ? error.problem.code : 'internal';
+  const code = error instanceof Refused ? error.problem.code : '';
   const fields = error instanceof Refused ? (error.problem.errors ?? []) : [];
   return (
     <div class="note bad" role="alert">
-      <strong>{TEXTS.problem(code)}</strong>
+      <strong>{code === '' ? TEXTS.failed : TEXTS.problem(code)}</strong>
       <Text of={explained(code, error)} />
       {fields.map(({ pointer = '', parameter = '', detail }, index) => (
         <Text key={index} of={`${pointer}${parameter}: ${detail}`} />

@@ -11,7 +11,7 @@ import { may, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { useTimeline } from './timeline.tsx';
+import { movedText, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 /** A chat with any agent, as a session, and beside it each step as it happens. */
@@ -21,7 +21,7 @@ export function PlaygroundPage({ agent, session }: { agent: string | undefined; 
     <>
       <h1>{TEXTS.playground}</h1>
       {!may('runs:write') ? (
-        <ProblemNote error={new Error(TEXTS.mayNotDecide)} />
+        <Note tone="warn">{TEXTS.mayNotTalk}</Note>
       ) : (
         <Answer of={agents}>
           {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <Chats {...{ all, agent, session }} />)}
@@ -62,7 +62,7 @@ function Chats({ all, agent, session }: { all: AgentEntry[]; agent: string | und
 
 function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
   const { record, version, error } = useRecord(session);
-  const timeline = useTimeline(session, record.rows.length);
+  const timeline = useTimeline(session, movedText(record));
   return (
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">
@@ -91,6 +91,7 @@ function Conversation({ record, version }: { record: RunRecord; version: number 
   const isWorking = record.status === 'running';
   return (
     <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log}>
+      {record.rows.length === 0 && record.live === undefined && record.status === '' && <p class="dim">{TEXTS.sayFirst}</p>}
       {record.rows.flatMap((row) => {
         const said = sentence(row);
         return said === undefined ? [] : [<Bubble key={row.key} {...said} />];
@@ -152,17 +153,7 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
           <ObjectForm schema={agent.deps as Schema} value={deps} onChange={(value) => setDeps(value as object)} />
         </fieldset>
       )}
-      <label>
-        {TEXTS.say}
-        <textarea
-          rows={3}
-          value={words}
-          onInput={(event) => setWords(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
-          }}
-        />
-      </label>
+      <Words value={words} onChange={setWords} />
       <div class="buttons">
         <button type="submit" class="good" disabled={busy || words.trim() === ''}>
           {TEXTS.send}
@@ -171,6 +162,24 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
       </div>
       {outcome}
     </form>
+  );
+}
+
+/** What the reader says. Enter sends it as the button does. */
+function Words({ value, onChange }: { value: string; onChange: (words: string) => void }): JSX.Element {
+  const press = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    event.currentTarget.form?.requestSubmit();
+  };
+  return (
+    <>
+      <label>
+        {TEXTS.say}
+        <textarea rows={3} value={value} onInput={(event) => onChange(event.currentTarget.value)} onKeyDown={press} />
+      </label>
+      <small class="dim">{TEXTS.sayHelp}</small>
+    </>
   );
 }
 

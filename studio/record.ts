@@ -44,13 +44,17 @@ export class RunRecord {
   live: LiveAnswer | undefined;
   status = '';
   result: Extract<StreamItem, { type: 'end' }>['result'] | undefined;
+  /** The number of rows that are answers. */
+  answers = 0;
+  /** Changes with the rows, and not with what the model writes at this moment. */
+  revision = 0;
   #steps = 0;
   #agent: string | undefined;
   readonly #calls = new Map<string, CallRow>();
   readonly #answers = new Map<number, AnswerRow>();
   #next = 0;
 
-  /** Takes what a stream has brought. Returns true if something has changed. */
+  /** Takes what a stream has brought. */
   take(items: readonly StreamItem[]): void {
     for (const item of items) this.#take(item);
   }
@@ -85,6 +89,7 @@ export class RunRecord {
   }
 
   #event(event: Event, offset: number): void {
+    this.revision += 1;
     const key = String(offset);
     if (event.id === this.live?.eventId) this.live = undefined;
     const { content, author } = event;
@@ -102,6 +107,7 @@ export class RunRecord {
       if (this.#agent !== undefined && this.#agent !== author) row.handedFrom = this.#agent;
       this.#agent = author;
       if (isAnswer) this.#answers.set(row.number, row);
+      this.answers += 1;
       this.rows.push(row);
     } else if (messages.length > 0) this.rows.push({ kind: 'message', key, event, messages });
     const texts = noteTexts(event);
@@ -109,6 +115,7 @@ export class RunRecord {
   }
 
   #step(step: StepResult): void {
+    this.revision += 1;
     this.#steps = Math.max(this.#steps, step.step);
     const row = this.#answers.get(step.step);
     if (row !== undefined) row.step = step;

@@ -12,18 +12,14 @@ import { me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { AmountChart, TimeBar, useTimeline } from './timeline.tsx';
+import { AmountChart, movedText, TimeBar, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
 
-/** Answers of a run that continues up to which its timeline is read anew with each. */
-const SHORT = 40;
-
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const answers = record.rows.filter(({ kind }) => kind === 'answer').length;
-  const moved = `${record.status} ${answers > SHORT ? '' : answers}`;
+  const moved = movedText(record);
   const timeline = useTimeline(runId, moved);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
   const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } });
@@ -33,6 +29,14 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   });
   const here = record.status || status.value?.status;
   const isOver = here !== undefined && ENDED.has(here);
+  // The service says at once, and only once, why there is nothing to show.
+  if (status.error !== undefined && status.value === undefined && record.rows.length === 0)
+    return (
+      <>
+        <Heading runId={runId} status={undefined} view={undefined} />
+        <ProblemNote error={status.error} again={status.again} />
+      </>
+    );
   return (
     <>
       <Heading runId={runId} status={here} view={status.value} />
@@ -49,7 +53,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} isPaused={here === 'paused'} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
-          <AmountChart record={record} version={answers} />
+          <AmountChart record={record} version={record.answers} />
           {tree.value !== undefined && tree.value.children.length > 0 && <Below tree={tree.value} />}
         </aside>
       </div>
@@ -77,7 +81,7 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
   return (
     <header class="title">
       <h1>
-        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> <Status of={status} />
+        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> {status !== undefined && <Status of={status} />}
       </h1>
       <p class="dim">
         <Name of={runId} limit={200} />

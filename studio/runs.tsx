@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
 import type { FeedItem, RunEntry } from './api-types.ts';
 import { dollars, moment, number, span, STATUSES, statusText } from './format.ts';
+import { pauseBefore, renewed, type RunPages } from './listing.ts';
 import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
-import { me, onFeed } from './caller.ts';
+import { may, me, onFeed } from './caller.ts';
 import { Line, Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -100,55 +101,87 @@ function Words({ label, name, value }: { label: string; name: string; value: str
   );
 }
 
-interface ListState {
-  runs: RunEntry[];
-  next?: string;
-  cut?: boolean;
+interface FedRuns {
+  state: RunPages | undefined;
+  error: unknown;
+  /** Counts how often the first page was read anew. */
+  round: number;
+  again: () => void;
+  more: () => void;
 }
 
-/** The list, whose entries change with the feed. */
-function RunList({ filters }: { filters: Filters }): JSX.Element {
-  const [state, setState] = useState<ListState>();
+/** Reads the runs that match, whose entries change with the feed. */
+function useRuns(filters: Filters): FedRuns {
+  const [state, setState] = useState<RunPages>();
   const [error, setError] = useState<unknown>();
   const [round, setRound] = useState(0);
   const load = (cursor?: string): Promise<void> =>
     ask('GET /v1/runs', { query: { ...filters, amounts: 'true', limit: PAGE, cursor } as never }).then(
       ({ runs, next, cut }) => {
         setError(undefined);
-        return setState((before) => ({ runs: cursor === undefined ? runs : [...(before?.runs ?? []), ...runs], next, cut }));
+        return setState((before) =>
+          cursor === undefined ? renewed(before, { runs, next, cut }) : { runs: [...(before?.runs ?? []), ...runs], next, cut },
+        );
       },
       (failure: unknown) => setError(failure),
     );
-  useEffect(() => void load(), [round]);
+  const loadedAt = useRef(0);
+  useEffect(() => {
+    loadedAt.current = Date.now();
+    void load();
+  }, [round]);
   useEffect(() => {
     let soon: ReturnType<typeof setTimeout> | undefined;
     const end = onFeed((items) => {
       setState((before) => before && { ...before, runs: before.runs.map((run) => changed(run, items)) });
       // The amounts of what has ended, and the place of what has begun, are the service's to say.
       if (items.some(({ type }) => type !== 'decided'))
-        soon ??= setTimeout(() => {
-          soon = undefined;
-          setRound((one) => one + 1);
-        }, 400);
+        soon ??= setTimeout(
+          () => {
+            soon = undefined;
+            setRound((one) => one + 1);
+          },
+          pauseBefore({ least: 400, every: 2_000, sinceMs: Date.now() - loadedAt.current }),
+        );
     });
     return () => {
       clearTimeout(soon);
       end();
     };
   }, []);
-  if (error !== undefined && state === undefined) return <ProblemNote error={error} again={() => setRound(round + 1)} />;
+  return { state, error, round, again: () => setRound(round + 1), more: () => void load(state?.next) };
+}
+
+/** The list, whose entries change with the feed. */
+function RunList({ filters }: { filters: Filters }): JSX.Element {
+  const { state, error, round, again, more } = useRuns(filters);
+  if (error !== undefined && state === undefined) return <ProblemNote error={error} again={again} />;
   if (state === undefined) return <p class="dim">{TEXTS.loading}</p>;
   const hasFilters = Object.entries(filters).some(([key, value]) => value !== undefined && key !== 'sort');
   return (
     <>
       <Counts filters={filters} round={round} />
-      {error !== undefined && <ProblemNote error={error} again={() => setRound(round + 1)} />}
-      {state.runs.length === 0 ? <Note>{hasFilters ? TEXTS.noRunsFound : TEXTS.noRuns}</Note> : <RunTable runs={state.runs} />}
+      {error !== undefined && <ProblemNote error={error} again={again} />}
+      {state.runs.length > 0 ? <RunTable runs={state.runs} /> : hasFilters ? <Note>{TEXTS.noRunsFound}</Note> : <NoRuns />}
       {state.cut && <Note>{TEXTS.cut}</Note>}
       {state.next !== undefined && (
-        <button type="button" onClick={() => void load(state.next)}>
+        <button type="button" onClick={more}>
           {TEXTS.next}
         </button>
+      )}
+    </>
+  );
+}
+
+/** The list of a service without a run. */
+function NoRuns(): JSX.Element {
+  return (
+    <>
+      <Note>{TEXTS.noRuns}</Note>
+      {may('runs:write') && (
+        <p>
+          <a href={hrefTo(['playground'])}>{TEXTS.chooseAgent}</a>
+        </p>
       )}
     </>
   );

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { Event } from './api-types.ts';
 import { dollars, moment, span } from './format.ts';
@@ -8,7 +8,7 @@ import { Fold, Note, ProblemNote } from './parts.tsx';
 import { type AnswerRow, type LiveAnswer, messageText, type Row, type RunRecord, rowText } from './record.ts';
 import { Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { type ReadTimeline, useTimeline } from './timeline.tsx';
+import { movedText, type ReadTimeline, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 import { Windowed } from './window.tsx';
 
@@ -27,7 +27,7 @@ interface StepsOptions {
 /** The record of a run, step by step, with a search. */
 export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.Element {
   const [words, setWords] = useState('');
-  const rows = words === '' ? record.rows : record.rows.filter((row) => rowText(row).toLowerCase().includes(words.toLowerCase()));
+  const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
   const show = (row: Row): JSX.Element => <RowView key={row.key} row={row} runId={runId} timeline={timeline} open={!isLong} />;
   return (
@@ -45,6 +45,7 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
       {record.rows.length === 0 && record.live === undefined && <Note>{TEXTS.noSteps}</Note>}
       {isLong ? (
         <Windowed
+          key={words}
           count={rows.length}
           height={CLOSED_HEIGHT}
           row={(index) => show(rows[index] as Row)}
@@ -62,6 +63,13 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
       {record.live !== undefined && words === '' && <Live live={record.live} />}
     </section>
   );
+}
+
+/** Returns the rows that say some words: all of them without any. */
+function rowsWith({ rows }: RunRecord, words: string): readonly Row[] {
+  if (words === '') return rows;
+  const lower = words.toLowerCase();
+  return rows.filter((row) => rowText(row).toLowerCase().includes(lower));
 }
 
 interface RowOptions {
@@ -159,7 +167,8 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
       {event.interrupted === true && <span class="tag warn">{TEXTS.interrupted}</span>}
       {usage !== undefined && usage !== null && (
         <span class="dim amounts">
-          {TEXTS.tokens(usage.totalTokens)} {dollars(usage.costUsd)}
+          {TEXTS.tokens(usage.totalTokens)}
+          {usage.costUsd !== undefined && ` · ${dollars(usage.costUsd)}`}
         </span>
       )}
       <Time of={event} />
@@ -205,7 +214,7 @@ function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> &
         />
       ))}
       {event.sources !== undefined && (
-        <Fold title={`${event.sources.length}`}>{() => <Text of={JSON.stringify(event.sources, undefined, 2)} />}</Fold>
+        <Fold title={TEXTS.sources(event.sources.length)}>{() => <Text of={JSON.stringify(event.sources, undefined, 2)} />}</Fold>
       )}
     </div>
   );
@@ -214,7 +223,7 @@ function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> &
 /** The steps of a child run, in the place of the call that has started it. */
 function ChildSteps({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const { read } = useTimeline(runId, record.status);
+  const { read } = useTimeline(runId, movedText(record));
   return (
     <>
       {error !== undefined && <ProblemNote error={error} />}

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
@@ -26,6 +26,14 @@ export interface ReadTimeline {
 
 /** Pages that are read by themselves: a run of thousands of steps has many more. */
 const FIRST_PAGES = 3;
+
+/** Answers of a run that continues up to which its timeline is read anew with each. */
+const SHORT = 40;
+
+/** Returns a text that changes when what is read besides the record has to be read anew. */
+export function movedText({ status, answers }: RunRecord): string {
+  return `${status} ${answers > SHORT ? '' : answers}`;
+}
 
 /** Reads the timeline of a run, if there is one, anew whenever `version` changes. */
 export function useTimeline(
@@ -128,7 +136,7 @@ const DRAWN_AFTER = 250;
 /** The tokens and the cost of each step, as a chart and in words. */
 export function AmountChart({ record, version }: { record: RunRecord; version: number }): JSX.Element | null {
   const place = useRef<HTMLDivElement>(null);
-  const all = amounts(record);
+  const all = useMemo(() => amounts(record), [record, version]);
   useEffect(() => {
     const { current } = place;
     if (current === null || all.length < 2) return undefined;

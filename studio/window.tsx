@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { RowHeights } from './heights.ts';
 
 // Rows of which only those on the screen exist. All have the same height but for those that were measured, such as open ones.
 
@@ -21,7 +22,7 @@ interface WindowedOptions {
 /** Shows many rows inside of a box that scrolls. At its end it stays there while rows are added. */
 export function Windowed({ count, height, row, keyOf, label, version }: WindowedOptions): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const heights = useRef(new Map<number, number>());
+  const [heights] = useState(() => new RowHeights(height));
   const [, setRound] = useState(0);
   const redraw = (): void => setRound((before) => before + 1);
   const atEnd = useRef(false);
@@ -36,8 +37,8 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
     if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
   }, [version]);
   const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
-  const first = Math.max(0, indexAt(scrollTop, height, heights.current) - BEYOND);
-  const last = Math.min(count, indexAt(scrollTop + clientHeight, height, heights.current) + 1 + BEYOND);
+  const first = Math.max(0, heights.indexAt(scrollTop, count) - BEYOND);
+  const last = Math.min(count, heights.indexAt(scrollTop + clientHeight, count) + 1 + BEYOND);
   const shown = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   const onScroll = (): void => {
     const { current } = box;
@@ -46,16 +47,13 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
   };
   return (
     <div class="windowed" ref={box} onScroll={onScroll} tabIndex={0} role="region" aria-label={label}>
-      <div style={{ height: `${topOf(count, height, heights.current)}px` }}>
+      <div style={{ height: `${heights.topOf(count)}px` }}>
         {shown.map((index) => (
           <Placed
             key={keyOf(index)}
-            top={topOf(index, height, heights.current)}
+            top={heights.topOf(index)}
             onHeight={(measured) => {
-              if (measured === (heights.current.get(index) ?? height)) return;
-              if (measured === height) heights.current.delete(index);
-              else heights.current.set(index, measured);
-              redraw();
+              if (heights.set(index, measured)) redraw();
             }}
           >
             {row(index)}
@@ -82,22 +80,4 @@ function Placed({ top, onHeight, children }: { top: number; onHeight: (height: n
       {children}
     </div>
   );
-}
-
-/** Returns the distance of a row from the top. The measured ones are few: those that were opened. */
-export function topOf(index: number, height: number, measured: ReadonlyMap<number, number>): number {
-  let top = index * height;
-  for (const [one, own] of measured) if (one < index) top += own - height;
-  return top;
-}
-
-/** Returns the row at a distance from the top. */
-export function indexAt(top: number, height: number, measured: ReadonlyMap<number, number>): number {
-  let [low, high] = [0, Math.ceil(top / Math.min(height, ...measured.values(), height)) + 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (topOf(middle, height, measured) <= top) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

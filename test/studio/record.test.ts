@@ -64,3 +64,15 @@ test('an agent that takes over is named with its first answer', () => {
   run.take([event(0, { author: 'triage', content: [said], usage }), event(1, { author: 'desk', content: [said], usage })]);
   expect(run.rows[1]).toMatchObject({ handedFrom: 'triage' });
 });
+
+test('what the model writes changes neither the rows nor what is read besides them', () => {
+  const run = new RunRecord();
+  run.take([event(0, { content: [call], usage }), event(1, { content: [result] }), step]);
+  const before = [run.revision, run.answers];
+  expect(run.answers).toBe(1);
+  run.take([delta('e2', 'Do'), delta('e2', 'ne'), { type: 'status', status: 'running' }]);
+  expect([run.revision, run.answers]).toEqual(before);
+  run.take([event(2, { content: [{ type: 'message', role: 'assistant', content: 'Done' }], usage })]);
+  expect(run.revision).toBeGreaterThan(before[0] as number);
+  expect(run.answers).toBe(2);
+});

@@ -1,0 +1,49 @@
+import type { Approval, RunEntry } from './api-types.ts';
+
+// When lists are read anew, and what becomes of what they show. The pages that ask are `caller.ts` and `runs.tsx`.
+
+/** The pause between two looks at whether a listing is due, in milliseconds. */
+export const LOOK_EVERY = 15_000;
+
+/** What waits is listed at least so often, in milliseconds, also if the feed says nothing. */
+const AT_LEAST_EVERY = 120_000;
+
+interface Listing {
+  /** The time since the last listing. */
+  sinceMs: number;
+  /** True if the feed would say what changes, and nothing has gone wrong. */
+  isWell: boolean;
+  /** True if nobody sees the page. */
+  isHidden: boolean;
+}
+
+/** True if what waits has to be listed although the feed has said nothing. */
+export function isDue({ sinceMs, isWell, isHidden }: Listing): boolean {
+  return !isHidden && sinceMs >= (isWell ? AT_LEAST_EVERY : LOOK_EVERY - 1_000);
+}
+
+/** Returns the pause before a listing that an event asks for, in milliseconds: on a busy service something happens all the time. */
+export function pauseBefore({ least, every, sinceMs }: { least: number; every: number; sinceMs: number }): number {
+  return Math.max(least, every - sinceMs);
+}
+
+/** Returns the place of what waits: the oldest deadline first, then the oldest request. */
+export function orderOf({ deadlineAt, requestedAt }: Pick<Approval, 'deadlineAt' | 'requestedAt'>): string {
+  return `${deadlineAt ?? '9'} ${requestedAt}`;
+}
+
+/** The runs that a page shows, and how to read more. */
+export interface RunPages {
+  runs: RunEntry[];
+  next?: string;
+  cut?: boolean;
+}
+
+/** Returns what is shown once the first page was read anew: what a reader has opened behind it stays. */
+export function renewed(before: RunPages | undefined, first: RunPages): RunPages {
+  const ids = new Set(first.runs.map(({ runId }) => runId));
+  const known = before?.runs.findLastIndex(({ runId }) => ids.has(runId)) ?? -1;
+  if (before === undefined || first.next === undefined || known < 0) return first;
+  const behind = before.runs.slice(known + 1);
+  return behind.length === 0 ? first : { ...before, runs: [...first.runs, ...behind] };
+}

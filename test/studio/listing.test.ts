@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { RunEntry } from '../../studio/api-types.ts';
+import { isDue, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
+
+const runs = (...ids: string[]): RunEntry[] =>
+  ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
+const idsOf = (list: readonly RunEntry[]): string => list.map(({ runId }) => runId).join(' ');
+
+test('what waits is listed seldom while the feed is well, and never for a page that nobody sees', () => {
+  const well = { isWell: true, isHidden: false };
+  expect(isDue({ ...well, sinceMs: 15_000 })).toBe(false);
+  expect(isDue({ ...well, sinceMs: 120_000 })).toBe(true);
+  expect(isDue({ ...well, isWell: false, sinceMs: 15_000 })).toBe(true);
+  expect(isDue({ isWell: false, isHidden: true, sinceMs: 1e9 })).toBe(false);
+});
+
+test('an event is listed at once, and many of them together', () => {
+  const often = { least: 150, every: 1_000 };
+  expect([60_000, 1_000, 400, 0].map((sinceMs) => pauseBefore({ ...often, sinceMs }))).toEqual([150, 150, 600, 1_000]);
+});
+
+test('the oldest deadline is first, and what has none comes after, the oldest first', () => {
+  const all = [{ requestedAt: '2026-11-02' }, { requestedAt: '2026-11-01' }, { requestedAt: '2026-11-03', deadlineAt: '2026-11-04' }];
+  const sorted = all.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
+  expect(sorted.map(({ requestedAt }) => requestedAt)).toEqual(['2026-11-03', '2026-11-01', '2026-11-02']);
+});
+
+test('the pages that a reader has opened stay when the first one is read anew', () => {
+  const before = { runs: runs('e', 'd', 'c', 'b', 'a'), next: 'behind a' };
+  const after = renewed(before, { runs: runs('f', 'e', 'd'), next: 'behind d' });
+  expect([idsOf(after.runs), after.next]).toEqual(['f e d c b a', 'behind a']);
+});
+
+test('a run that does not match any more leaves the list', () => {
+  const before = { runs: runs('d', 'c', 'b', 'a'), next: 'behind a' };
+  expect(idsOf(renewed(before, { runs: runs('d', 'b'), next: 'behind b' }).runs)).toBe('d b a');
+});
+
+test('a first page that is all there is, or has nothing in common, is the whole list', () => {
+  const before = { runs: runs('c', 'b', 'a'), next: 'behind a' };
+  expect(renewed(before, { runs: runs('c') })).toEqual({ runs: runs('c') });
+  const other = { runs: runs('z', 'y'), next: 'behind y' };
+  expect(renewed(before, other)).toBe(other);
+  expect(renewed(undefined, other)).toBe(other);
+});
