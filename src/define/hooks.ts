@@ -202,7 +202,7 @@ export interface HookDefinition<Event extends HookEvent = HookEvent> {
   readonly timeoutMs: number;
   /** True: a failure of the hook is a deny. False: it allows. */
   readonly failClosed: boolean;
-  /** `remote`: it runs in a separate activity. `inline`: inside the activity that it is about. */
+  /** `remote`: it runs in a separate activity. `inline`: it takes at most 10 seconds of another one. */
   readonly tier: 'inline' | 'remote';
   /** Returns the answer. Absent for a hook with a `command`. */
   readonly run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;

@@ -135,7 +135,7 @@ const STEP_MEMBERS = {
   ...ANSWER_ORIGIN_MEMBERS,
   /** The text of the model's answer, or null if it had none. */
   thought: s.orNull(s.TEXT),
-  /** The calls that the model made in this step, executed or not. Empty if it made none. */
+  /** The calls of the step, executed or not, with those that code made in it. Empty if there are none. */
   toolCalls: s.listOf(TOOL_CALL_RECORD),
   /** The tokens and costs of its model call; null if the provider reported none. */
   usage: s.orNull(USAGE_STATS),
