@@ -22,6 +22,7 @@ export function InboxPage(): JSX.Element {
     const next = all?.[Math.min(Math.max(0, index + by), all.length - 1)];
     if (next !== undefined) setChosen(keyOf(next));
   };
+  const hasVanished = useVanished(current, all);
   useNow();
   useKeptFocus(current === undefined ? '' : keyOf(current));
   useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
@@ -30,6 +31,7 @@ export function InboxPage(): JSX.Element {
       <h1>{TEXTS.inbox}</h1>
       {waitingError.value !== undefined && <ProblemNote error={waitingError.value} again={() => void listWaiting()} />}
       <p class="dim">{all === undefined ? TEXTS.loading : TEXTS.waits(all.length)}</p>
+      {hasVanished && <Note tone="warn">{TEXTS.notThere}</Note>}
       {all?.length === 0 && <Note tone="good">{TEXTS.nothingWaits}</Note>}
       {current !== undefined && (
         <>
@@ -78,6 +80,23 @@ function KeyList(): JSX.Element {
       ))}
     </dl>
   );
+}
+
+/** What was decided on this page. */
+const decidedHere = new Set<string>();
+
+/** True if what was shown last has gone without a decision of this reader, until something else has. */
+function useVanished(current: Approval | undefined, all: readonly Approval[] | undefined): boolean {
+  const [hasVanished, setVanished] = useState(false);
+  const before = useRef<string | undefined>(undefined);
+  const key = current === undefined ? undefined : keyOf(current);
+  useEffect(() => {
+    const last = before.current;
+    before.current = key;
+    if (last === undefined || last === key) return;
+    setVanished(!decidedHere.has(last) && all?.every((one) => keyOf(one) !== last) === true);
+  }, [key]);
+  return hasVanished;
 }
 
 /** Draws times that are relative to now anew from time to time. */
@@ -488,13 +507,15 @@ interface Deciding {
 }
 
 /** Sends a decision about exactly the arguments that were shown: with their digest. */
-function useDecision({ runId = '', callId, digest }: Approval, onRefused: (text: string) => void): Deciding {
+function useDecision(approval: Approval, onRefused: (text: string) => void): Deciding {
+  const { runId = '', callId, digest } = approval;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const decide = (answer: Answer): void => {
     setBusy(true);
     setError(undefined);
     void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId, callId }, body: { ...answer, digest, runId } })
+      .then(() => decidedHere.add(keyOf(approval)))
       .catch((failure: unknown) => {
         const code = failure instanceof Refused ? failure.problem.code : '';
         if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);

@@ -81,10 +81,8 @@ export const TEXTS = {
   playground: 'Playground',
   agents: 'Agents',
   loading: 'Loading …',
-  close: 'Close',
   again: 'Try again',
   next: 'More',
-  open: 'Open',
   temporal: 'Temporal UI',
   caller: (id: string, namespace: string) => `${id} · ${namespace}`,
   lost: 'The service does not answer. The page tries again by itself; what you see may be old.',
@@ -148,7 +146,6 @@ export const TEXTS = {
   requestOf: (number: number) => `Request of step ${number}`,
   search: 'Search in the run',
   found: (hits: number, all: number) => `${hits.toLocaleString('en')} of ${count(all, 'entry', 'entries')}`,
-  thought: 'Thought',
   given: 'given at the start',
   live: 'The model is answering',
   reasoning: 'Reasoning',
@@ -203,7 +200,6 @@ export const TEXTS = {
   removed: 'The server has removed the history of this run.',
   unreadable: 'This service cannot decode the run: it lacks the key or the codec of the workers.',
   noSteps: 'Nothing is recorded yet.',
-  gap: 'The stream had a gap: the record is read anew.',
 
   // Controls
   controls: 'Controls',
@@ -292,7 +288,6 @@ export const TEXTS = {
   readFirst: 'Show all of the arguments first: you decide about all of them.',
   changedMeanwhile: 'It has changed meanwhile, and nothing was decided. This is how it is now.',
   decidedMeanwhile: 'Somebody has decided it meanwhile.',
-  decided: { approve: 'Approved', reject: 'Rejected', respond: 'Answered' },
   mayNotDecide: 'Your credentials do not allow decisions.',
   since: (when: string) => `asked ${when}`,
   due: (when: string) => `due ${when}`,
@@ -307,7 +302,7 @@ export const TEXTS = {
   ] as const,
   limitAsked: 'The run has reached a limit. Approve to raise it to:',
   outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
-  notThere: 'This decision does not wait any more.',
+  notThere: 'The decision that was shown here does not wait any more: somebody has decided it, or its run has ended.',
 
   // Forms
   addItem: 'Add',
@@ -332,7 +327,6 @@ export const TEXTS = {
   sayHelp: 'Enter sends, Shift and Enter begin a new line.',
   mayNotTalk: 'Your credentials do not allow talking to agents.',
   thinking: 'is working …',
-  begin: 'Begin',
   openRun: 'Open the run',
 
   // Agents
@@ -345,7 +339,6 @@ export const TEXTS = {
   graphOf: (nodes: number) => count(nodes, 'node'),
   trace: 'How a run went',
   talk: 'Talk to it',
-  units: 'Units',
   approval: 'asks',
   unit: 'unit',
   handoffNode: 'hands over',
