@@ -70,7 +70,7 @@ test('the command line lists a call that waits, shows the command that approves 
   const late = await cli(testbed, ['reject', run.runId, 'c1', '--reason', 'too late']);
   expect(late).toMatchObject({ exitCode: 11, stdout: '' });
   expect(late.stderr).toMatch(
-    /^longhaul: Call "c1" of "refund" in run .* was approved by "ann" at .* \(decision "d1"\) \(\S+errors\.md#\S+\)\n$/,
+    /^longhaul: Call "c1" of "refund" in run .* was approved by "ann" at .* \(decision "d1"\)\n  See \S+errors\.md#already_decided\n$/,
   );
 });
 

@@ -36,8 +36,9 @@ test('the server, its namespace and the worker of the task queue are found', asy
   const args = ['--address', testbed.address, '--task-queue', testbed.taskQueue];
   await until(async () => statusOf(await report(args), 'pollers') === 'ok', 'the worker polls', 20);
   const found = await report(args);
-  for (const name of ['server', 'namespace', 'retention', 'rights', 'clock', 'backlog'])
-    expect([name, statusOf(found, name)]).toEqual([name, 'ok']);
+  for (const name of ['server', 'namespace', 'retention', 'rights', 'backlog']) expect([name, statusOf(found, name)]).toEqual([name, 'ok']);
+  // The clock of a server on this machine is that of the doctor.
+  expect(statusOf(found, 'clock')).toBe('skipped');
 });
 
 test('the wrong namespace fails its check, and those that need it are skipped', async () => {
