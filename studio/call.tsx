@@ -5,7 +5,7 @@ import { ask } from './api.ts';
 import type { CallDetails, SpilledContent } from './api-types.ts';
 import { moment, span } from './format.ts';
 import { Answer, Fold, ProblemNote, useAnswer } from './parts.tsx';
-import { type CallRow, decisionText } from './record.ts';
+import type { CallRow } from './record.ts';
 import type { CallFacts } from './timeline.tsx';
 import { Fields, Json, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -167,7 +167,7 @@ function WholeCall({ call }: { call: CallDetails }): JSX.Element {
       )}
       {decisions.length > 0 && <h3>{TEXTS.decisions}</h3>}
       {decisions.map((decision) => (
-        <Text key={decision.id} of={`${decisionText(decision)} · ${moment(decision.at)}`} />
+        <Text key={decision.id} of={`${TEXTS.notes.decision(decision)} · ${moment(decision.at)}`} />
       ))}
       {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Json of={schema} />}</Fold>}
     </div>

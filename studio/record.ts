@@ -1,5 +1,5 @@
 import type { ContentItem, Event, StepResult, StreamItem } from './api-types.ts';
-import { TEXTS } from './texts.ts';
+import { type ProgramNote, TEXTS } from './texts.ts';
 
 // The record of a run as rows: what a person reads, in the order in which it happened.
 
@@ -172,7 +172,7 @@ function noteTexts(event: Event): NoteText[] {
   };
   const whole: object = event;
   const { turn, step, guardrails, compaction, raised, failed } = whole as EventNotes;
-  say(event.decision, decisionText, event.decision?.type === 'reject' ? 'bad' : 'good');
+  say(event.decision, TEXTS.notes.decision, event.decision?.type === 'reject' ? 'bad' : 'good');
   say(event.refused, notes.refused, 'warn');
   say(raised, ({ limits }) => notes.raised(limits), 'good');
   say(event.permissions, notes.permissions);
@@ -194,22 +194,9 @@ function noteTexts(event: Event): NoteText[] {
 /** The notes of an event whose members the API does not describe, as far as the page reads them. */
 interface EventNotes {
   turn?: { number: number; status: string; stopReason: string; error?: string };
-  step?: {
-    at: string;
-    kind: string;
-    type: string;
-    attempt?: number;
-    status?: string;
-    reason?: string;
-    child?: string;
-    error?: { message: string };
-  };
+  step?: ProgramNote;
   guardrails?: { findings?: { name?: string; outcome?: string; message?: string }[] };
   compaction?: { evicted?: unknown[]; summarised?: unknown; dropped?: unknown[] };
   raised?: { limits: unknown };
   failed?: { code: string };
-}
-
-export function decisionText(decision: NonNullable<Event['decision']>): string {
-  return TEXTS.notes.decision(decision);
 }

@@ -49,7 +49,8 @@ const NOTES = {
     ].join(''),
 };
 
-interface ProgramNote {
+/** What a program has noted about a step, as far as the page reads it. */
+export interface ProgramNote {
   at: string;
   kind: string;
   type: string;

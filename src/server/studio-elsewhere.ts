@@ -20,7 +20,7 @@ export function studioFor(service: string): Handler {
   const app = new Hono<{ Bindings: { peer: string | undefined } }>();
   app.onError((error, { req: { method, path } }) => {
     const { problem } = problemOf(error, { method, path }, () => undefined);
-    return new Response(JSON.stringify(problem), { status: problem.status, headers: { 'content-type': 'application/problem+json' } });
+    return problemResponse(problem);
   });
   app.use('*', async (context, next) => {
     refuseForeignPages(context.req.raw, []);
@@ -57,8 +57,12 @@ async function passOn(request: Request, service: string): Promise<Response> {
       code: 'server_unreachable',
       detail: `The service at ${service} does not answer: ${errorMessage(memberOf(error, 'cause') ?? error)}`,
     };
-    return new Response(JSON.stringify(problem), { status: 502, headers: { 'content-type': 'application/problem+json' } });
+    return problemResponse(problem);
   }
+}
+
+function problemResponse(problem: { status: number }): Response {
+  return new Response(JSON.stringify(problem), { status: problem.status, headers: { 'content-type': 'application/problem+json' } });
 }
 
 function headersNamed(headers: Headers, names: readonly string[]): Record<string, string> {

@@ -128,9 +128,12 @@ export const GRPC = {
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
+  notAllowed: 7,
   resourceExhausted: 8,
   failedPrecondition: 9,
+  unimplemented: 12,
   unavailable: 14,
+  unauthenticated: 16,
 } as const;
 
 /** True for an error of gRPC itself about a failed call. */

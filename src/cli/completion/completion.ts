@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { didYouMean, oneLine } from '../../core/domain/text.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
@@ -49,6 +50,5 @@ function serverFlags(words: readonly string[]): ServerFlags {
     const at = words.findIndex((word) => word === `--${name}` || word.startsWith(`--${name}=`));
     return at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);
   };
-  const flags = { address: valueOf('address'), namespace: valueOf('namespace'), tenant: valueOf('tenant'), user: valueOf('user') };
-  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  return defined({ address: valueOf('address'), namespace: valueOf('namespace'), tenant: valueOf('tenant'), user: valueOf('user') });
 }

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { defined } from '../../core/domain/defined.ts';
 import type { ServerFlags } from '../define-command.ts';
 import type { Candidate, ServerValue } from './candidates.ts';
 
@@ -23,7 +24,7 @@ export async function serverValues(value: ServerValue, flags: ServerFlags, env: 
   const found: Candidate[] = [];
   const looking = (async () => {
     const { address, namespace } = flags;
-    const whole = await connectClient({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
+    const whole = await connectClient(defined({ address, namespace }));
     const principal = actingPrincipal(flags, env);
     const client = principal === undefined ? whole : whole.as(principal);
     for await (const one of valuesFrom(client, value)) if (!found.some((other) => other.value === one.value)) found.push(one);

@@ -1,8 +1,25 @@
 import { errorMessage } from '../../core/domain/errors.ts';
-import { CHECK_GROUPS } from './all-checks.ts';
-import type { CheckStatus, Finding, Fix } from './check.ts';
+import type { CheckGroup, CheckStatus, Finding, Fix } from './check.ts';
+import { AGENT_CHECKS } from './agent-checks.ts';
+import { MACHINE_CHECKS } from './machine-checks.ts';
+import { NETWORK_CHECKS } from './network-checks.ts';
+import { QUEUE_CHECKS } from './queue-checks.ts';
+import { SANDBOX_CHECKS } from './sandbox-checks.ts';
+import { SERVER_CHECKS } from './server-checks.ts';
+import { STORE_CHECKS } from './store-checks.ts';
 import { CHECK_MS, Examination, type ExaminationFlags, type Machine } from './examination.ts';
 import { redaction } from './redaction.ts';
+
+/** Every check, in the order of the report. */
+const CHECK_GROUPS: readonly CheckGroup[] = [
+  MACHINE_CHECKS,
+  SERVER_CHECKS,
+  QUEUE_CHECKS,
+  AGENT_CHECKS,
+  SANDBOX_CHECKS,
+  STORE_CHECKS,
+  NETWORK_CHECKS,
+];
 
 /** The result of one check in a report. */
 export interface CheckReport {

@@ -1,10 +1,10 @@
 import { errorMessage } from '../../core/domain/errors.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol-names.ts';
-import { grpcCode } from '../../temporal/server-calls.ts';
+import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 import { findUi } from '../command.ts';
 import { type CheckGroup, fail, type Finding, type Fix, ok, skipped, warn } from './check.ts';
 import { type Examination, PREREQUISITE_MS } from './examination.ts';
-import { type AnsweringServer, NOT_ALLOWED, UNAUTHENTICATED, UNIMPLEMENTED } from './server-state.ts';
+import type { AnsweringServer } from './server-state.ts';
 
 export const SERVER_CHECKS: CheckGroup = {
   heading: 'Temporal server',
@@ -119,7 +119,7 @@ async function answerTo(connection: AnsweringServer['connection'], attempt: () =
     return 'allowed';
   } catch (error) {
     const code = grpcCode(error);
-    if (code === NOT_ALLOWED || code === UNAUTHENTICATED) return 'refused';
+    if (code === GRPC.notAllowed || code === GRPC.unauthenticated) return 'refused';
     return NO_ANSWER.includes(code) ? 'none' : 'allowed';
   }
 }
@@ -138,7 +138,7 @@ async function checkSearchAttributes(examination: Examination): Promise<Finding>
       known = answer.customAttributes ?? {};
     } catch (error) {
       const code = grpcCode(error);
-      if (code === NOT_ALLOWED || code === UNIMPLEMENTED)
+      if (code === GRPC.notAllowed || code === GRPC.unimplemented)
         return skipped('The server does not let clients list search attributes, as Temporal Cloud does not.');
       return warn(
         `The search attributes cannot be listed: ${errorMessage(error)}`,

@@ -75,15 +75,9 @@ async function describe(connection: Connection, namespace: string, withinMs: num
     const reason = errorMessage(error);
     const code = grpcCode(error);
     if (code === GRPC.notFound) return { state: 'missing', reason };
-    return { state: code === NOT_ALLOWED || code === UNAUTHENTICATED ? 'refused' : 'failed', reason };
+    return { state: code === GRPC.notAllowed || code === GRPC.unauthenticated ? 'refused' : 'failed', reason };
   }
 }
-
-/** The codes of gRPC for a caller that may not call. */
-export const NOT_ALLOWED = 7;
-export const UNAUTHENTICATED = 16;
-/** The code for a method that the server does not have. */
-export const UNIMPLEMENTED = 12;
 
 interface ServerClock {
   aheadMs: number | undefined;

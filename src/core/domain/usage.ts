@@ -180,14 +180,17 @@ export function priced<Usage extends UsageStats>(
   usage: Usage,
   tier: CallTier = {},
 ): Usage {
-  const price = prices?.[model];
+  return withCost(usage, prices?.[model], tier);
+}
+
+function withCost<Usage extends UsageStats>(usage: Usage, price: ModelPrice | undefined, tier?: CallTier): Usage {
   return price === undefined || usage.costUsd !== undefined ? usage : { ...usage, costUsd: costOf(usage, price, tier) };
 }
 
 /** Returns the cost of attempts with the price of the model that made them, if it is known. */
 export function pricedSpent({ reported, estimated }: Spent, price: ModelPrice | undefined): Spent {
   const cost = <Usage extends UsageStats>(usage: Usage | undefined): Usage | undefined =>
-    usage === undefined || price === undefined || usage.costUsd !== undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+    usage === undefined ? undefined : withCost(usage, price);
   return defined({ reported: cost(reported), estimated: cost(estimated) });
 }
 
