@@ -1,19 +1,8 @@
-import { mkdirSync, existsSync, writeFileSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { createHandler } from '../../src/server/index.ts';
 import { STUDIO_POLICY } from '../../src/server/studio.ts';
 import { clientWithRun } from './requests.ts';
-
-const FOLDER = fileURLToPath(new URL('../../dist/studio/', import.meta.url));
-
-/** The tests of the server need a page, not the whole one: a machine that has not built it gets the smallest. */
-beforeAll(() => {
-  if (existsSync(`${FOLDER}index.html`)) return;
-  mkdirSync(`${FOLDER}assets`, { recursive: true });
-  writeFileSync(`${FOLDER}index.html`, '<!doctype html><script type="module" src="./assets/index-none.js"></script>');
-  writeFileSync(`${FOLDER}assets/index-none.js`, '');
-});
 
 const open = createHandler(clientWithRun({}), { studio: true });
 const get = (path: string, headers: Record<string, string> = {}, handler = open): Promise<Response> =>

@@ -18,7 +18,7 @@ let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const call = 'const outcome = await ports.callModel(modelCall(state, position));';
+  const call = 'const outcome = await ports.callModel(modelCall(state, position, beside));';
   const wait = "await ports.until(() => false, { at: ports.now() + 1, summary: 'waits' });";
   const waitingIf = (condition: string): Mutation => ({
     file: 'src/core/kernel/model-phase.ts',

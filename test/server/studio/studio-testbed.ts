@@ -8,7 +8,6 @@ import { createHandler, type Handler, type HandlerOptions } from '../../../src/s
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';
 import { memoryStreams } from '../../../src/streams/memory-streams.ts';
 import { Testbed } from '../testbed/testbed.ts';
-import { builtStudio } from './built-studio.ts';
 import { clerk, parrot, shopModel } from './studio-agents.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
@@ -46,7 +45,6 @@ export class StudioTestbed {
   }
 
   static async open({ everyMs = 0, ...options }: HandlerOptions & { everyMs?: number } = {}): Promise<StudioTestbed> {
-    await builtStudio();
     const testbed = await Testbed.open();
     const tenant = `acme-${randomUUID().slice(0, 6)}`;
     const streams = memoryStreams();
