@@ -19,7 +19,7 @@ import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall, type CacheMarks } from './prompt.ts';
-import { StreamAnswer } from './stream-answer.ts';
+import { saysWhy, StreamAnswer } from './stream-answer.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
@@ -185,7 +185,7 @@ class AiSdkClient implements ModelClient {
       cacheKey: this.#cache === 'off' ? undefined : context.cache?.key,
       files: await wait.for(madeFiles(request, context, model)),
     });
-    const answer = new StreamAnswer(context);
+    const answer = new StreamAnswer(context, { needsWord: saysWhy(model) });
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
     reportRateLimits(begun?.headers, context.onRateLimits);
     const reader = stream.getReader();
