@@ -80,7 +80,7 @@ export type Me = { id: string; scopes: ("runs:read" | "runs:write" | "approvals:
 
 export type MessageReceipt = { version: 1; id: string; status: "queued" | "duplicate"; queued: number; offset?: number; turn?: number; beforeStep?: number };
 
-export type ModelSettings = { temperature?: number; maxOutputTokens?: number; toolChoice?: "auto" | "required" | "none" | { tool: string; every?: boolean } | { required: true; every?: boolean }; parallelToolCalls?: boolean; reasoningEffort?: string; thinkTags?: "reasoning" | "text"; extra?: JsonObject };
+export type ModelSettings = { temperature?: number; maxOutputTokens?: number; toolChoice?: "auto" | "required" | "none" | { tool: string; every?: boolean } | { required: true; every?: boolean }; parallelToolCalls?: boolean; reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"; thinkTags?: "reasoning" | "text"; extra?: JsonObject };
 
 export type NoticedReceipt = { version: 1; id: string; status: "queued" | "duplicate"; queued: number; offset?: number; turn?: number; beforeStep?: number; notice?: string };
 

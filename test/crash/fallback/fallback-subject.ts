@@ -79,7 +79,7 @@ type FallbackSubject = Subject<FallbackRecord, PlainFallback>;
 const ofTurns: FallbackSubject = {
   name: 'fallback',
   eventsOfExecution: 300,
-  heartbeatMs: 400,
+  heartbeatMs: 800,
   run: holdThroughOutages(STEADFAST),
   plain: plainFallback,
   undisturbedProblems: (record, points) => [

@@ -53,7 +53,8 @@ export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: 
       const items = conversation.flatMap(({ content }) => content);
       const texts = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : []));
       // A call of the second model, and its result, are sent to the first one as text.
-      const isToldInText = String(texts.at(-1)).startsWith('[look_up returned: ');
+      const last = texts.at(-1);
+      const isToldInText = typeof last === 'string' && last.startsWith('[look_up returned: ');
       const outage = OUTAGES.find(({ message }) => message === texts.at(isToldInText ? -2 : -1));
       // A title or a summary is asked for in other words.
       if (outage === undefined) return { content: 'It went on.', toolCalls: [], usage: USAGE, finishReason: 'stop' };
