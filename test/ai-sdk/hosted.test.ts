@@ -129,7 +129,11 @@ describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by 
 const SEARCHES = {
   anthropic: { tool: SEARCH, step: [{ name: 'web_search', input: '{"query":"moon"}' }], sources: [PAGE] },
   google: { tool: hosted('google.google_search'), step: undefined, sources: [PAGE] },
-  openai: { tool: hosted('openai.web_search'), step: [{ name: 'web_search', input: '{}' }], sources: [{ url: PAGE.url }] },
+  openai: {
+    tool: hosted('openai.web_search'),
+    step: [{ name: 'web_search', input: '{"type":"search","query":"moon"}' }],
+    sources: [{ url: PAGE.url }],
+  },
 };
 
 describe.each(PACKAGES.filter(({ name }) => name in SEARCHES))('a search by $name ($spec)', (one) => {
