@@ -139,6 +139,7 @@ class Burst {
   /** Makes the calls. Never rejects but for a checkpoint that could not be stored: the next attempt then continues with what was. */
   async run(): Promise<StoredBurst> {
     const release = this.#listen();
+    let isKnown = true;
     try {
       // The loop may come to an end itself, as that of the run will, or fail, as that of the run will.
       this.#loop().then(this.#end.resolve, () => this.#end.resolve());
@@ -146,12 +147,13 @@ class Burst {
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
       // The result stores them, too, unless it is lost.
-      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => undefined);
+      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => (isKnown = false));
     } finally {
       this.#checkpoints.stop();
       release();
     }
-    this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
+    // An attempt that the server has given up may have made calls that the next one has made again: both would name their results the same.
+    if (isKnown && !this.#ending.signal.aborted) this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
       entries: this.#stored,
