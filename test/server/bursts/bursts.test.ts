@@ -135,12 +135,12 @@ test('a model call that is longer than the heartbeat time-out of the burst is ma
     ...scripted,
     call: async (request, context) => {
       const answer = await scripted.call(request, context);
-      if (scripted.requests.length === 2) await new Promise((resolve) => setTimeout(resolve, 18_000));
+      if (scripted.requests.length === 2) await new Promise((resolve) => setTimeout(resolve, 24_000));
       return answer;
     },
   };
-  await testbed.work({ agents: [bursting], providers: { scripted: slow }, heartbeatEvery: 300 });
+  await testbed.work({ agents: [bursting], providers: { scripted: slow }, heartbeatEvery: 1_000 });
   const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
-  expect(await run.result({ timeout: 40_000 })).toMatchObject({ status: 'completed', output: 'late' });
+  expect(await run.result({ timeout: 60_000 })).toMatchObject({ status: 'completed', output: 'late' });
   expect(scripted.requests).toHaveLength(2);
-}, 60_000);
+}, 90_000);
