@@ -23,6 +23,7 @@ const IN_TURN = [
   'test/server/bursts/killed-workers.test.ts',
   'test/server/bursts/bursts.test.ts',
   'test/server/bursts/other-workers.test.ts',
+  'test/server/bursts/other-processes.test.ts',
   'test/server/bursts/database.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
