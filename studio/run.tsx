@@ -4,7 +4,8 @@ import { hrefTo } from './address.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
-import { Graph, programGraph } from './graph.tsx';
+import { Graph } from './graph.tsx';
+import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { Approvals } from './inbox.tsx';
 import { Fold, ProblemNote, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -46,6 +47,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <div class="columns">
         <div>
           {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} />}
+          {tree.value?.kind === 'agent' && me.value?.features.agents && <AgentTrace name={tree.value.agentName} record={record} />}
           <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
           <Ending record={record} />
         </div>
@@ -190,6 +192,13 @@ function ProgramTrace({ name, record }: { name: string; record: RunRecord }): JS
   const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
   if (program.value === undefined) return null;
   return <Graph {...programGraph(program.value.document, record)} label={TEXTS.trace} />;
+}
+
+/** The agents of the run as a graph, if it is a flow or may be handed over, with the steps of each. */
+function AgentTrace({ name, record }: { name: string; record: RunRecord }): JSX.Element | null {
+  const agent = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
+  if (agent.value === undefined || !hasOthers(agent.value)) return null;
+  return <Graph {...agentGraph(agent.value, record)} label={TEXTS.trace} />;
 }
 
 /** The runs below, as an indented tree. */
