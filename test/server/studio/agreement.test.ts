@@ -6,7 +6,7 @@ import { matrixSample } from '../../matrix-sample.ts';
 import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
 /** Runs that are generated. A commit looks at a part of them. */
-const RUNS = 200;
+const RUNS = Number(process.env['STUDIO_RUNS'] ?? 200);
 
 /** Runs that are started at once. */
 const AT_ONCE = 20;

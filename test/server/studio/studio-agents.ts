@@ -234,10 +234,12 @@ function mediaIn(items: readonly ContentItem[]): string {
   return `${parts.filter(({ type }) => type !== 'text').length} files`;
 }
 
-/** The input is what the parrot does: `{"args": …}` to call its tool with, or a text to say. */
+/** The input is what the parrot does: `{"args": …}` to call its tool with, `{"names": […]}` to call tools of these names, or a text to say. */
 function repeated(said: string, given: number): string | RawToolCall[] {
   try {
-    const { args, say = '', tool = 'look_up' } = JSON.parse(said) as { args?: object; say?: string; tool?: string };
+    const told = JSON.parse(said) as { args?: object; say?: string; tool?: string; names?: string[] };
+    const { args, say = '', tool = 'look_up', names } = told;
+    if (names !== undefined && given === 0) return names.map((name) => call(name, {}));
     return args !== undefined && given === 0 ? [call(tool, args)] : say;
   } catch {
     return said;

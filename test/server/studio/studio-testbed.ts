@@ -10,7 +10,8 @@ import { memoryStreams } from '../../../src/streams/memory-streams.ts';
 import { Testbed } from '../testbed/testbed.ts';
 import { AGENTS, letter, shopModel } from './studio-agents.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
+/** The browser of this machine, if it has one. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
 
 /** What tests of the page lack on this machine, for the name of what is skipped; empty if nothing. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
@@ -23,6 +24,8 @@ export class StudioTestbed {
   readonly tenant: string;
   readonly testbed: Testbed;
   readonly client: LonghaulClient;
+  /** The client of the service: if it verifies its callers, it reaches the runs of all. */
+  readonly unbound: LonghaulClient;
   readonly browser: Browser;
   /** What went wrong in pages: errors, requests of other hosts, and breaches of the policy. */
   readonly problems: string[] = [];
@@ -36,6 +39,7 @@ export class StudioTestbed {
   private constructor(parts: {
     testbed: Testbed;
     client: LonghaulClient;
+    unbound: LonghaulClient;
     browser: Browser;
     handler: Handler;
     server: HttpServer;
@@ -43,6 +47,7 @@ export class StudioTestbed {
   }) {
     this.testbed = parts.testbed;
     this.client = parts.client;
+    this.unbound = parts.unbound;
     this.browser = parts.browser;
     this.#handler = parts.handler;
     this.#server = parts.server;
@@ -72,7 +77,7 @@ export class StudioTestbed {
     });
     const server = await listen(handler, { host: '127.0.0.1', port: 0 });
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
-    return new StudioTestbed({ testbed, client, browser, handler, server, tenant });
+    return new StudioTestbed({ testbed, client, unbound: own, browser, handler, server, tenant });
   }
 
   get url(): string {
