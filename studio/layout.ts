@@ -39,7 +39,7 @@ export function placed(nodes: readonly GraphNode[], edges: readonly GraphEdge[])
       const { x, y } = graph.node(node.id) as { x: number; y: number };
       return { node, x, y };
     }),
-    edges: graph.edges().map((edge) => ({
+    edges: graph.edges().map((edge: { v: string; w: string }) => ({
       key: `${edge.v} ${edge.w}`,
       points: (graph.edge(edge) as { points: { x: number; y: number }[] }).points,
     })),
