@@ -10,7 +10,7 @@ import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
-import { OidcLogin, type OidcOptions } from './auth/oidc-login.ts';
+import { OidcLogin, type OidcOptions } from './oidc-login.ts';
 import { openAuthentication } from './auth/open-access.ts';
 import { RunTokens } from './auth/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors.ts';

@@ -36,7 +36,7 @@ test('a run adds the steps of each agent, and who has handed over to whom', () =
   const record = recordOf({ usage }, { usage, author: 'refunds' }, { usage, author: 'refunds' }, { usage, author: 'lead' });
   const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), record);
   expect(graph.nodes.map(({ label, detail, tone }) => `${label}: ${detail} (${tone})`)).toEqual([
-    'lead: agent · 2 steps (good)',
+    'lead: Agent · 2 steps (good)',
     'refunds: hands over · 2 steps (good)',
     'other: hands over (calm)',
   ]);

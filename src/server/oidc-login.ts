@@ -1,9 +1,9 @@
-import { defined } from '../../core/domain/defined.ts';
-import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
-import { type OptionTable, requireKnown } from '../../define/option-checks.ts';
-import { RequestError } from '../problems.ts';
-import { discoveredUrl, discoveryDocument, smallText } from './jwt.ts';
+import { defined } from '../core/domain/defined.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { isJsonObject, parsedJson } from '../core/domain/json.ts';
+import { type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { discoveredUrl, discoveryDocument, smallText } from './auth/jwt.ts';
+import { RequestError } from './problems.ts';
 
 /** How people log in at an issuer of OpenID Connect, by the code flow with PKCE. */
 export interface OidcOptions {
