@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { costText, number, statusText } from '../../../studio/format.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { matrixSample } from '../../matrix-sample.ts';
-import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+import { until } from '../testbed/testbed.ts';
+import { SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
 /** Runs that are generated. A commit looks at a part of them. */
 const RUNS = Number(process.env['STUDIO_RUNS'] ?? 200);
@@ -84,7 +85,7 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
     }
     const run = await client.start(name, { input });
     if (cancel) {
-      await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 60_000 }).toBe(1);
+      await until(async () => (await run.approvals()).pending.length === 1, 'the call waits', 60);
       await run.cancel('seen');
     }
     return run.runId;

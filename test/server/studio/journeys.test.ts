@@ -3,6 +3,7 @@ import type { RunHandle } from '../../../src/client/index.ts';
 import { openapiDocument } from '../../../src/server/openapi.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 import { LOGIN_ROUTES } from '../../../src/server/routes/login.ts';
+import { until } from '../testbed/testbed.ts';
 import { press, shows, SKIPPED, StudioTestbed, tabTo } from './studio-testbed.ts';
 
 const BROKEN = 'My lamp arrived broken. It is order 42.';
@@ -17,7 +18,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
   // What waits is in the inbox of the next reader.
   afterEach(async () => {
     for await (const { runId, endTime } of studio.client.list()) if (endTime === null) await studio.client.handle(runId).cancel('seen');
-    await expect.poll(() => studio.client.approvals().next(), { timeout: 20_000 }).toMatchObject({ done: true });
+    await until(async () => (await studio.client.approvals().next()).done === true, 'nothing waits');
   });
 
   /** Starts a run of the clerk, and returns it once its refund waits. */
@@ -261,6 +262,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await press(page, 'Send');
     await shows(page, 'The answer was interrupted');
     await shows(page, 'Step 3');
+    expect((await run.status()).status).not.toBe('completed');
     await run.cancel('seen');
   });
 
@@ -387,6 +389,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await shows(page, 'It was paid by card');
     await press(page, run.runId);
     await shows(page, 'My lamp arrived broken');
+    expect(page.url()).toContain(encodeURIComponent(run.runId));
     await run.cancel('seen');
   });
 

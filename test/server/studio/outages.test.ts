@@ -108,6 +108,6 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
     await shows(page, 'Step 3');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await shows(page, 'within three days. We are sorry');
-    await run.result();
+    expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 });

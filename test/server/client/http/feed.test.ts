@@ -114,7 +114,7 @@ test('a wait that a sink announces is looked for at once, and one that it does n
   // Two or three: the usual one may lie in between.
   expect(asked.mock.calls.length - before).toBeLessThan(6);
   stop.abort();
-  await expect(feed.next()).rejects.toThrow();
+  await expect(feed.next()).rejects.toThrow('aborted');
   await run.cancel('seen');
   await client.close();
 });
