@@ -18,7 +18,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
   // What waits is in the inbox of the next reader.
   afterEach(async () => {
     for await (const { runId, endTime } of studio.client.list()) if (endTime === null) await studio.client.handle(runId).cancel('seen');
-    await until(async () => (await studio.client.approvals().next()).done === true, 'nothing waits');
+    await until(async () => (await studio.client.approvals().next()).done === true, 'nothing waits', 30);
   });
 
   /** Starts a run of the clerk, and returns it once its refund waits. */
