@@ -6,12 +6,15 @@ import { loadLazily } from './lazy.ts';
 import { beginning, codeName, pieces } from './marks.ts';
 import { TEXTS } from './texts.ts';
 
+/** Characters that have room in a node: of its name, and of the smaller line below. */
+const ROOM = { name: 26, detail: 38 };
+
 /** Returns a text for a drawing, which has no markup for marks. */
-function drawn(text: string): string {
-  return pieces(beginning(text, 22), { oneLine: true })
+function drawn(text: string, room: number): string {
+  return pieces(beginning(text, room), { oneLine: true })
     .map((piece) => (typeof piece === 'string' ? piece : `⟨${codeName(piece.code)}⟩`))
     .join('')
-    .concat(text.length > 22 ? '…' : '');
+    .concat(text.length > room ? '…' : '');
 }
 
 /** Draws a graph. The code that finds the places is loaded with the first one. */
@@ -41,13 +44,13 @@ export function Graph({ nodes, edges, label }: GraphParts & { label: string }): 
           <path key={edge.key} d={`M${edge.points.map(({ x, y }) => `${x},${y}`).join('L')}`} />
         ))}
         {found.nodes.map(({ node, x, y }) => (
-          <g key={node.id} class={node.tone} transform={`translate(${x - 85} ${y - 23})`}>
-            <rect width={170} height={46} rx={6} />
-            <text x={85} y={19}>
-              {drawn(node.label)}
+          <g key={node.id} class={node.tone} transform={`translate(${x - 105} ${y - 23})`}>
+            <rect width={210} height={46} rx={6} />
+            <text x={105} y={19}>
+              {drawn(node.label, ROOM.name)}
             </text>
-            <text x={85} y={36} class="detail">
-              {drawn(node.detail)}
+            <text x={105} y={36} class="detail">
+              {drawn(node.detail, ROOM.detail)}
             </text>
           </g>
         ))}

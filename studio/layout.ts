@@ -21,7 +21,7 @@ export interface Placed {
   edges: { key: string; points: { x: number; y: number }[] }[];
 }
 
-const NODE = { width: 170, height: 46 };
+const NODE = { width: 210, height: 46 };
 
 /** Returns the places of nodes and edges, from the top to the bottom. */
 export function placed(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Placed {

@@ -37,7 +37,7 @@ function Studio(): JSX.Element {
       <Bar />
       {connection.value !== '' ? (
         <p class="lost" role="status">
-          {TEXTS.lost}
+          {TEXTS.connection[connection.value]}
         </p>
       ) : (
         isOutdated.value && (

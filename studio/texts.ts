@@ -86,7 +86,10 @@ export const TEXTS = {
   next: 'More',
   temporal: 'Temporal UI',
   caller: (id: string, namespace: string) => `${id} · ${namespace}`,
-  lost: 'The service does not answer. The page tries again by itself; what you see may be old.',
+  connection: {
+    lost: 'The service does not answer. The page tries again by itself; what you see may be old.',
+    withoutTemporal: 'The service has lost its Temporal server. The page tries again by itself; what you see may be old.',
+  },
   outdated: 'The service seems to have another version than this page, parts of which may be missing.',
   reload: 'Load the page again',
   notFound: 'There is no such page.',

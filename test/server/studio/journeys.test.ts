@@ -277,6 +277,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await shows(page, /The run continues from step 2|Problem:/);
     await shows(page, 'completed');
     await expect.poll(() => page.locator('.row.answer').count(), { timeout: 20_000 }).toBe(4);
+    await shows(page, /Ended\s+completed/);
   });
 
   test('a decision that is remembered is made once for every call of the tool', async () => {

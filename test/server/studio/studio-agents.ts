@@ -204,7 +204,7 @@ function answerOf(instructions: string, items: readonly ContentItem[]): string |
   if (instructions.startsWith('You read')) return given === 0 ? [call('find_order', { order: 42 })] : 'It was paid by card nine days ago.';
   if (instructions.startsWith('You repeat')) return repeated(said, given);
   if (instructions.startsWith('You forget'))
-    return given < PAGES ? [call('read_page', { page: given + 1 })] : 'I do not know the price on page 1 any more.';
+    return lastPage(items) < PAGES ? [call('read_page', { page: lastPage(items) + 1 })] : 'I do not know the price on page 1 any more.';
   if (instructions.startsWith('You guide')) return `Welcome. You have sent ${mediaIn(items)}.`;
   if (instructions.startsWith('You ask')) return given === 0 ? [call('ask_colour', { question: 'Which colour?' })] : 'It is done.';
   if (instructions.startsWith('You pass')) return [call('transfer_to_agent', { agent: 'parrot' })];
@@ -225,6 +225,12 @@ function answerOf(instructions: string, items: readonly ContentItem[]): string |
 
 /** Pages that the forgetful agent reads: its answer is step 7. */
 const PAGES = 6;
+
+/** The last page that was read, as far as the window goes back. */
+function lastPage(items: readonly ContentItem[]): number {
+  const pages = items.flatMap((item) => (item.type === 'tool_call' ? [Number(item.arguments['page'])] : []));
+  return Math.max(0, ...pages);
+}
 
 let letters = 0;
 
