@@ -114,7 +114,6 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       'agents/clerk',
       'programs/letter',
     ];
-    const seen: Record<string, string[]> = {};
     for (const [who, key] of Object.entries(keys)) {
       const page = await opened(key, '#/agents');
       await shows(page, /Passes people on|forbidden/);
