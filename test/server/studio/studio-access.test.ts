@@ -104,46 +104,47 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       'the token of the run': await tokenFor(run.runId),
       'the token of another run': await tokenFor('another-run'),
     };
-    const places = [
-      'runs',
-      `runs/${id}`,
-      `runs/${id}/steps/1/request`,
-      'inbox',
-      'playground/clerk',
-      'agents',
-      'agents/clerk',
-      'programs/letter',
-    ];
+    // What each place shows once it has come, or the refusal in its place.
+    const places: Record<string, RegExp> = {
+      runs: /\d+ runs?|No run/,
+      [`runs/${id}`]: /Step 3/,
+      [`runs/${id}/steps/1/request`]: /As sent/,
+      inbox: /waiting|Nothing waits/,
+      'playground/clerk': /Say something|do not allow/,
+      agents: /Passes people on/,
+      'agents/clerk': /Instructions/,
+      'programs/letter': /RequiresCitation/,
+    };
+    const read = { run: 'reads', 'run/request': 'reads', inbox: 'reads' };
+    const expected: Record<string, Record<string, string>> = {
+      reader: read,
+      writer: { ...read, run: 'reads, writes', playground: 'writes' },
+      decider: { ...read, run: 'reads, decides', inbox: 'reads, decides' },
+      'another tenant': { playground: 'writes' },
+      'another user': { playground: 'writes' },
+      'no scope': {},
+      'the token of the run': {},
+      'the token of another run': {},
+    };
+    expect(Object.keys(expected)).toEqual(Object.keys(keys));
     for (const [who, key] of Object.entries(keys)) {
       const page = await opened(key, '#/agents');
-      await shows(page, /Passes people on|forbidden/);
-      seen[who] = [];
-      for (const place of places) {
+      const main = page.locator('main');
+      for (const [place, shown] of Object.entries(places)) {
         await page.goto(`${studio.url}#/${place}`);
-        await expect.poll(async () => /Loading …/.test(await page.locator('main').innerText()), { timeout: 20_000 }).toBe(false);
-        await page.waitForLoadState('networkidle').catch(() => undefined);
-        const text = await page.locator('main').innerText();
-        const has = (name: string): Promise<boolean> => page.getByRole('button', { name, exact: true }).isVisible();
-        const found = [
-          text.includes(SECRET) ? 'reads' : '',
-          (await has('Send')) || (await has('Pause')) ? 'writes' : '',
-          (await has('Approve')) ? 'decides' : '',
-        ].filter((one) => one !== '');
-        if (found.length > 0) seen[who].push(`${place.replace(id, 'run')}: ${found.join(', ')}`);
+        const hasCome = new RegExp(`Problem: |${shown.source}`);
+        await expect.poll(() => main.innerText(), { timeout: 20_000, message: `${who} at ${place}` }).toMatch(hasCome);
+        const name = place.includes('/steps/') ? 'run/request' : place === `runs/${id}` ? 'run' : (place.split('/')[0] ?? '');
+        const seen = async (): Promise<string> => {
+          const has = (button: string): Promise<boolean> => page.getByRole('button', { name: button, exact: true }).isVisible();
+          const text = await main.innerText();
+          const writes = (await has('Send')) || (await has('Pause'));
+          return [text.includes(SECRET) && 'reads', writes && 'writes', (await has('Approve')) && 'decides'].filter(Boolean).join(', ');
+        };
+        await expect.poll(seen, { timeout: 20_000, message: `${who} at ${place}` }).toBe(expected[who]?.[name] ?? '');
       }
       await page.context().close();
     }
-    const read = ['runs/run: reads', 'runs/run/steps/1/request: reads', 'inbox: reads'];
-    expect(seen).toEqual({
-      reader: read,
-      writer: ['runs/run: reads, writes', read[1], read[2], 'playground/clerk: writes'],
-      decider: ['runs/run: reads, decides', read[1], 'inbox: reads, decides'],
-      'another tenant': ['playground/clerk: writes'],
-      'another user': ['playground/clerk: writes'],
-      'no scope': [],
-      'the token of the run': [],
-      'the token of another run': [],
-    });
     // What the page asked for is refused by the service to each of them: the matrix of access has every route.
     const asked = new Set(studio.requests.filter(({ path }) => path.startsWith('/v1/')).map(({ method }) => method));
     expect([...asked].toSorted()).toEqual(['GET']);
