@@ -13,6 +13,7 @@ const SAMPLED = [
   'test/replay/program-mutations.test.ts',
   'test/server/programs/scenarios.test.ts',
   'test/spec/own-cases.test.ts',
+  'test/server/studio/agreement.test.ts',
 ];
 
 /** Files that take turns: a commit runs every fourth of them, whole. */
@@ -30,8 +31,9 @@ const IN_TURN = [
   'test/server/studio/screenshots.test.ts',
   'test/server/studio/journeys.test.ts',
   'test/server/studio/hostile-texts.test.ts',
-  'test/server/studio/agreement.test.ts',
   'test/server/studio/studio-access.test.ts',
+  'test/server/studio/studio-login.test.ts',
+  'test/server/studio/outages.test.ts',
   'test/server/batch/killed-batches.test.ts',
   'test/server/client/stream/killed-processes.test.ts',
   'test/server/archive/forgotten-history.test.ts',
