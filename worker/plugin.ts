@@ -138,7 +138,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       { ...options, ...guardedStores(options, log) },
       {
         log,
-        isStopping: () => [...this.#workers].every((worker) => worker.getState() !== 'RUNNING'),
+        isStopping: () => this.#workers.size > 0 && [...this.#workers].every((worker) => worker.getState() !== 'RUNNING'),
         upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
         searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
       },
