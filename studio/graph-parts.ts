@@ -105,8 +105,8 @@ const KINDS = new Set('ask tool agent program human sleep remember recall parall
 interface Outcome {
   status: string;
   attempts: number;
-  /** The anchors that answers have breached. */
-  breaches: number;
+  /** The anchors that answers have breached, each with its attempt. */
+  breaches: ReadonlySet<string>;
   ms: number | undefined;
 }
 
@@ -121,7 +121,7 @@ function shownAs(outcome: Outcome | undefined, kind: string): Pick<GraphNode, 'd
     isPlain ? '' : status,
     ms === undefined ? status : span(ms),
     attempts > 1 ? TEXTS.attempts(attempts) : '',
-    breaches > 0 ? TEXTS.breaches(breaches) : '',
+    breaches.size > 0 ? TEXTS.breaches(breaches.size) : '',
   ];
   return { detail: parts.filter((part) => part !== '').join(' · '), tone: TONES[status] ?? 'warn' };
 }
@@ -132,7 +132,7 @@ interface StepNote {
   attempt?: number;
   status?: string;
   startedAt?: string;
-  verdict?: { anchors?: { breaches?: unknown[] } };
+  verdict?: { anchors?: { breaches?: { anchor: string }[] } };
 }
 
 /** Returns what the record says of each unit and step. */
@@ -142,12 +142,13 @@ function outcomes(record: RunRecord): Map<string, Outcome> {
     const { step } = event as { step?: object };
     if (step === undefined) continue;
     const { at, type, attempt = 1, status = 'completed', startedAt, verdict } = step as StepNote;
-    const before = found.get(at) ?? { status: 'running', attempts: 1, breaches: 0, ms: undefined };
+    const before = found.get(at) ?? { status: 'running', attempts: 1, breaches: new Set<string>(), ms: undefined };
     const ms = startedAt === undefined ? undefined : Date.parse(event.timestamp) - Date.parse(startedAt);
     found.set(at, {
       status: type === 'end' ? status : 'running',
       attempts: Math.max(before.attempts, attempt),
-      breaches: before.breaches + (verdict?.anchors?.breaches?.length ?? 0),
+      // The attempt and its step may both have the verdict.
+      breaches: new Set([...before.breaches, ...(verdict?.anchors?.breaches ?? []).map(({ anchor }) => `${attempt} ${anchor}`)]),
       ms: type === 'end' ? ms : before.ms,
     });
   }

@@ -16,22 +16,30 @@ import { useRecord } from './use-record.ts';
 
 /** A chat with any agent, as a session, and beside it each step as it happens. */
 export function PlaygroundPage({ agent, session }: { agent: string | undefined; session: string | undefined }): JSX.Element {
-  const agents = useAnswer('GET /v1/agents', {});
   return (
     <>
       <h1>{TEXTS.playground}</h1>
-      {!may('runs:write') ? (
-        <Note tone="warn">{TEXTS.mayNotTalk}</Note>
-      ) : (
-        <Answer of={agents}>
-          {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <Chats {...{ all, agent, session }} />)}
-        </Answer>
-      )}
+      {may('runs:write') ? <Chats agent={agent} session={session} /> : <Note tone="warn">{TEXTS.mayNotTalk}</Note>}
     </>
   );
 }
 
-function Chats({ all, agent, session }: { all: AgentEntry[]; agent: string | undefined; session: string | undefined }): JSX.Element {
+interface ChatPlace {
+  agent: string | undefined;
+  session: string | undefined;
+}
+
+/** The chats with the agents of the service. */
+export function Chats(place: ChatPlace): JSX.Element {
+  const agents = useAnswer('GET /v1/agents', {});
+  return (
+    <Answer of={agents}>
+      {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <ChosenChat all={all} {...place} />)}
+    </Answer>
+  );
+}
+
+function ChosenChat({ all, agent, session }: ChatPlace & { all: AgentEntry[] }): JSX.Element {
   const chosen = all.find(({ name }) => name === agent) ?? all[0];
   if (chosen === undefined) return <Note>{TEXTS.noAgents}</Note>;
   return (

@@ -7,6 +7,7 @@ import { dollars, moment, number, span, STATUSES, statusText } from './format.ts
 import { pauseBefore, renewed, type RunPages } from './listing.ts';
 import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
 import { may, me, onFeed } from './caller.ts';
+import { Chats } from './playground.tsx';
 import { Line, Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -173,16 +174,12 @@ function RunList({ filters }: { filters: Filters }): JSX.Element {
   );
 }
 
-/** The list of a service without a run. */
+/** The list of a service without a run: a newcomer begins with a chat, and sees each step next to it. */
 function NoRuns(): JSX.Element {
   return (
     <>
       <Note>{TEXTS.noRuns}</Note>
-      {may('runs:write') && (
-        <p>
-          <a href={hrefTo(['playground'])}>{TEXTS.chooseAgent}</a>
-        </p>
-      )}
+      {may('runs:write') && <Chats agent={undefined} session={undefined} />}
     </>
   );
 }

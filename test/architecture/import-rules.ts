@@ -165,7 +165,7 @@ export const ZONES: readonly Zone[] = [
   {
     room: 'activities/models/ai-sdk',
     may: ['src/core', 'src/define', 'src/model', 'activities/models'],
-    packages: ['lru-cache', 'node:async_hooks'],
+    packages: ['lru-cache', 'node:*'],
   },
   {
     room: 'activities',

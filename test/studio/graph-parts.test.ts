@@ -48,6 +48,7 @@ test('a step of a program shows its time, its attempts and the breaches of its a
   const breach = { anchors: { breaches: [{ anchor: 'RequiresCitation', violations: ['none'] }] } };
   const record = recordOf(
     { step: { ...note, type: 'attempt', attempt: 1, verdict: breach } },
+    { step: { ...note, type: 'attempt', attempt: 1, verdict: breach } },
     { step: { ...note, type: 'end', attempt: 2, startedAt: '2026-11-01T00:00:00Z' } },
   );
   const document = { units: [{ name: 'write', steps: [{ name: 'Letter', ask: 'Write' }] }] };

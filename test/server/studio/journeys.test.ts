@@ -28,6 +28,18 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     return run;
   }
 
+  // The first one: there is no run yet.
+  test('a newcomer finds a chat with an agent on the first page, and sees its steps next to it', async () => {
+    const page = await studio.page();
+    await shows(page, 'No runs yet');
+    await tabTo(page, 'Say something');
+    await page.keyboard.type('Hello');
+    await page.keyboard.press('Enter');
+    await shows(page, 'How can I help?');
+    await shows(page, 'Step 1');
+    expect(page.url()).toContain('#/playground/clerk/');
+  });
+
   test('a reader finds a run that waits, edits its arguments, and approves it', async () => {
     const run = await waitingRun();
     const page = await studio.page();
