@@ -1,4 +1,4 @@
-import type { BrokenChange } from '../replay-mutated.ts';
+import type { BrokenChange } from '../mutation.ts';
 
 /** The order of units and steps. */
 const ORDER: readonly BrokenChange[] = [
