@@ -38,6 +38,14 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'activity "callModel"', actual: 'a timer' },
   },
   {
+    what: 'has other calls than those that communicate wait in quiet hours',
+    file: 'src/core/capabilities/quiet-hours.ts',
+    find: "tool.category === 'communicate' ?",
+    replace: "tool.category !== 'communicate' ?",
+    history: 'text-in-quiet-hours',
+    caught: { step: 1, expected: 'activity "search"', actual: 'activity "text"' },
+  },
+  {
     what: 'does not let a skill narrow the tools',
     file: 'src/core/capabilities/skills.ts',
     find: 'if (skill === undefined) return undefined;',
