@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answerAtPoint, type PointAnswer, type PointQuestion } from '../../../src/core/capabilities/hooks.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
 import { said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
@@ -33,7 +34,7 @@ async function talk(continues: boolean) {
     (answer: string) =>
     ({ state }: FakeSession) => {
       const content = state.window.events.flatMap((event) => event.content);
-      read.push(content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [String(item.content)] : [])).join(', '));
+      read.push(content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : [])).join(', '));
       return said(answer);
     };
   const session = await runFakeSession({
@@ -42,7 +43,7 @@ async function talk(continues: boolean) {
     model: [reads('A'), reads('thanks for the card'), reads('yo'), reads('D')],
     callers: ['hello', 'my card: 4111', 'again', 'bye'].map(says),
     askAtPoint: (running, question) => {
-      const answer = question.point === 'output' ? ` "${String(answerAtPoint(running.state))}"` : '';
+      const answer = question.point === 'output' ? ` ${JSON.stringify(answerAtPoint(running.state))}` : '';
       asked.push(`${question.point}${answer} by ${question.names.join(' and ')}`);
       return check(running, question);
     },
