@@ -166,14 +166,14 @@ describe('the items of a forEach whose outputs are over 1 MB together', () => {
           { name: 'Each', forEach: { in: 'input.items', atOnce: 2, steps: [ask('Note'), ask('Sum', '{{Note}}')] } },
           ask('All', 'all {{Each}}'),
           { name: 'Again', forEach: { in: '{{Each}}', as: 'one', atOnce: 3, steps: [ask('Of', 'of {{one}}')] } },
-          ask('End', 'end {{Again[7]}}'),
+          ask('End', 'end {{Again[4]}}'),
         ],
       },
     ],
   };
   const program: FakeProgram = {
     document,
-    input: { items: Array.from({ length: 9 }, (_, index) => index) },
+    input: { items: Array.from({ length: 6 }, (_, index) => index) },
     answer: ({ address }) => `${address} ${'x'.repeat(260_000)}`,
   };
 
