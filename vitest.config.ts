@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { REPORT_PATH, TestReporter } from './test/ci/test-report.ts';
 import { chosenMatrices, MATRICES } from './test/matrices.ts';
+import { PROPERTY_RUNS } from './test/property-runs.ts';
 
 // Hundreds of processes (of the tests, and started by them) load the same modules: Node compiles each once, and keeps it here.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
@@ -66,7 +67,15 @@ export default defineConfig({
         extends: true,
         test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES], ...SERVER, ...SHARED },
       },
-      { extends: true, test: { name: 'unit-matrices', include: chosen.filter((file) => !isOnServer(file)), testTimeout: 20_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'unit-matrices',
+          include: chosen.filter((file) => !isOnServer(file)),
+          testTimeout: 20_000,
+          env: { [PROPERTY_RUNS]: 'all' },
+        },
+      },
       { extends: true, test: { name: 'server-matrices', include: chosen.filter(isOnServer), ...SERVER } },
     ],
   },

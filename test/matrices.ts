@@ -16,9 +16,24 @@ const SAMPLED = [
   'test/server/studio/agreement.test.ts',
 ];
 
-/** Files that take turns: a commit runs every fourth of them, whole. */
+/** Files that take turns: a commit runs every sixth of them, whole. */
 const IN_TURN = [
   'test/docs/typescript-on-pages.test.ts',
+  'test/server/batch/batched-runs.test.ts',
+  'test/server/models/round-trips.test.ts',
+  'test/server/examples/cookbook.test.ts',
+  'test/server/models/governor.test.ts',
+  'test/activities/executors/quickjs/parser-memory.test.ts',
+  'test/server/telemetry/killed-worker.test.ts',
+  'test/server/worker/shutdown.test.ts',
+  'test/server/models/shared-limits.test.ts',
+  'test/server/hooks/hostile-hooks.test.ts',
+  'test/activities/executors/quickjs/outnumbered.test.ts',
+  'test/server/models/rebuilt-requests.test.ts',
+  'test/define/missing-deps.test.ts',
+  'test/server/client/http/unknown-agents.test.ts',
+  'test/server/limits/fan-out.test.ts',
+  'test/server/client/stream/paused-redis.test.ts',
   'test/server/client/removal/forget.test.ts',
   'test/testing/bursts.test.ts',
   'test/server/bursts/killed-workers.test.ts',
@@ -178,10 +193,36 @@ const IN_TURN = [
   'test/server/package/next.test.ts',
 ];
 
-/** All matrices, the longest first. */
+/**
+ * Files of properties: `npm test` tries a quarter of their generated cases, and the matrices all. They take turns like the others. The
+ * cases are others in each run, and the failure of one says how to repeat it.
+ */
+export const PROPERTIES: readonly string[] = [
+  'test/core/loop/continue-as-new.test.ts',
+  'test/server-http/openai/resumed-responses.test.ts',
+  'test/core/program/interpreter/outputs/spilled-outputs.test.ts',
+  'test/core/loop/bursts.test.ts',
+  'test/activities/models/any-history.test.ts',
+  'test/server-http/ai-sdk/any-stream.test.ts',
+  'test/core/program/check/check-program.test.ts',
+  'test/core/loop/compaction/window-limit.test.ts',
+  'test/core/program/interpreter/shared-limits.test.ts',
+  'test/core/program/interpreter/steps.test.ts',
+  'test/activities/models/garbage-answers.test.ts',
+  'test/governor/redis-ledger.test.ts',
+  'test/core/loop/invariants.test.ts',
+  'test/server-http/openai/chat.test.ts',
+  'test/server-http/ai-sdk/earlier-messages.test.ts',
+  'test/activities/model-calls/streaming.test.ts',
+];
+
+/** All matrices but the properties, the longest first. `npm test` runs none of them. */
 export const MATRICES: readonly string[] = [...SAMPLED, ...IN_TURN];
+
+/** How many commits share the files that take turns. */
+export const TURNS = 6;
 
 /** The matrices to run: all, or the turn of the commit that `MATRIX_SAMPLE` names. */
 export function chosenMatrices(env: NodeJS.ProcessEnv): string[] {
-  return [...SAMPLED, ...matrixSample(IN_TURN, { every: 4, env })];
+  return [...SAMPLED, ...matrixSample([...IN_TURN, ...PROPERTIES], { every: TURNS, env })];
 }

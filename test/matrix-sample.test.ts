@@ -9,8 +9,8 @@ test('a matrix runs whole if no commit is named', () => {
 
 test('a commit runs every nth part, the same ones each time it runs', () => {
   const env = { MATRIX_SAMPLE: '0003aaaa' };
-  expect(matrixSample(parts, { env })).toEqual([3, 11, 19]);
-  expect(matrixSample(parts, { env })).toEqual([3, 11, 19]);
+  expect(matrixSample(parts, { env })).toEqual([3, 15]);
+  expect(matrixSample(parts, { env })).toEqual([3, 15]);
 });
 
 test('the turns of all commits together run every part', () => {

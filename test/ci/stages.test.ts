@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { chosenMatrices, MATRICES } from '../matrices.ts';
+import { chosenMatrices, MATRICES, PROPERTIES, TURNS } from '../matrices.ts';
+import { PROPERTY_RUNS, propertyRuns } from '../property-runs.ts';
 import { stagesOf } from './stages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,18 +27,27 @@ test('a commit runs the same parts each time, and other commits run others', () 
   expect(commands({ hash: '78c3cf7f', turn: 30_915 })).not.toEqual(commands(commit));
 });
 
-test('every matrix is a file', () => {
-  expect(MATRICES.filter((file) => !existsSync(`${root}/${file}`))).toEqual([]);
+test('every matrix is a file, listed once', () => {
+  const all = [...MATRICES, ...PROPERTIES];
+  expect(all.filter((file) => !existsSync(`${root}/${file}`))).toEqual([]);
+  expect(new Set(all).size).toBe(all.length);
 });
 
-test('four commits that follow each other in turn run every matrix', () => {
-  const chosen = ['0000', '0001', '0002', '0003'].map((hash) => chosenMatrices({ MATRIX_SAMPLE: hash }));
-  expect(new Set(chosen.flat())).toEqual(new Set(MATRICES));
+test('commits that follow each other in turn run every matrix', () => {
+  const chosen = Array.from({ length: TURNS }, (_, turn) => chosenMatrices({ MATRIX_SAMPLE: `000${turn}` }));
+  expect(new Set(chosen.flat())).toEqual(new Set([...MATRICES, ...PROPERTIES]));
   expect(Math.max(...chosen.map(({ length }) => length))).toBeLessThan(MATRICES.length / 3);
 });
 
+test('files whose properties have a quarter of their cases in the tests are those that the matrices run with all', () => {
+  const files = readdirSync(`${root}/test`, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'));
+  const quartered = files.filter((file) => /numRuns: propertyRuns\(/.test(readFileSync(`${root}/test/${file}`, 'utf8')));
+  expect(quartered.map((file) => `test/${file}`).toSorted()).toEqual(PROPERTIES.toSorted());
+  expect([propertyRuns(60, {}), propertyRuns(60, { [PROPERTY_RUNS]: 'all' })]).toEqual([15, 60]);
+});
+
 test('every kind of run that is killed meets each of its points at some turn', () => {
-  const met = Array.from({ length: 12 }, (_, turn) => {
+  const met = Array.from({ length: 16 }, (_, turn) => {
     const { command = [] } = stagesOf({ hash: '0000', turn }).find(({ name }) => name === 'crash') ?? {};
     const valueOf = (option: string): string => command[command.indexOf(option) + 1] ?? '';
     const first = Number(valueOf('--turn')) % Number(valueOf('--every'));
@@ -45,5 +55,5 @@ test('every kind of run that is killed meets each of its points at some turn', (
       .split(',')
       .map((kind) => `${kind} ${first}`);
   }).flat();
-  expect(new Set(met).size).toBe(6 * 6);
+  expect(new Set(met).size).toBe(6 * 8);
 });

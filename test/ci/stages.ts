@@ -107,9 +107,9 @@ function crashes(extent: Extent): Stage[] {
   const kinds = ['burst', 'program', 'code', 'tree', 'session', 'fallback'];
   const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
-    { name: 'crash', run: `--only ${chosen.join(',')}`, every: 6 },
-    { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 6 },
-    { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 6 },
+    { name: 'crash', run: `--only ${chosen.join(',')}`, every: 8 },
+    { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 8 },
+    { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 8 },
     {
       name: 'asked',
       run: '--only agent --queries --pass worker --points',

@@ -20,8 +20,17 @@ export interface RecordedServerRun extends ReadableRun {
   events: HistoryEvent[];
 }
 
-/** Returns the recorded runs that are workflows of their own, by their ids, as a server would have them that no worker polls. */
-export async function recordedRuns(): Promise<Map<string, RecordedServerRun>> {
+let runsRead: Promise<Map<string, RecordedServerRun>> | undefined;
+
+/**
+ * Returns the recorded runs that are workflows of their own, by their ids, as a server would have them that no worker polls. All tests of a
+ * process share them.
+ */
+export function recordedRuns(): Promise<Map<string, RecordedServerRun>> {
+  return (runsRead ??= readRuns());
+}
+
+async function readRuns(): Promise<Map<string, RecordedServerRun>> {
   const histories = new Map<string, HistoryEvent[]>();
   const chains = new Map<string, { executionId: string; number: number }[]>();
   for (const { name, runId, history } of recordedHistories()) {

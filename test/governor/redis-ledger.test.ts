@@ -13,6 +13,7 @@ import { ProgramProcess } from '../processes/program-process.ts';
 import { REDIS_MISSING, redisProgram, RedisServer } from '../streams/redis-server.ts';
 import type { HoldingSetting } from './holding-process.ts';
 import { KEPT, PlayedProcess, QUIET, STEPS } from './ledgers.ts';
+import { propertyRuns } from '../property-runs.ts';
 
 const LIMITS = {
   requestsPerMinute: 1_200,
@@ -81,7 +82,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 

@@ -17,8 +17,14 @@ export interface RecordedChainLink {
 /** The types of the workflows that are runs. */
 const RUNS: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
 
-/** The recorded runs that are workflows of their own, each with its executions, the oldest first. */
-export async function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
+let chainsRead: Promise<Map<string, RecordedChainLink[]>> | undefined;
+
+/** The recorded runs that are workflows of their own, each with its executions, the oldest first. All tests of a process share them. */
+export function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
+  return (chainsRead ??= readChains());
+}
+
+async function readChains(): Promise<Map<string, RecordedChainLink[]>> {
   const chains = new Map<string, RecordedChainLink[]>();
   for (const { name, runId, history } of recordedHistories()) {
     const [started] = historyFromJSON(history).events ?? [];

@@ -57,7 +57,7 @@ const isInBurst = ({ id, kind }: TimelineSpan): boolean => (kind === 'model' || 
 describe('the timeline of each recorded run', () => {
   test.each(runs)('%s', async (runId, run) => {
     const spans = await pagesOf(run, 10_000);
-    expect((await pagesOf(run, 5)).map(({ id }) => id)).toEqual(spans.map(({ id }) => id));
+    expect((await pagesOf(run, 12)).map(({ id }) => id)).toEqual(spans.map(({ id }) => id));
     expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
     const { events } = run;
     const count = (kinds: readonly string[]): number => spans.filter(({ kind }) => kinds.includes(kind)).length;

@@ -16,8 +16,14 @@ export interface RecordedHistory {
   history: { events: object[] };
 }
 
-/** Every recorded history, by its name. */
-export function recordedHistories(): RecordedHistory[] {
+let historiesRead: readonly RecordedHistory[] | undefined;
+
+/** Every recorded history, by its name. All tests of a process share them. */
+export function recordedHistories(): readonly RecordedHistory[] {
+  return (historiesRead ??= readHistories());
+}
+
+function readHistories(): RecordedHistory[] {
   return readdirSync(HISTORIES)
     .filter((file) => file.endsWith('.json'))
     .toSorted()

@@ -3,19 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Mutation, mutatedText } from './mutation.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-
-/** One change of one file of the project. */
-export interface Mutation {
-  /** Relative to the root of the project. */
-  file: string;
-  /** Occurs exactly once in the file. */
-  find: string;
-  replace: string;
-  /** An import that the replacement needs. */
-  needs?: string;
-}
 
 /** A copy of the sources, in which one bundle after the other is made, and what webpack has learned of the files that are the same in all. */
 class SourceCopy {
@@ -51,12 +41,10 @@ class SourceCopy {
   }
 
   /** Changes a file, and returns the function that takes the change back. */
-  #mutate({ file, find, replace, needs = '' }: Mutation): () => void {
-    const path = join(this.#folder, file);
+  #mutate(mutation: Mutation): () => void {
+    const path = join(this.#folder, mutation.file);
     const text = readFileSync(path, 'utf8');
-    const parts = text.split(find);
-    if (parts.length !== 2) throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}: the mutation needs another place`);
-    writeFileSync(path, `${needs}\n${parts.join(replace)}`);
+    writeFileSync(path, mutatedText(text, mutation));
     return () => writeFileSync(path, text);
   }
 }

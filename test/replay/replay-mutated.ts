@@ -1,16 +1,8 @@
 import { expect } from 'vitest';
 import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
-import { bundleMutated, type Mutation } from './mutated-bundle.ts';
-
-/** A change of the code without a patch, and the command at which a replay has to stop in one of the histories that it breaks. */
-export interface BrokenChange extends Mutation {
-  what: string;
-  /** The name of the history. */
-  history: string;
-  /** A text is the beginning of the message for a command whose type and name are those of the history. */
-  caught: { step: number | null; expected: string; actual: string } | string;
-}
+import { bundleMutated } from './mutated-bundle.ts';
+import type { BrokenChange, Mutation } from './mutation.ts';
 
 /** Returns the verdict on a history that a change breaks. */
 export function verdictOn({ caught }: Pick<BrokenChange, 'caught'>): object {

@@ -8,7 +8,7 @@ import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, counter, teller } from './effect-agents.ts';
 import { bursting } from './scenarios/agents/bursts.ts';
-import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
+import { askedAtPoints, hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { scout } from './scenarios/agents/hosted.ts';
 import { severalAgents } from './several-agents.ts';
 import { keeper, leader, sideBySide } from './sub-agents.ts';
@@ -106,6 +106,7 @@ export const deployed = {
 export const agents = [
   hookedLead,
   remotelyHooked,
+  askedAtPoints,
   assistant,
   sequential,
   typed,

@@ -12,6 +12,7 @@ import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { keptAgents } from './scenarios/agents/kept-agents.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { quietHours } from './scenarios/agents/quiet-hours.ts';
 import { sessions } from './scenarios/agents/sessions.ts';
 import { memory } from './scenarios/agents/memory.ts';
 import { skills } from './scenarios/agents/skills.ts';
@@ -31,6 +32,7 @@ export const scenarios: Record<string, Scenario> = {
   ...bursts,
   ...code,
   ...guardrails,
+  ...quietHours,
   ...handoffs,
   ...sessions,
   ...skills,

@@ -8,7 +8,7 @@ import { parseOptions } from './options.ts';
 import { memoryLimitProblem } from './probe.ts';
 
 /** One attempt of this many is made here: `npm run escape` makes all. */
-const ONE_OF = 24;
+const ONE_OF = 48;
 
 /** Bombs are left to the command, which runs them apart from other tests. */
 const sample = ATTEMPTS.filter(({ family, language }) => family !== 'memory' && (language !== 'python' || CAN_ISOLATE)).filter(

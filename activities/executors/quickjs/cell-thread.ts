@@ -31,7 +31,7 @@ type Failure = Extract<EndFrame, { type: 'failed' }>;
 /** The report of a thread that has done what it was asked to, or that never will. */
 type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
 
-/** The thread of one executor, with an empty environment and a bounded heap. JSON text and images of its memory cross its border. */
+/** The thread of one executor, with next to nothing in its environment and a bounded heap. JSON text and images of its memory cross its border. */
 export class CellThread implements CellHost {
   output = '';
   private readonly settings: ThreadSettings;
@@ -49,7 +49,7 @@ export class CellThread implements CellHost {
     const data: ThreadData = { settings: frameText(settings), engine: engineModule(), wake: this.wake.buffer };
     this.worker = new Worker(new URL(`./thread/main${extname(import.meta.url)}`, import.meta.url), {
       workerData: data,
-      env: {},
+      env: compileCache(),
       argv: [],
       execArgv: [],
       stdout: true,
@@ -176,6 +176,12 @@ const NO_FIGURES: Pick<Failure, 'type' | 'durationMs' | 'memoryUsedBytes'> = { t
 
 function problemOf(report: Report): string {
   return report.type === 'failed' ? report.message : 'it answered something else';
+}
+
+/** The environment of a thread: no variable but that of the cache of Node, without which each thread compiles its modules anew. */
+function compileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
 /** The part of WebAssembly that is needed here: Node has it, and its types lack it. */

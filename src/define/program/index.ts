@@ -25,7 +25,7 @@ export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, Progr
 export type { AnyStep, AnyUnit, BlockOptions, CommonOptions, ProgramStep, ProgramUnit } from './define-program.ts';
 export { type CheckedProgram, checkProgram } from '../../core/program/check/check-program.ts';
 export { PROGRAM_SCHEMA } from '../../core/program/check/program-schema.ts';
-export type { KnownNames } from '../../core/program/check/check-program.ts';
+export type { KnownNames } from '../../core/program/check/check-known.ts';
 export type { Problem } from '../../core/program/check/problems.ts';
 export type {
   AgentStepDocument,

@@ -12,6 +12,7 @@ import { callTool, failWith, hang, malformed, say, type ScriptEntry, scriptedMod
 import { type FakeSink, fakeSink, folded, PLAIN, type Published } from '../../fakes/fake-sink.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 const plain = defineAgent({ name: 'bot', model: 'scripted/m' });
 
@@ -146,7 +147,7 @@ describe('the recorded event has the id that was streamed', () => {
         expect(output instanceof Error ? output : { type: 'model_no_answer' }).toMatchObject({ type: 'model_no_answer' });
         expect(sink.entries()).toMatchObject([{ type: 'attempt', of }]);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

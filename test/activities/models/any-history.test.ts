@@ -19,6 +19,7 @@ import {
   type ResponsesBody,
   responsesUnsoundness,
 } from './provider-rules.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 /** What a test needs to know of one of the two APIs. */
 interface Api {
@@ -203,7 +204,7 @@ test.each([CHAT, RESPONSES])(
           for (const name of served.refused) seen.add(name);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   },
   120_000,

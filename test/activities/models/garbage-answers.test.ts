@@ -5,6 +5,7 @@ import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { modelRequest } from './fake-provider.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 let server: FakeOpenAI;
 beforeAll(async () => {
@@ -119,10 +120,10 @@ describe('answers outside of every API', () => {
         expect({ kind, result: String(result) }).not.toMatchObject({ kind: 'neither' });
         outcomes[kind] += 1;
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
     // Both outcomes must be frequent, otherwise the generator tests nothing.
-    expect(outcomes.answer).toBeGreaterThan(50);
-    expect(outcomes.failure).toBeGreaterThan(50);
+    expect(outcomes.answer).toBeGreaterThan(propertyRuns(50));
+    expect(outcomes.failure).toBeGreaterThan(propertyRuns(50));
   }, 60_000);
 });

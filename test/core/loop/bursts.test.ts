@@ -9,6 +9,7 @@ import { quietPorts } from './fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
 import { plannedRun } from './generated-runs/planned-run.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 const NEVER: ContinueDue = () => false;
 
@@ -48,7 +49,7 @@ describe('a run in bursts', { timeout: 120_000 }, () => {
         const bursts = await chainedRun(plan, continues ? at(full) : NEVER, { bursts: { steps, isLost: at(lost) } });
         expect(recorded(bursts)).toEqual(recorded(whole));
       }),
-      { ...BOUNDED, numRuns: 60 },
+      { ...BOUNDED, numRuns: propertyRuns(60) },
     ),
   );
 });

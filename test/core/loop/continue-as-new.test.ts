@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isToolCall, outputText } from '../../../src/core/domain/content.ts';
 import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
 import { plannedRun } from './generated-runs/planned-run.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 const NEVER: ContinueDue = () => false;
 
@@ -29,7 +30,7 @@ async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): 
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
       property(await chainedRun(plan, dueAt(points)), await chainedRun(plan, NEVER)),
     ),
-    { ...BOUNDED, numRuns: 100 },
+    { ...BOUNDED, numRuns: propertyRuns(100) },
   );
 }
 

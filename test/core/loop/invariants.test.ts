@@ -5,6 +5,7 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 /** One model call of a generated run: text, calls (to known and unknown tools), and failures. */
 interface Turn {
@@ -83,7 +84,7 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
 async function holds(property: (generated: Awaited<ReturnType<typeof generatedRun>>, given: Plan) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plan, async (given) => property(await generatedRun(given), given)),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 }
 

@@ -8,6 +8,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budg
 import type { RunPosition } from '../../../src/core/kernel/next-step.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
+import type { PointAnswer, PointQuestion } from '../../../src/core/capabilities/hooks.ts';
 import { BEGINNING } from '../../../src/core/kernel/run-loop.ts';
 import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
 import { Inbox } from '../../../src/core/kernel/inbox.ts';
@@ -70,6 +71,8 @@ export interface SessionScript {
   /** True before a model call: the session continues as new there, once in each execution. */
   continuesInTurn?: (session: FakeSession) => boolean;
   summarise?: () => SummaryOutcome | Promise<SummaryOutcome>;
+  /** Answers a question about messages or an answer. Default: the activity fails. */
+  askAtPoint?: (session: FakeSession, question: PointQuestion) => PointAnswer;
   /** True: the session continues as new before each wait. */
   continues?: boolean;
 }
@@ -147,6 +150,9 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
         script.tool?.(session, call.toolCallId) ?? { type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 },
       ),
     ...(script.summarise === undefined ? {} : { summarise: () => Promise.resolve(script.summarise?.() ?? { type: 'cancelled' }) }),
+    ...(script.askAtPoint === undefined
+      ? {}
+      : { askAtPoint: (question: PointQuestion) => Promise.resolve(script.askAtPoint?.(session, question) ?? { type: 'cancelled' }) }),
     until: async (isMet) => {
       waited = true;
       // Work beside the wait has time to end.

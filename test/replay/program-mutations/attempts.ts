@@ -1,4 +1,4 @@
-import type { BrokenChange } from '../replay-mutated.ts';
+import type { BrokenChange } from '../mutation.ts';
 
 /** Attempts and waits. */
 const ATTEMPTS: readonly BrokenChange[] = [

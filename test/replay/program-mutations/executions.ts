@@ -1,4 +1,4 @@
-import type { BrokenChange } from '../replay-mutated.ts';
+import type { BrokenChange } from '../mutation.ts';
 
 /** Ends, executions, children and earlier runs. */
 export const EXECUTION_CHANGES: readonly BrokenChange[] = [

@@ -1,4 +1,4 @@
-import type { BrokenChange } from '../replay-mutated.ts';
+import type { BrokenChange } from '../mutation.ts';
 
 /** The order of units and steps. */
 const ORDER: readonly BrokenChange[] = [
@@ -56,7 +56,7 @@ const ORDER: readonly BrokenChange[] = [
 const BLOCKS: readonly BrokenChange[] = [
   {
     what: 'runs the branches of a parallel block one after the other',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));',
     replace:
       'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
@@ -65,7 +65,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs more items of a list at once',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce',
     replace: '(block.atOnce ?? 0) + PROGRAM_LIMITS.defaultAtOnce',
     history: 'program-with-blocks',
@@ -73,7 +73,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs the items of a list from the last to the first',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'const index = next;',
     replace: 'const index = list.length - 1 - next;',
     history: 'program-with-blocks',
@@ -81,7 +81,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'begins further items after one has failed',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'next < list.length && ends.length === 0 &&',
     replace: 'next < list.length &&',
     history: 'program-with-a-failing-item',
@@ -89,7 +89,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'takes the last case of a branch that holds',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'block.cases.findIndex(',
     replace: 'block.cases.findLastIndex(',
     history: 'program-with-blocks',
@@ -97,7 +97,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs a round more than a block allows',
-    file: 'src/core/interpret.ts',
+    file: 'src/core/program/blocks.ts',
     find: 'round + 1 >= block.atMost',
     replace: 'round >= block.atMost',
     history: 'program-with-blocks',

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
 import { eventsOf, expectedParts, itemsOf, steps, streamings } from './generated-turn.ts';
 import { built, encoded, guarded, partsOf } from './recorded-turn.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 /** Reasoning is live alone: the record has none. */
 function withoutReasoning(parts: unknown[]): unknown[] {
@@ -19,7 +20,7 @@ it('the message that the AI SDK builds is the one of the record, whatever was ta
       expect(live.message?.id).toBe(replayed.message?.id);
       expect([...live.errors, ...replayed.errors]).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 }, 60_000);
 
@@ -31,7 +32,7 @@ it('the message of an agent whose answers are held back is the same, with the te
       expect(withoutReasoning(partsOf(message))).toEqual(expectedParts(whole));
       expect(errors).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 }, 60_000);
 
@@ -47,7 +48,7 @@ it('text is sent once: the pieces of all texts that are not taken back are the t
       }
       expect(texts).toEqual(all.flatMap(({ text }) => (text === '' ? [] : [text])));
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 });
 
@@ -69,7 +70,7 @@ it('a client that was asked for decisions goes on with its message to the same e
       const whole = withoutReasoning(partsOf(continued.message));
       expect(whole.map(withoutDescriptor)).toEqual(expectedParts(all).map(withoutDescriptor));
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 }, 60_000);
 

@@ -8,6 +8,7 @@ import { answer } from '../requests.ts';
 import { FakeChat } from './fake-chat.ts';
 import { eventsOf, steps } from './generated-turn.ts';
 import { asks, built, call, decided, encoded, ended, guarded, recorded, result, says } from './recorded-turn.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 interface Messages {
   messages: UIMessage[];
@@ -46,7 +47,7 @@ it('is the message that the AI SDK builds from the stream of the turn', async ()
       const { cursor: _, ...metadata } = (message?.metadata ?? {}) as { cursor?: string };
       expect(messages.at(-1)).toEqual(JSON.parse(JSON.stringify({ ...message, metadata })));
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   );
 }, 60_000);
 

@@ -11,6 +11,7 @@ import { generatedRun } from './generated-run.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 const ASKED = { model: 'clerk', messages: [{ role: 'user' as const, content: 'Q' }] };
 
@@ -256,7 +257,7 @@ test('a stream has the texts of the record, each once, or says that it was super
       const refused = result?.errorCode === 'model_refusal' ? [`${recorded}${recorded === '' ? '' : '\n\n'}I will not`] : [];
       expect([recorded, 'superseded', ...refused]).toContain(streamed(items));
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   );
 });
 

@@ -11,6 +11,7 @@ import { generatedRun, shownLater } from './generated-run.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'step' || type === 'end';
 
@@ -76,7 +77,7 @@ test('a stream has the output of the record, whatever was streamed before it', (
       const { items } = isGuarded ? run.guarded() : run;
       expect(problems(eventsOf(items), eventsOf(items.filter(isRecord)))).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   );
 });
 
@@ -92,7 +93,7 @@ test('without provisional items, numbers follow from the record alone, however t
       const withoutText = (events: readonly WireEvent[]): WireEvent[] => events.filter(({ type }) => !type.endsWith('.delta'));
       expect(withoutText(live)).toEqual(withoutText(recorded));
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   );
 });
 
@@ -108,7 +109,7 @@ test('a reader that comes back to another process, behind any event, gets the re
       const begun = new Set([...built(got).values()].filter(({ isDone }) => !isDone).map(({ id }) => id));
       expect(problems([...got, ...rest], eventsOf(items.filter(isRecord)), begun)).toEqual([]);
     }),
-    { numRuns: 3_000 },
+    { numRuns: propertyRuns(3_000) },
   );
 });
 
@@ -121,7 +122,7 @@ test('a reader that comes back to a process whose sink has lost nothing gets the
       fc.pre(!hasTwin(whole, got, last));
       expect(eventsOf(items, last)).toEqual(whole.slice(got.length));
     }),
-    { numRuns: 2_000 },
+    { numRuns: propertyRuns(2_000) },
   );
 });
 
@@ -176,7 +177,7 @@ test('readers of a real stream, at any time and with any cuts, come to the outpu
       const rest = eventsOf(later, got.at(-1)?.sequence_number);
       expect(problems([...got, ...rest], recorded, begun)).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   );
 });
 

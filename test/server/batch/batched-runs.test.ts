@@ -1,77 +1,11 @@
 import { expect, inject, test } from 'vitest';
-import { z } from 'zod';
-import type { RunHandle } from '../../../src/client/index.ts';
-import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
-import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
-import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { type BatchClient, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { LonghaulError } from '../../../src/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
-import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
+import { type BatchApiOptions, completion, lastText } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
-import { historyOf, Testbed, until } from '../testbed/testbed.ts';
-
-const MODEL = 'openai/gpt-4.1';
-
-const look = defineTool({
-  name: 'look',
-  description: 'Looks',
-  parameters: z.object({ at: z.string() }),
-  execute: ({ at }) => `seen ${at}`,
-});
-const clerk = defineAgent({ name: 'clerk', model: MODEL, tools: [look] });
-const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], burst: true });
-const plain = defineAgent({ name: 'plain', model: MODEL });
-const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
-const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
-const polite = defineHook({ name: 'polite', on: 'pre_request', run: () => ({ inject: 'Be polite.' }) });
-const hooked = defineAgent({ name: 'hooked', model: MODEL, hooks: [polite] });
-const asking = defineProgram({
-  name: 'asking',
-  model: MODEL,
-  units: [unit('u', {}, [ask('First', 'one', { tier: 'batch' }), ask('Second', 'two {{First.output}}')])],
-});
-
-/** The tool call of a question, then its answer. */
-const lookAndTell: BatchApiOptions['answer'] = (line) =>
-  lastText(line).startsWith('Q')
-    ? completion('', [{ name: 'look', arguments: { at: lastText(line) } }])
-    : completion(`found ${lastText(line)}`);
-
-interface Scene extends AsyncDisposable {
-  testbed: Testbed;
-  api: BatchApi;
-  start: (agent: typeof plain, input: string) => Promise<RunHandle<unknown>>;
-}
-
-async function begun(options: BatchApiOptions, batch: BatchOptions = {}, more: object = {}): Promise<Scene> {
-  const testbed = await Testbed.open();
-  const api = await startBatchApi(options);
-  await testbed.work({
-    agents: [clerk, quick, plain, parent, hooked],
-    programs: [asking],
-    providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
-    batch: { openai: { window: 400, ...batch } },
-    ...more,
-  });
-  return {
-    testbed,
-    api,
-    start: (agent, input) => testbed.client.start(agent, { input, tier: 'batch', taskQueue: testbed.taskQueue }),
-    [Symbol.asyncDispose]: async () => {
-      await testbed[Symbol.asyncDispose]();
-      await api.close();
-    },
-  };
-}
-
-async function callsIn(testbed: Testbed, run: RunHandle<unknown>): Promise<string[]> {
-  const history = await historyOf(testbed, run);
-  return history.flatMap(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name ?? []);
-}
-
-/** Waits until the provider has a batch. */
-async function posted({ api }: Scene, count = 1): Promise<void> {
-  await until(() => api.batches.length >= count, 'the batch is submitted');
-}
+import { until } from '../testbed/testbed.ts';
+import { asking, begun, callsIn, hooked, lookAndTell, parent, plain, posted, quick } from './batch-scene.ts';
 
 test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
   await using scene = await begun({ answer: lookAndTell });
@@ -79,24 +13,6 @@ test('a run of the tier "batch" makes no bursts: its model calls wait for batche
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'found seen Q' });
   expect(await callsIn(scene.testbed, run)).toEqual(['resolveAgent', 'callModel', 'look', 'callModel']);
   await expectSameFromHistory(scene.testbed, run);
-});
-
-test('a run of the tier "batch" gets its answers from batches, with the events and the usage of any other, at half the price', async () => {
-  await using scene = await begun({ answer: lookAndTell });
-  const { api, testbed } = scene;
-  const runs = await Promise.all(Array.from({ length: 5 }, (_, index) => scene.start(clerk, `Q${index}`)));
-  const results = await Promise.all(runs.map((run) => run.result()));
-  expect(results.map(({ status, output, error }) => [status, output, error])).toEqual(
-    results.map((_, index) => ['completed', `found seen Q${index}`, null]),
-  );
-  expect(results[0]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 2_000, completionTokens: 200 });
-  // Half of what 2,000 and 200 tokens cost.
-  expect(results[0]?.usage.costUsd).toBeCloseTo((2_000 * 2 + 200 * 8) / 1_000_000 / 2, 9);
-  expect([...api.paid.values()]).toEqual(Array.from({ length: 10 }, () => 1));
-  for (const id of api.paid.keys()) expect(id).toMatch(/^[0-9a-f]{32}$/);
-  expect(api.batches.length).toBeLessThanOrEqual(4);
-  for (const { key } of api.batches) expect(key).toMatch(/^longhaul-batch\/openai\//);
-  expect((await callsIn(testbed, runs[0] as RunHandle<unknown>)).filter((name) => name === 'callModel')).toHaveLength(2);
 });
 
 test('a batch is full at "most" calls, whatever is left of the window', async () => {
@@ -199,14 +115,6 @@ test('a message that interrupts ends a call that waits, and the next call has th
   await posted(scene, 2);
   scene.api.options.delayMs = 0;
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'answer to rather this' });
-});
-
-test('a start with the tier "batch" fails at once if the worker has no batches of the provider', async () => {
-  await using testbed = await Testbed.open();
-  await testbed.work({ agents: [plain], providers: { openai: openai({ baseURL: 'http://127.0.0.1:9', apiKey: 'key' }) } });
-  const run = await testbed.client.start(plain, { input: 'Q', tier: 'batch', taskQueue: testbed.taskQueue });
-  const { errorCode, error } = await run.result();
-  expect([errorCode, error]).toEqual(['invalid_agent', expect.stringContaining('the worker has no batches of the provider "openai"')]);
 });
 
 test('a batch whose results cannot be read because of a defect is given up after some attempts, and its calls fail with the defect', async () => {

@@ -5,7 +5,8 @@ import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../../worker/index.ts';
-import { bundleMutated, type Mutation, removeMutated } from '../../replay/mutated-bundle.ts';
+import { waitsBeforeStep2 } from '../../replay/loop-mutations.ts';
+import { bundleMutated, removeMutated } from '../../replay/mutated-bundle.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];
@@ -18,15 +19,8 @@ let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const call = 'const outcome = await ports.callModel(modelCall(state, position, beside));';
-  const wait = "await ports.until(() => false, { at: ports.now() + 1, summary: 'waits' });";
-  const waitingIf = (condition: string): Mutation => ({
-    file: 'src/core/kernel/model-phase.ts',
-    find: call,
-    replace: `if (${condition}) ${wait}\n  ${call}`,
-  });
-  patchedBundle = await bundleMutated(waitingIf("state.context.currentStep === 1 && ports.allows('wait-before-step-2')"));
-  strandingBundle = await bundleMutated(waitingIf('state.context.currentStep === 1'));
+  patchedBundle = await bundleMutated(waitsBeforeStep2(" && ports.allows('wait-before-step-2')"));
+  strandingBundle = await bundleMutated(waitsBeforeStep2());
 });
 afterAll(removeMutated);
 

@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ModelClient } from '../../../src/core/domain/model.ts';
+import { SIGNALS } from '../../../src/core/protocol.ts';
 import { fiveClients } from './five-clients.ts';
 import { listener, patientModel } from './patient-model.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -39,3 +41,23 @@ test('Updates that arrive during a long call are refused as busy after 1,600, an
   expect(JSON.parse((await run.result()).outputText)).toEqual(['Q', 'patience']);
   expect((await run.status()).executions).toBeGreaterThan(1);
 }, 200_000);
+
+test('Signals that arrive while the run continues as new are read in order, and one that does not fit becomes an event', async () => {
+  await using testbed = await Testbed.open();
+  const all = 60;
+  await testbed.work({ agents: [listener], providers: { patient: patientModel(all + 1) }, continueAsNew: { events: 12 } });
+  const run = await testbed.client.start(listener, { input: 'begin', taskQueue: testbed.taskQueue });
+  const handle = testbed.client.temporal.workflow.getHandle(run.runId);
+  await handle.signal(SIGNALS.send, { id: 'no content' });
+  const names = Array.from({ length: all }, (_, index) => `s${index}`);
+  // The Signals are spread over several executions: the server starts at most one per second.
+  for (const name of names) {
+    await handle.signal(SIGNALS.send, { id: name, content: name });
+    await pause(40);
+  }
+  const result = await run.result();
+  expect(JSON.parse(result.outputText)).toEqual(['begin', ...names]);
+  const events = await Array.fromAsync(run.events());
+  expect(events.flatMap(({ refused }) => (refused === undefined ? [] : [refused]))).toMatchObject([{ request: 'send', id: 'no content' }]);
+  expect((await run.status()).executions).toBeGreaterThan(2);
+}, 60_000);

@@ -1,18 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { SIGNALS } from '../../../src/core/protocol.ts';
 import { hang, say, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { fiveClients } from './five-clients.ts';
-import { listener, patientModel, said } from './patient-model.ts';
+import { said } from './patient-model.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 test("messages of five clients are each read once, and each client's in order, by a run that continues as new every 20 messages", async () => {
-  const { sent, read, executions } = await fiveClients(30);
-  expect(read).toHaveLength(150 + 1);
-  expect(new Set(read).size).toBe(150 + 1);
+  const { sent, read, executions } = await fiveClients(10);
+  expect(read).toHaveLength(50 + 1);
+  expect(new Set(read).size).toBe(50 + 1);
   for (const own of sent) expect(read.filter((name) => own.includes(name))).toEqual(own);
-  expect(executions - 1).toBeGreaterThanOrEqual(6);
+  expect(executions - 1).toBeGreaterThanOrEqual(2);
 }, 60_000);
 
 test('the model reads a message before its next call, and an answer that was ready does not end the run', async () => {
@@ -44,26 +42,6 @@ test('a message sent twice is read once, even if the run has continued as new in
   const [last] = scripted.requests.toReversed();
   expect(last === undefined ? [] : said(last)).toEqual(['Q', 'once', ...others]);
 });
-
-test('Signals that arrive while the run continues as new are read in order, and one that does not fit becomes an event', async () => {
-  await using testbed = await Testbed.open();
-  const all = 60;
-  await testbed.work({ agents: [listener], providers: { patient: patientModel(all + 1) }, continueAsNew: { events: 12 } });
-  const run = await testbed.client.start(listener, { input: 'begin', taskQueue: testbed.taskQueue });
-  const handle = testbed.client.temporal.workflow.getHandle(run.runId);
-  await handle.signal(SIGNALS.send, { id: 'no content' });
-  const names = Array.from({ length: all }, (_, index) => `s${index}`);
-  // The Signals are spread over several executions: the server starts at most one per second.
-  for (const name of names) {
-    await handle.signal(SIGNALS.send, { id: name, content: name });
-    await pause(40);
-  }
-  const result = await run.result();
-  expect(JSON.parse(result.outputText)).toEqual(['begin', ...names]);
-  const events = await Array.fromAsync(run.events());
-  expect(events.flatMap(({ refused }) => (refused === undefined ? [] : [refused]))).toMatchObject([{ request: 'send', id: 'no content' }]);
-  expect((await run.status()).executions).toBeGreaterThan(2);
-}, 60_000);
 
 test('a message is refused by its client, by a run that does not accept it, and by a run that has ended, each with the reason', async () => {
   await using testbed = await Testbed.open();

@@ -70,9 +70,9 @@ export async function sendRequests(
     if (await update(UPDATES.send, { id: `m${sent.messages.length}`, content })) sent.messages.push(content);
   };
 
-  // A paused run is resumed in any case.
+  // A run may be paused by a request whose answer came too late: it is resumed in any case.
   const pauseAwhile = async (): Promise<void> => {
-    if (!(await update(UPDATES.pause, {}))) return;
+    await update(UPDATES.pause, {});
     do await rest();
     while (!(await update(UPDATES.resume, {})) && !ended.aborted);
   };

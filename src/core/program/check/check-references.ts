@@ -4,6 +4,7 @@ import { parseTemplate, readReference, type Reference, referencesIn, withoutOutp
 import {
   allSteps,
   blocksAround,
+  conditionsOf,
   type EndedUnits,
   itemName,
   objectAt,
@@ -11,6 +12,7 @@ import {
   type OutlineList,
   type OutlineStep,
   type OutlineUnit,
+  textAt,
 } from './outline.ts';
 import { type Problems, quoted } from './problems.ts';
 
@@ -47,6 +49,16 @@ export class PlaceCheck {
     this.#units = new Map(units.toReversed().map((unit) => [unit.name, stepsOf(unit)]));
   }
 
+  /** Checks what a step refers to before it does anything. */
+  step(step: OutlineStep, place: Place): void {
+    const { path, kind, body } = step;
+    for (const condition of conditionsOf(step)) this.condition(condition.value, condition.path, place);
+    for (const template of templatesAt(step, TEMPLATE_FIELDS)) this.template(template, place);
+    if (kind === 'forEach') this.whole(textAt(body, 'in'), `${path}.forEach.in`, place);
+    const wait = kind === 'sleep' ? textAt(body, 'for') : '';
+    if (wait.includes('{{')) this.whole(wait, `${path}.sleep.for`, place);
+  }
+
   /** Checks the references in all texts of a value. */
   template({ value, path }: Template, place: Place): void {
     for (const placed of referencesIn(value, path)) this.#check(placed.reference, placed.path, place);
@@ -67,10 +79,18 @@ export class PlaceCheck {
     if (isJsonObject(value) && typeof value['of'] === 'string') this.whole(value['of'], `${path}.of`, place);
   }
 
-  /** Checks a value that is taken as it is. */
-  literal({ value, path }: Template): void {
-    for (const { reference } of referencesIn(value, path).slice(0, 1)) {
-      this.#problems.addUnlessLenient(path, `references are not resolved here: ${quoted(reference.written)} would stay as it is`);
+  /** Checks the texts of a unit in which references are resolved when the unit begins. */
+  unit({ value, path }: OutlineUnit, place: Place): void {
+    this.condition(value['when'], `${path}.when`, place);
+    for (const template of pickTemplates(value, path, ['persona', 'context', 'instructions'])) this.template(template, place);
+  }
+
+  /** Checks the values of a step that are taken as they are. */
+  literals(step: OutlineStep): void {
+    for (const { value, path } of templatesAt(step, LITERAL_FIELDS)) {
+      const [first] = referencesIn(value, path);
+      if (first === undefined) continue;
+      this.#problems.addUnlessLenient(path, `references are not resolved here: ${quoted(first.reference.written)} would stay as it is`);
     }
   }
 
@@ -322,21 +342,6 @@ const LITERAL_FIELDS: Readonly<Record<string, readonly string[]>> = {
   remember: ['scope'],
   recall: ['scope'],
 };
-
-/** Lists the values of a step in which references are resolved, without those of the steps inside it. */
-export function templatesOf(step: OutlineStep): Template[] {
-  return templatesAt(step, TEMPLATE_FIELDS);
-}
-
-/** Lists the values of a step that are taken as they are. */
-export function literalsOf(step: OutlineStep): Template[] {
-  return templatesAt(step, LITERAL_FIELDS);
-}
-
-/** Lists the texts of a unit in which references are resolved when the unit begins. */
-export function unitTemplates({ value, path }: OutlineUnit): Template[] {
-  return pickTemplates(value, path, ['persona', 'context', 'instructions']);
-}
 
 function templatesAt({ kind, body, path }: OutlineStep, names: Readonly<Record<string, readonly string[]>>): Template[] {
   return kind === undefined ? [] : pickTemplates(body, `${path}.${kind}`, names[kind] ?? []);

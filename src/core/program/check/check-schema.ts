@@ -26,6 +26,11 @@ export function checkConditionSchema(value: JsonValue | undefined, path: string,
   if (keyword !== undefined) problems.add(path, `a condition cannot have "${keyword}": compare with "const", "enum" or bounds`);
 }
 
+/** Checks the schema of a condition, if there is one. */
+export function checkCondition(condition: JsonValue | undefined, path: string, problems: Problems): void {
+  if (condition !== undefined && isJsonObject(condition)) checkConditionSchema(condition['is'], `${path}.is`, problems);
+}
+
 /** Lists a schema and all schemas inside it. */
 function schemasIn(root: JsonObject): JsonObject[] {
   const found: JsonObject[] = [];
@@ -58,8 +63,6 @@ const LIST: JsonObject = { type: 'array', items: INNER, minItems: 1 };
 const COUNT: JsonObject = { type: 'integer', minimum: 0 };
 const NUMBER: JsonObject = { type: 'number' };
 const TYPE: JsonObject = { enum: ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'] };
-
-/** The keywords that contain one schema. */
 
 const PROPERTIES: JsonObject = {
   type: { anyOf: [TYPE, { type: 'array', items: TYPE, minItems: 1 }] },

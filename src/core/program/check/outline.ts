@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
-import { isReferenceName } from '../references.ts';
-import { type Problems, quoted } from './problems.ts';
+import type { Problems } from './problems.ts';
 
 /** The readable units and steps of a document that need not fit the format. */
 export interface Outline {
@@ -152,61 +151,10 @@ function nestedLists({ kind, body, path }: OutlineStep): { path: string; steps: 
   }
 }
 
-/** Names with a meaning of their own in references: the input of the program, the output of a step, the item of `forEach`. */
-const RESERVED_NAMES: readonly string[] = ['input', 'output', 'item'];
-
-/** The most characters of a name. */
-const MAX_NAME_LENGTH = 100;
-
-/** Checks the names of the program, its units and steps, and the names of items. */
-export function checkNames({ document, units }: Outline, problems: Problems): void {
-  const name = textAt(document, 'name');
-  const why = name === '' ? undefined : nameProblem(name);
-  if (why !== undefined) problems.add('name', why);
-  const known = new Map<string, string>();
-  for (const unit of units) {
-    checkName(unit, known, { noun: 'unit', problems });
-    checkStepNames(unit, problems);
-  }
-  for (const unit of units) checkItemNames(unit, known, problems);
-}
-
-function checkStepNames({ steps }: OutlineUnit, problems: Problems): void {
-  const known = new Map<string, string>();
-  for (const step of allSteps(steps)) checkName(step, known, { noun: 'step', problems });
-}
-
-interface NameCheck {
-  noun: string;
-  problems: Problems;
-}
-
-function checkName({ name, path }: Pick<OutlineStep, 'name' | 'path'>, known: Map<string, string>, { noun, problems }: NameCheck): void {
-  if (name === '') return;
-  const why = nameProblem(name) ?? reservedProblem(name);
-  if (why !== undefined) problems.add(`${path}.name`, why);
-  const first = known.get(name);
-  if (first === undefined) known.set(name, path);
-  else problems.add(`${path}.name`, `${first} is also named ${quoted(name)}: give each ${noun} its own name`);
-}
-
-/** The name of an item hides steps and units of that name, and the items of blocks around it. */
-function checkItemNames({ steps }: OutlineUnit, units: ReadonlyMap<string, string>, problems: Problems): void {
-  const names = new Set([...allSteps(steps)].map(({ name }) => name));
-  for (const step of allSteps(steps)) {
-    if (step.kind !== 'forEach') continue;
-    const item = itemName(step);
-    const path = `${step.path}.forEach.as`;
-    const why = nameProblem(item) ?? (item === 'item' ? undefined : reservedProblem(item));
-    if (why !== undefined) problems.add(path, why);
-    else if (item !== 'item' && (names.has(item) || units.has(item))) {
-      problems.add(path, `${quoted(item)} is also the name of a ${names.has(item) ? 'step' : 'unit'}: give the item its own name`);
-    }
-    const outer = blocksAround(step).find((block) => block.kind === 'forEach' && itemName(block) === item);
-    if (outer !== undefined) {
-      problems.warn(step.path, `${quoted(item)} is also the item of ${quoted(outer.name)}, which is hidden here: name it with "as"`);
-    }
-  }
+/** The conditions of a step that are read before it does anything: its own, and those of its cases. */
+export function conditionsOf({ value, path, kind, lists }: OutlineStep): { value: JsonValue | undefined; path: string }[] {
+  const cases = kind === 'branch' ? lists.map((list) => ({ value: list.when, path: list.path.replace(/\.steps$/, '.when') })) : [];
+  return [{ value: value['when'], path: `${path}.when` }, ...cases];
 }
 
 /** Returns the name of the item of a `forEach`. */
@@ -219,16 +167,6 @@ export function blocksAround(step: OutlineStep): OutlineStep[] {
   const blocks: OutlineStep[] = [];
   for (let { block } = step.list; block !== undefined; { block } = block.list) blocks.push(block);
   return blocks;
-}
-
-function nameProblem(name: string): string | undefined {
-  if (name.length > MAX_NAME_LENGTH) return `the name has ${name.length} characters: write at most ${MAX_NAME_LENGTH}`;
-  if (isReferenceName(name) && !/\p{Cs}/u.test(name)) return undefined;
-  return `${quoted(name)} cannot be a name: write one line without . [ ] { } and quotes, and without blanks at its ends`;
-}
-
-function reservedProblem(name: string): string | undefined {
-  return RESERVED_NAMES.includes(name) ? `${quoted(name)} has another meaning in references: choose another name` : undefined;
 }
 
 /** Tells which units have certainly ended before a unit begins. */

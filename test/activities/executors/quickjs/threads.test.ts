@@ -10,7 +10,7 @@ import {
   type RunFrame,
   type ThreadSettings,
 } from '../../../../activities/executors/frames.ts';
-import { course, executor, MOMENT, ordersOf } from './opened-executors.ts';
+import { course, executor, MOMENT } from './opened-executors.ts';
 import { CellThread, packImage } from '../../../../activities/executors/quickjs/cell-thread.ts';
 
 test.each([
@@ -63,23 +63,6 @@ test('reading never throws, and changes no prototype', () => {
 
 test('a frame that is too long is not sent', () => {
   expect(() => frameText({ type: 'output', text: 'x'.repeat(MAX_FRAME_LENGTH) })).toThrow(/^a frame has \d+ characters/);
-});
-
-test('executors that many others outnumber give their threads back, and go on with all that they had', async () => {
-  const all = Array.from({ length: 12 }, () => executor({}, { scratchpad: true }));
-  for (const [index, one] of all.entries()) {
-    await course(
-      one,
-      `let n = ${index}; const next = () => (n += 100); class C { #hidden = n; read() { return this.#hidden } } const c = new C();
-      store('n', n);`,
-    );
-    one.inject('injected', index);
-  }
-  for (const [index, one] of all.entries()) {
-    const { batches, result } = await course(one, 'print(next(), n, c.read(), recall("n"), injected, orders({ id: n }).id)');
-    expect(result.output).toBe(`${index + 100} ${index + 100} ${index} ${index} ${index} ${index + 100}`);
-    expect(batches).toEqual([ordersOf(index + 100)]);
-  }
 });
 
 test('an executor at rest can be reset, checkpointed and restored', async () => {

@@ -6,6 +6,7 @@ import { chainedRun } from '../generated-runs/chained-run.ts';
 import { call, called, returned, runFake, said, tokens } from '../fakes/fake-ports.ts';
 import { plannedRun } from '../generated-runs/planned-run.ts';
 import { agent, letters, read, watched } from '../fakes/watched-run.ts';
+import { propertyRuns } from '../../../property-runs.ts';
 
 describe('the limit of a window', () => {
   it("is the model's window less the fixed part of every request, with about four bytes to a token", async () => {
@@ -61,7 +62,7 @@ describe('every window that is sent to a model', () => {
           expect(answered.toSorted()).toEqual(asked.toSorted());
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     ));
 
   it('equals the one that a reader folds from the record', () =>
@@ -70,6 +71,6 @@ describe('every window that is sent to a model', () => {
         const { events, states } = await chainedRun(plan, () => false);
         expect(events.reduce(extendWindow, emptyWindow())).toEqual(states.at(-1)?.window);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     ));
 });

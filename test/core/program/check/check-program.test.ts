@@ -5,6 +5,7 @@ import { checkProgram } from '../../../../src/core/program/check/check-program.t
 import { CHOICES, playedReferences, randomProgram } from './random-programs.ts';
 import { PROGRAM_SCHEMA } from '../../../../src/core/program/check/program-schema.ts';
 import { checkJson } from '../../../../src/core/json-schema/check-json-schema.ts';
+import { propertyRuns } from '../../../property-runs.ts';
 
 test('a program with every kind of step has no problems', () => {
   expect(problemsOf(FULL)).toEqual([]);
@@ -20,9 +21,9 @@ test('a program without problems refers to nothing that has not run, in any orde
       played += 1;
       for (let time = 0; time < 5; time += 1) expect(playedReferences(document, choose)).toEqual([]);
     }),
-    { seed: 16, numRuns: 4_000 },
+    { seed: 16, numRuns: propertyRuns(4_000) },
   );
-  expect(played).toBeGreaterThan(200);
+  expect(played).toBeGreaterThan(propertyRuns(200));
 });
 
 describe('names', () => {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import { checkProgram, type KnownNames } from '../../../../src/core/program/check/check-program.ts';
+import type { KnownNames } from '../../../../src/core/program/check/check-known.ts';
+import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 
 /** A program of one unit `u` with these steps. */
 export function withSteps(...steps: JsonObject[]): JsonObject {

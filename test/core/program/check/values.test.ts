@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import type { KnownNames } from '../../../../src/core/program/check/check-program.ts';
+import type { KnownNames } from '../../../../src/core/program/check/check-known.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 
 const FIND = {

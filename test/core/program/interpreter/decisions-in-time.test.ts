@@ -218,9 +218,17 @@ async function decideAt(
 }
 
 describe.each(Object.entries(STEPS))('a decision about %s is carried out, and requested once', (_, { step, callId }) => {
+  /** The run in one execution, by the decision: what every moment is compared with. */
+  const undivided = new Map<string, Promise<Ended>>();
+  function inOneExecution(decision: string): Promise<Ended> {
+    const run = undivided.get(decision) ?? decideAt({ continues: false }, step, callId, decision);
+    undivided.set(decision, run);
+    return run;
+  }
+
   describe.each(Object.entries(MOMENTS))('%s', (_name, moment) => {
     test.each(Object.keys(DECISIONS).filter((one) => step.human === undefined || !one.startsWith('approve')))('%s', async (decision) => {
-      const whole = await decideAt({ continues: false }, step, callId, decision);
+      const whole = await inOneExecution(decision);
       expect(whole).toMatchObject({ decided: [`${decision.split(' ')[0]} by ann of ${callId}`], requested: 1, executions: 1, left: 0 });
       expect(await decideAt(moment, step, callId, decision)).toEqual({ ...whole, executions: 2 });
     });

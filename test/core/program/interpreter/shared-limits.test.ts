@@ -4,6 +4,7 @@ import type { ChildLimits } from '../../../../src/core/domain/agent.ts';
 import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
 import { type ChildUse, type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
+import { propertyRuns } from '../../../property-runs.ts';
 
 const each = (atOnce: number, more: Parameters<typeof agent>[3] = {}): FakeProgram['document'] =>
   defineProgram({
@@ -168,9 +169,9 @@ describe('any program with any limits', () => {
         expect(given.every((one) => (one.steps ?? 1) >= 1 && (one.totalTokens ?? 1) >= 1)).toBe(true);
         if (ran < atOnce) waited += 1;
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
-    expect(waited).toBeGreaterThan(20);
+    expect(waited).toBeGreaterThan(propertyRuns(20));
   });
 });
 
@@ -192,7 +193,7 @@ describe('a program that asks at its limits', () => {
         expect(children).toHaveLength(2);
         expect(new Set(requests).size).toBe(1);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -215,8 +216,8 @@ describe('a program that asks at its limits', () => {
         // Each approval adds the size of the limit.
         expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / steps));
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
-    expect(executionsSeen).toBeGreaterThan(200);
+    expect(executionsSeen).toBeGreaterThan(propertyRuns(200));
   });
 });

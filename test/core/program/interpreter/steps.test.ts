@@ -30,6 +30,7 @@ import {
   unit,
 } from '../../../../src/define/program/index.ts';
 import { runFakeProgram } from './fake-program.ts';
+import { propertyRuns } from '../../../property-runs.ts';
 
 const NEVER = { of: 'input.none', is: {} };
 const skipped: StepDocument = { name: 'Skipped', when: NEVER, ask: { prompt: 'Never.' } };
@@ -350,7 +351,7 @@ describe('children of a program', () => {
         expect(children.toSorted()).toEqual(undisturbed.children.toSorted());
         expect(executions).toBeGreaterThan(0);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

@@ -1,7 +1,8 @@
-import type { RunHandle } from '../../../../src/client/index.ts';
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import type { RunHandle } from '../../../../src/client/index.ts';
 import { agentTool, defineAgent, defineHook, defineTool } from '../../../../src/index.ts';
-import { callTool, say, together } from '../../../../src/testing/index.ts';
+import { callTool, hang, say, together } from '../../../../src/testing/index.ts';
 import { until } from '../../../server/testbed/until.ts';
 import type { AgentScenario } from '../../scenario.ts';
 
@@ -67,6 +68,27 @@ export const remotelyHooked = defineAgent({
   ],
 });
 
+/** Has hooks for messages and for answers. */
+export const askedAtPoints = defineAgent({
+  name: 'asked_at_points',
+  model: 'scripted/m',
+  tools: [transfer],
+  hooks: [
+    defineHook({
+      name: 'no-cards',
+      on: 'input',
+      run: async ({ text }) => {
+        if (!text.includes('4111')) return 'allow';
+        // The model call that reads the message has begun by then.
+        await setTimeout(300);
+        return { deny: 'no cards' };
+      },
+    }),
+    defineHook({ name: 'lawyer', on: 'output', tier: 'remote', timeout: '1m', run: () => 'allow' }),
+    defineHook({ name: 'style', on: 'output', run: ({ text }) => (text === 'yo' ? { deny: 'not like this' } : 'allow') }),
+  ],
+});
+
 const note = 'n'.repeat(2_000);
 const clerkCalled = callTool('hooked_clerk', { request: 'Pay' }, 'a1');
 const script = [
@@ -86,6 +108,19 @@ async function approveOne(run: RunHandle): Promise<void> {
 export const hooked: Record<string, AgentScenario> = {
   'hooked-in-every-way': { agent: 'hooked_lead', script, childScript, meanwhile: approveOne },
   'hooked-over-executions': { agent: 'hooked_lead', script, childScript, continueAt: 12, meanwhile: approveOne },
+  'card-given-away': { agent: 'asked_at_points', start: { input: 'My card is 4111' }, script: [hang('Thanks')] },
+  'session-asked-at-points': {
+    agent: 'asked_at_points',
+    start: { session: {} },
+    continueAt: 30,
+    script: [callTool('transfer', { amount: 1, note: '' }, 'p1'), say('One'), hang('Thanks'), say('yo'), say('Four')],
+    meanwhile: async ({ runId }, _, client) => {
+      const session = client.session('asked_at_points', { id: runId, taskQueue: runId });
+      for (const message of ['First', 'My card is 4111', 'Third', 'Fourth'])
+        await session.ask(message, { id: message }).catch(() => undefined);
+      await session.close();
+    },
+  },
   'hooked-remotely': { agent: 'remotely_hooked', script, childScript, meanwhile: approveOne },
   'hooked-remotely-over-executions': { agent: 'remotely_hooked', script, childScript, continueAt: 12, meanwhile: approveOne },
 };

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { answerAtPoint, type PointAnswer, type PointQuestion } from '../../../src/core/capabilities/hooks.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
+import { said } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
+import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+
+const snapshot = testSnapshot({
+  hooks: [
+    { name: 'cards', on: 'input' },
+    { name: 'style', on: 'output' },
+  ],
+});
+
+const says =
+  (content: string): SessionCaller =>
+  ({ update }) =>
+    update('send', { id: content, content });
+
+/** Finds the number of a card in the newest message, and "yo" in an answer. */
+function check({ state }: FakeSession, { point }: PointQuestion): PointAnswer {
+  const isCard = point === 'input' && JSON.stringify(state.window.events.at(-1)).includes('4111');
+  const isRude = point === 'output' && answerAtPoint(state) === 'yo';
+  if (!isCard && !isRude) return { type: 'found', found: {} };
+  const finding = { name: isCard ? 'cards' : 'style', type: point, outcome: 'tripped', message: isCard ? 'no cards' : 'not like this' };
+  return { type: 'found', found: { hooks: { findings: [finding] } } };
+}
+
+/** A talk whose second message and third answer are denied. `read` has the messages that each model call was sent. */
+async function talk(continues: boolean) {
+  const asked: string[] = [];
+  const read: string[] = [];
+  const reads =
+    (answer: string) =>
+    ({ state }: FakeSession) => {
+      const content = state.window.events.flatMap((event) => event.content);
+      read.push(content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : [])).join(', '));
+      return said(answer);
+    };
+  const session = await runFakeSession({
+    snapshot,
+    continues,
+    model: [reads('A'), reads('thanks for the card'), reads('yo'), reads('D')],
+    callers: ['hello', 'my card: 4111', 'again', 'bye'].map(says),
+    askAtPoint: (running, question) => {
+      const answer = question.point === 'output' ? ` ${JSON.stringify(answerAtPoint(running.state))}` : '';
+      asked.push(`${question.point}${answer} by ${question.names.join(' and ')}`);
+      return check(running, question);
+    },
+  });
+  return { session, asked, read };
+}
+
+describe.each([false, true])('a session with hooks for messages and answers (continues as new between turns: %s)', (continues) => {
+  test('ends the turn whose message or answer is denied, and answers the next message', async () => {
+    const { session } = await talk(continues);
+    expect(session.executions > 1).toBe(continues);
+    expect(session.events.flatMap(({ turn }) => (turn === undefined ? [] : [[turn.status, turn.stopReason, turn.error]]))).toEqual([
+      ['completed', 'final_answer', undefined],
+      ['error', 'guardrail', 'no cards'],
+      ['error', 'guardrail', 'not like this'],
+      ['completed', 'final_answer', undefined],
+    ]);
+  });
+
+  test('asks about each message and each answer once', async () => {
+    const { asked } = await talk(continues);
+    expect(asked).toEqual([
+      'input by cards',
+      'output "A" by style',
+      'input by cards',
+      'input by cards',
+      'output "yo" by style',
+      'input by cards',
+      'output "D" by style',
+    ]);
+  });
+
+  test('keeps a denied message and the answer to it from the model', async () => {
+    const { read, session } = await talk(continues);
+    expect(read).toEqual(['hello', 'hello, my card: 4111', 'hello, again', 'hello, again, bye']);
+    expect(JSON.stringify(session.state.window.events)).not.toContain('thanks for the card');
+  });
+});
