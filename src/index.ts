@@ -142,6 +142,7 @@ export type {
   ConversationEvent,
   ModelCallContext,
   ModelCapabilities,
+  Credential,
   ModelClient,
   ModelRequest,
   ModelResponse,
