@@ -2,12 +2,7 @@ import { defineConfig } from 'astro/config';
 import starlight from '@astrojs/starlight';
 
 // What a build is of comes from `main.ts`, as variables.
-const {
-  SITE_BASE = '/next/',
-  SITE_OUT = './dist/next',
-  SITE_ORIGIN = 'https://longhaul-agents.github.io',
-  SITE_CANONICAL = SITE_BASE,
-} = process.env;
+const { SITE_BASE = '/next/', SITE_OUT = './dist/next', SITE_ORIGIN = 'https://longhaul-agents.github.io' } = process.env;
 
 export default defineConfig({
   site: SITE_ORIGIN,
@@ -33,5 +28,4 @@ export default defineConfig({
       head: [],
     }),
   ],
-  vite: { define: { __CANONICAL__: JSON.stringify(SITE_CANONICAL) } },
 });
