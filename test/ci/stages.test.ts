@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { matrixSample } from '../matrix-sample.ts';
 import { chosenMatrices, MATRICES } from '../matrices.ts';
 import { stagesOf } from './stages.ts';
 
@@ -34,6 +35,15 @@ test('four commits that follow each other in turn run every matrix', () => {
   const chosen = ['0000', '0001', '0002', '0003'].map((hash) => chosenMatrices({ MATRIX_SAMPLE: hash }));
   expect(new Set(chosen.flat())).toEqual(new Set(MATRICES));
   expect(Math.max(...chosen.map(({ length }) => length))).toBeLessThan(MATRICES.length / 3);
+});
+
+test('each seventh turn has the first hours, with other projects each time', () => {
+  const samples = Array.from({ length: 42 }, (_, turn) => stagesOf({ hash: turn.toString(16).padStart(4, '0'), turn })).flatMap((stages) =>
+    stages.filter(({ name }) => name === 'hours').map(({ env }) => env?.['MATRIX_SAMPLE'] ?? ''),
+  );
+  expect(samples).toHaveLength(6);
+  const projects = Array.from({ length: 12 }, (_, index) => index);
+  expect(new Set(samples.flatMap((hash) => matrixSample(projects, { every: 6, env: { MATRIX_SAMPLE: hash } })))).toEqual(new Set(projects));
 });
 
 test('every kind of run that is killed meets each of its points at some turn', () => {
