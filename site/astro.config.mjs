@@ -4,6 +4,14 @@ import starlight from '@astrojs/starlight';
 // What a build is of comes from `main.ts`, as variables.
 const { SITE_BASE = '/next/', SITE_OUT = './dist/next', SITE_ORIGIN = 'https://longhaul-agents.github.io' } = process.env;
 
+/** Without it, code is only coloured for half a second, so that a build on a busy machine would be another one. */
+const whole = {
+  name: 'whole',
+  preprocess: (_code, options) => {
+    options.tokenizeTimeLimit = 0;
+  },
+};
+
 export default defineConfig({
   site: SITE_ORIGIN,
   base: SITE_BASE,
@@ -13,7 +21,7 @@ export default defineConfig({
   trailingSlash: 'always',
   telemetry: false,
   image: { service: { entrypoint: 'astro/assets/services/noop' } },
-  markdown: { syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables' } },
+  markdown: { syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables', transformers: [whole] } },
   devToolbar: { enabled: false },
   integrations: [
     starlight({
@@ -25,6 +33,7 @@ export default defineConfig({
       disable404Route: false,
       customCss: ['./src/site.css'],
       routeMiddleware: './src/branches.mjs',
+      components: { PageTitle: './src/PageTitle.astro' },
       head: [],
     }),
   ],

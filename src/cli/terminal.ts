@@ -86,7 +86,7 @@ export function processTerminal(): Terminal {
 function keepStdout(): OutputStream {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
-  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  stdout.write = stderr.write.bind(stderr);
   return new Proxy(stdout, {
     get: (stream, name) => {
       if (name === 'write') return write;

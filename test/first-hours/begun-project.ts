@@ -163,6 +163,10 @@ export class BegunProject implements AsyncDisposable {
     });
     if (started.status !== 201) throw new Error(`The service answers ${started.status}: ${await started.text()}`);
     const { runId } = (await started.json()) as { runId: string };
-    return (await fetch(`${base}/v1/runs/${runId}/result`)).text();
+    for (;;) {
+      const answer = await fetch(`${base}/v1/runs/${runId}/result`);
+      // 202: the run has not ended yet, and the service has waited for as long as it does.
+      if (answer.status !== 202) return answer.text();
+    }
   }
 }

@@ -150,5 +150,5 @@ test('of 30 questions, at least 27 have their page among the first three', async
       : [`${ask}: ${first.map((one) => one.page.file).join(', ')}, not ${page}`];
   });
   expect(QUESTIONS).toHaveLength(30);
-  expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(QUESTIONS.length - LEAST_ANSWERED);
+  expect(missed.slice(QUESTIONS.length - LEAST_ANSWERED)).toEqual([]);
 });

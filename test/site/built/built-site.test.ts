@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
 import { guidePages } from '../../../src/guide/guide-pages.ts';
 import { renderMarkdown } from '../../../src/guide/markdown.ts';
+import { matrixSample } from '../../matrix-sample.ts';
 import { LEAST_ANSWERED, QUESTIONS } from '../questions.ts';
 import { CHROMIUM, digestsOf, missingSitePackages, site } from './built-site.ts';
 import { axeProblems, search, SiteBrowser } from './site-browser.ts';
@@ -20,7 +22,8 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'longhaul-site-'));
-    expect((await site('check', '--out', join(folder, 'whole'))).printed).toContain('check passed');
+    // Fails for a dead link.
+    await site('check', '--out', join(folder, 'whole'));
     pages = globSync('**/*.html', { cwd: join(folder, 'whole/next') }).toSorted();
   }, BUILD_MS);
 
@@ -118,12 +121,22 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
           );
           if (!first.slice(0, 3).includes(expected)) missed.push(`${ask}: ${first.slice(0, 3).join(', ')}, not ${expected}`);
         }
-        expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(QUESTIONS.length - LEAST_ANSWERED);
+        expect(missed.slice(QUESTIONS.length - LEAST_ANSWERED)).toEqual([]);
       }, 120_000);
 
       test('no page has an error in its console, breaks its policy, or asks another host', async () => {
-        const page = await browser.page();
-        for (const path of pages) await page.goto(`${browser.url}${path.replace(/index\.html$/, '')}`);
+        // Pages of exports are alike: a commit looks at some of them.
+        const [alike, others] = [
+          pages.filter((path) => path.startsWith('reference/longhaul')),
+          pages.filter((path) => !path.startsWith('reference/longhaul')),
+        ];
+        const left = [...others, ...matrixSample(alike, { every: 20 })];
+        const tabs = await Promise.all([browser.page(), browser.page(), browser.page()]);
+        const look = async (tab: Page): Promise<void> => {
+          for (let path = left.pop(); path !== undefined; path = left.pop())
+            await tab.goto(`${browser.url}${path.replace(/index\.html$/, '')}`);
+        };
+        await Promise.all(tabs.map(look));
         expect(browser.problems).toEqual([]);
       }, 300_000);
 

@@ -46,17 +46,29 @@ export class SiteBrowser implements AsyncDisposable {
   }
 }
 
-/** Types words into the search of the site, and returns the addresses of the results in their order. */
+/** Results that are waited for. */
+const LOOKED_AT = 3;
+
+/** Types words into the search of the site, and returns the pages of the results in their order. */
 export async function search(page: Page, words: string): Promise<string[]> {
   await page.locator('button[data-open-modal]').first().click();
   const input = page.locator('.pagefind-ui__search-input');
   await input.fill(words);
   const results = page.locator('.pagefind-ui__result-link');
+  const message = page.locator('.pagefind-ui__message', { hasText: words });
   // The results of the words before are still there until the search has run.
-  await page.locator('.pagefind-ui__message', { hasText: words }).waitFor();
+  const count = Number.parseInt((await message.textContent()) ?? '', 10) || 0;
+  // Each result is loaded by itself. A page has several links: to it and to its sections.
+  if (count > 0)
+    await page
+      .locator('.pagefind-ui__result')
+      .nth(Math.min(count, LOOKED_AT) - 1)
+      .locator(results)
+      .first()
+      .waitFor();
   const links = await Promise.all((await results.all()).map(async (one) => (await one.getAttribute('href')) ?? ''));
   await page.keyboard.press('Escape');
-  return links;
+  return [...new Set(links.map((link) => link.replace(/#.*$/, '')))];
 }
 
 /** Returns what axe finds wrong with a page, each with the element. */
