@@ -32,6 +32,8 @@ export default defineConfig({
       credits: false,
       disable404Route: false,
       customCss: ['./src/site.css'],
+      // Long pages are not worse ones.
+      pagefind: { ranking: { pageLength: 0.1, termFrequency: 1, termSaturation: 1.4, termSimilarity: 1 } },
       routeMiddleware: './src/branches.mjs',
       components: { PageTitle: './src/PageTitle.astro' },
       head: [],
