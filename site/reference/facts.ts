@@ -137,14 +137,13 @@ function errors(target: Target): string {
     ['code', 'HTTP', 'exit code', 'tried again', 'cause', 'action'],
     Object.entries(ERROR_CODES).map(([name, { retryable, description }]) => {
       const code = name as ErrorCode;
-      const action = ERROR_ACTIONS[code].replaceAll(/\]\(([\w-]+)\.md/g, (_, page: string) => `](${addressOf(page, target)}`);
+      const action = ERROR_ACTIONS[code].replaceAll(/\]\(([\w-]+)\.md/g, (_, name: string) => `](${addressOf(name, target)}`);
       return [
         `[\`${code}\`](${addressOf('errors', target)}#${code})`,
         String(httpStatusOf(code)),
         String(exitCodeOfError(code)),
         retryable ? 'yes' : 'no',
         escapeTags(description),
-        // An address in code is no tag.
         action,
       ];
     }),
@@ -155,13 +154,13 @@ function errors(target: Target): string {
 function variables(target: Target): string {
   const files = variablesInCode();
   const groups = Object.entries(ENVIRONMENT).map(([heading, group]) => {
-    const pages = environmentTable([group]).replaceAll(/\]\(([\w-]+)\.md\)/g, (_, page: string) => `](${addressOf(page, target)})`);
-    return `## ${heading}\n\n${pages}`;
+    const rows = environmentTable([group]).replaceAll(/\]\(([\w-]+)\.md\)/g, (_, name: string) => `](${addressOf(name, target)})`);
+    return `## ${heading}\n\n${rows}`;
   });
-  const rows = [...files]
+  const places = [...files]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, found]) => [`\`${name}\``, found.map((file) => `[${file}](${target.repository}/blob/${target.ref}/${file})`).join(', ')]);
-  return `${groups.join('\n\n')}\n\n## Where each is read\n\n${table(['variable', 'files'], rows)}`;
+  return `${groups.join('\n\n')}\n\n## Where each is read\n\n${table(['variable', 'files'], places)}`;
 }
 
 function metrics(): string {
