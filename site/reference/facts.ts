@@ -137,7 +137,7 @@ function errors(target: Target): string {
     ['code', 'HTTP', 'exit code', 'tried again', 'cause', 'action'],
     Object.entries(ERROR_CODES).map(([name, { retryable, description }]) => {
       const code = name as ErrorCode;
-      const action = ERROR_ACTIONS[code].replaceAll(/\]\(([\w-]+)\.md/g, (_, name: string) => `](${addressOf(name, target)}`);
+      const action = ERROR_ACTIONS[code].replaceAll(/\]\(([\w-]+)\.md/g, (_, linked: string) => `](${addressOf(linked, target)}`);
       return [
         `[\`${code}\`](${addressOf('errors', target)}#${code})`,
         String(httpStatusOf(code)),
