@@ -63,15 +63,3 @@ test.concurrent('a command that a script of npm leaves behind on purpose goes on
   process.kill(pid, 'SIGTERM');
   expect([isOver, (await closed) !== undefined]).toEqual([false, true]);
 });
-
-test.concurrent.for([
-  ['doctor', '--agents', 'test/cli/fixtures/printing-agents.ts'],
-  ['check', 'test/cli/fixtures/printing-agents.ts'],
-])('what a module of the user prints is not among the JSON of a command: %j', async (command, { expect }) => {
-  const cli = startCli([...command, '--json'], { TEMPORAL_ADDRESS: NOWHERE });
-  await cli.ended;
-  const lines = cli.stdout().trim().split('\n');
-  expect(lines.map((line) => typeof JSON.parse(line))).toEqual(lines.map(() => 'object'));
-  expect(cli.stderr()).toContain('printed when it is loaded');
-  expect(cli.stderr()).toContain('written when it is loaded');
-});
