@@ -37,6 +37,9 @@ const SHARED = { isolate: false, unstubEnvs: true, unstubGlobals: true };
 const isOnServer = (file: string): boolean => file.startsWith('test/server/');
 const chosen = chosenMatrices(process.env);
 
+/** Tests that install packages which the project does not have: the built site, and projects that begin from a registry. */
+const HOURS = ['test/first-hours/**/*.test.ts', 'test/site/built/**/*.test.ts'];
+
 /** `npm run ci` names the file to which the outcome is to be written. */
 const report = process.env[REPORT_PATH];
 
@@ -56,7 +59,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           // The tests of the consumer run where the package is installed.
-          exclude: ['test/server/**', 'test/package/**', ...MATRICES],
+          exclude: ['test/server/**', 'test/package/**', ...HOURS, ...MATRICES],
           testTimeout: 20_000,
           // What tools of tests throw is expected, and would bury what is not.
           env: { LONGHAUL_LOG_LEVEL: 'OFF' },
@@ -67,6 +70,8 @@ export default defineConfig({
         extends: true,
         test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES], ...SERVER, ...SHARED },
       },
+      // One after the other: each takes both processors.
+      { extends: true, test: { name: 'hours', include: HOURS, fileParallelism: false, testTimeout: 60_000 } },
       {
         extends: true,
         test: {

@@ -2,12 +2,15 @@ import { defineConfig } from 'astro/config';
 import starlight from '@astrojs/starlight';
 
 // What a build is of comes from `main.ts`, as variables.
-const {
-  SITE_BASE = '/next/',
-  SITE_OUT = './dist/next',
-  SITE_ORIGIN = 'https://longhaul-agents.github.io',
-  SITE_CANONICAL = SITE_BASE,
-} = process.env;
+const { SITE_BASE = '/next/', SITE_OUT = './dist/next', SITE_ORIGIN = 'https://longhaul-agents.github.io' } = process.env;
+
+/** Without it, code is only coloured for half a second, so that a build on a busy machine would be another one. */
+const whole = {
+  name: 'whole',
+  preprocess: (_code, options) => {
+    options.tokenizeTimeLimit = 0;
+  },
+};
 
 export default defineConfig({
   site: SITE_ORIGIN,
@@ -18,7 +21,7 @@ export default defineConfig({
   trailingSlash: 'always',
   telemetry: false,
   image: { service: { entrypoint: 'astro/assets/services/noop' } },
-  markdown: { syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables' } },
+  markdown: { syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables', transformers: [whole] } },
   devToolbar: { enabled: false },
   integrations: [
     starlight({
@@ -29,9 +32,11 @@ export default defineConfig({
       credits: false,
       disable404Route: false,
       customCss: ['./src/site.css'],
+      // Long pages are not worse ones.
+      pagefind: { ranking: { pageLength: 0.1, termFrequency: 1, termSaturation: 1.4, termSimilarity: 1 } },
       routeMiddleware: './src/branches.mjs',
+      components: { PageTitle: './src/PageTitle.astro' },
       head: [],
     }),
   ],
-  vite: { define: { __CANONICAL__: JSON.stringify(SITE_CANONICAL) } },
 });

@@ -13,14 +13,18 @@ export interface Branch {
   groups: { name?: string; isOpen?: true; pages: { slug: string; label: string }[] }[];
 }
 
-/** Puts each page into its branch, and says which pages are in none. A name of no page is left out: it may be one of the reference. */
+/** Puts each page into its branch, and says which pages are in none, and which names are of no page. Those of the reference may be left out: a site can be built without. */
 export function branchesOf({ branches }: Sidebar, pages: readonly Page[]): { branches: Branch[]; problems: string[] } {
   const bySlug = new Map(pages.map((page) => [page.slug === '' ? 'README' : page.slug, page]));
   const named = new Set(branches.flatMap((branch) => branch.pages));
   const taken = new Set<string>();
+  const unknown: string[] = [];
+  const hasReference = pages.some(({ slug }) => slug.startsWith('reference/'));
   const made = branches.map(({ name, pages: wanted }) => {
     const found = wanted.flatMap((one) => {
       const slugs = one.endsWith('/*') ? [...bySlug.keys()].filter((slug) => slug.startsWith(one.slice(0, -1)) && !named.has(slug)) : [one];
+      if (!slugs.some((slug) => bySlug.has(slug)) && (hasReference || !/^reference\b/.test(one)))
+        unknown.push(`"${one}" of the branch "${name}" in site/sidebar.json is no page`);
       return slugs.flatMap((slug) => (bySlug.has(slug) && !taken.has(slug) ? [slug] : []));
     });
     for (const slug of found) taken.add(slug);
@@ -29,7 +33,10 @@ export function branchesOf({ branches }: Sidebar, pages: readonly Page[]): { bra
   return {
     // A branch that has no page yet is left out.
     branches: made.filter(({ groups }) => groups.some((group) => group.pages.length > 0)),
-    problems: [...bySlug.keys()].flatMap((slug) => (taken.has(slug) ? [] : [`"${slug}" is in no branch of site/sidebar.json`])),
+    problems: [
+      ...[...bySlug.keys()].flatMap((slug) => (taken.has(slug) ? [] : [`"${slug}" is in no branch of site/sidebar.json`])),
+      ...unknown,
+    ],
   };
 }
 

@@ -16,6 +16,8 @@ export function finishSite(folder: string, base: string): void {
         if (/type="(?!module|text\/javascript)/.test(attributes)) return whole;
         return `<script${attributes} src="${base}_inline/${file(folder, code, 'js')}"></script>`;
       })
+      // A wide table scrolls, which a keyboard must be able to do.
+      .replaceAll('<table>', '<table tabindex="0">')
       .replaceAll(
         /<style([^>]*)>([^]*?)<\/style>/g,
         (_, __, code: string) => `<link rel="stylesheet" href="${base}_inline/${file(folder, code, 'css')}">`,

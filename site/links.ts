@@ -1,8 +1,11 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
 
-/** Returns each link, anchor, image, script and style of a built site that leads nowhere, and each file that it has from a foreign host. */
-export function deadLinks(folder: string, base: string): string[] {
+/**
+ * Returns each link, anchor, image, script and style of a built site that leads nowhere, and each file that it has from a foreign host.
+ * `above`: the page of all versions, to which each page leads.
+ */
+export function deadLinks(folder: string, base: string, above?: string): string[] {
   const pages = globSync('**/*.html', { cwd: folder }).toSorted();
   const texts = new Map(pages.map((page) => [page, readFileSync(`${folder}/${page}`, 'utf8')]));
   const anchors = new Map(
@@ -27,6 +30,7 @@ export function deadLinks(folder: string, base: string): string[] {
     if (/^(?:mailto:|data:)/.test(link)) return undefined;
     const [path = '', anchor] = link.split('#');
     const absolute = path === '' ? `${base}${page}` : path.startsWith('/') ? path : posix.join(`${base}${posix.dirname(page)}/`, path);
+    if (absolute === above) return undefined;
     if (!absolute.startsWith(base)) return `"${link}" leads out of the site`;
     const file = fileOf(decodeURIComponent(absolute.slice(base.length)));
     if (file === undefined) return `"${link}" leads nowhere`;

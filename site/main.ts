@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { branchesOf, type Sidebar } from './branches.ts';
@@ -10,8 +10,10 @@ import { addressOf, frontMattered, guidePages, type Page, type Target } from './
 import { apiPages } from './reference/api-pages.ts';
 import { factPages } from './reference/facts.ts';
 import { serveSite } from './serve.ts';
+import { canonicalVersion, requireUnbuilt, type Siblings, writeVersions } from './versions.ts';
 
-// `npm run site -- build`, `check` (a build that fails for warnings, dead links and pages without a branch), `serve`.
+// `npm run site -- build`, `check` (a build that fails for warnings, dead links and pages without a branch), `serve`. `--out` is the folder that
+// has a folder for each version.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -27,8 +29,11 @@ const { values, positionals } = parseArgs({
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
 const version = values.version;
-const base = `/${values.base}/${version}/`.replaceAll(/\/+/g, '/');
-const out = values.out ?? `${here}dist/${version}`;
+// The page of all versions is above those of each.
+const above = `/${values.base}/`.replaceAll(/\/+/g, '/');
+const base = `${above}${version}/`;
+const siblings: Siblings = { folder: resolve(values.out ?? `${here}dist`), version };
+const out = `${siblings.folder}/${version}`;
 const { version: released } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string };
 const target: Target = {
   base,
@@ -39,12 +44,12 @@ const target: Target = {
 const [command = 'build'] = positionals;
 if (command === 'serve') {
   if (!existsSync(out)) build();
-  const { url } = await serveSite({ folder: out, base, port: Number(values.port) });
+  const { url } = await serveSite({ folder: siblings.folder, base: above, first: base, port: Number(values.port) });
   console.log(`The site is at ${url}`);
 } else if (command === 'build' || command === 'check') {
   const problems = build();
   if (command === 'check') {
-    const dead = deadLinks(out, base);
+    const dead = deadLinks(out, base, above);
     for (const problem of [...problems, ...dead]) console.error(problem);
     console.log(problems.length + dead.length === 0 ? 'check passed: no page without a branch, no dead link' : 'check failed');
     if (problems.length + dead.length > 0) process.exitCode = 1;
@@ -58,6 +63,7 @@ if (command === 'serve') {
 
 /** Writes the site, and returns what is wrong with its pages. */
 function build(): string[] {
+  requireUnbuilt(siblings);
   if (!existsSync(`${here}node_modules`)) {
     throw new Error('The packages of the site are not installed: run npm ci in the folder "site"');
   }
@@ -65,12 +71,13 @@ function build(): string[] {
   rmSync(`${here}.cache/public`, { recursive: true, force: true });
   rmSync(`${here}.cache/astro`, { recursive: true, force: true });
   rmSync(`${here}node_modules/.astro`, { recursive: true, force: true });
+  rmSync(out, { recursive: true, force: true });
   mkdirSync(`${here}.cache`, { recursive: true });
   const guide = guidePages(root, target);
   const pages = [...guide.pages, ...(values['without-reference'] ? [] : reference())];
   const sidebar = JSON.parse(readFileSync(`${here}sidebar.json`, 'utf8')) as Sidebar;
   const { branches, problems } = branchesOf(sidebar, pages);
-  writeFileSync(`${here}.cache/branches.json`, JSON.stringify({ branches, home: base }));
+  writeFileSync(`${here}.cache/branches.json`, JSON.stringify({ branches, home: base, above, version }));
   for (const page of pages) {
     const file = page.slug === '' ? 'index' : page.slug;
     write(`.cache/content/${file}.md`, frontMattered(page, canonical(page)));
@@ -83,8 +90,15 @@ function build(): string[] {
   }
   cpSync(`${here}src/favicon.svg`, `${here}.cache/public/favicon.svg`);
   write('.cache/public/llms.txt', llms(branches, pages));
-  run('astro', ['build', '--silent']);
-  finishSite(out, base);
+  try {
+    run('astro', ['build', '--silent']);
+    finishSite(out, base);
+  } catch (error) {
+    // Half a release would be kept as it is.
+    rmSync(out, { recursive: true, force: true });
+    throw error;
+  }
+  writeVersions(siblings.folder, above);
   return [...guide.problems, ...problems];
 }
 
@@ -112,9 +126,9 @@ function reference(): Page[] {
   ];
 }
 
-/** The page of the newest release, if there is one: search engines show that one alone. */
+/** The page of the newest release, if it has the page: search engines show that one alone. */
 function canonical({ slug }: Page): string {
-  return `${values.origin}${addressOf(slug, target)}`;
+  return `${values.origin}${addressOf(slug, { ...target, base: `${above}${canonicalVersion(slug, siblings)}/` })}`;
 }
 
 /** A list of the pages for language models: https://llmstxt.org. */
@@ -139,7 +153,11 @@ function write(path: string, text: string): void {
 
 /** Runs a program of the site's packages. */
 function run(program: string, args: readonly string[]): void {
-  const env = { ...process.env, SITE_BASE: base, SITE_OUT: out, SITE_ORIGIN: values.origin, ASTRO_TELEMETRY_DISABLED: '1' };
+  // Astro and Vite would take these from whatever has started the build, such as a test.
+  const rest = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !['BASE_URL', 'NODE_ENV', 'MODE', 'DEV', 'PROD', 'SSR'].includes(name)),
+  );
+  const env = { ...rest, SITE_BASE: base, SITE_OUT: out, SITE_ORIGIN: values.origin, ASTRO_TELEMETRY_DISABLED: '1' };
   const { status } = spawnSync(process.execPath, [`${here}node_modules/.bin/${program}`, ...args], { cwd: here, env, stdio: 'inherit' });
   if (status !== 0) throw new Error(`${program} has failed`);
 }

@@ -97,10 +97,13 @@ export function plain(markdown: string): string {
     .trim();
 }
 
+/** What explains or lists rather than tells how: its text counts less in the search. */
+const LESS = /^(?:reference|decisions|upstream)\//;
+
 /** Returns Markdown as a file of a page for Starlight. */
-export function frontMattered({ title, description, body }: Page, canonical: string): string {
+export function frontMattered({ slug, title, description, body }: Page, canonical: string): string {
   const head = [{ tag: 'link', attrs: { rel: 'canonical', href: canonical } }];
-  return `---\n${yaml({ title, description, editUrl: false, head })}\n---\n\n${body}\n`;
+  return `---\n${yaml({ title, description, editUrl: false, head })}\n---\n\n${LESS.test(slug) ? `<div data-pagefind-weight="0.2">\n\n${body}\n\n</div>` : body}\n`;
 }
 
 /** JSON is YAML. */

@@ -15,19 +15,21 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Serves a folder on loopback, as a server of static files does. */
+/** Serves a folder on loopback at the path `base`, as a server of static files does. `first`: the path of the page that `url` names. */
 export async function serveSite({
   folder,
   base,
+  first,
   port,
 }: {
   folder: string;
   base: string;
+  first: string;
   port: number;
 }): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname);
-    if (path === '/') return void response.writeHead(302, { location: base }).end();
+    if (path === '/' && base !== '/') return void response.writeHead(302, { location: first }).end();
     const file = path.startsWith(base) ? join(folder, normalize(`/${path.slice(base.length)}`)) : '';
     const found = [file, `${file}/index.html`].find((one) => one !== '' && statSync(one, { throwIfNoEntry: false })?.isFile() === true);
     if (found === undefined) return void response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found');
@@ -35,5 +37,5 @@ export async function serveSite({
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const { port: taken } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${taken}${base}`, close: () => server.close() };
+  return { url: `http://127.0.0.1:${taken}${first}`, close: () => server.close() };
 }

@@ -143,6 +143,7 @@ export type {
   ConversationEvent,
   ModelCallContext,
   ModelCapabilities,
+  Credential,
   ModelClient,
   ModelRequest,
   ModelResponse,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
 import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from '../governor/governor-options.ts';
+import { type FirstHoursOptions, firstHoursOptions, HOURS_USAGE, type SiteBenchOptions } from '../first-hours/hours-options.ts';
 import { count, oneOf } from '../../test/processes/option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
 import { type Codec, CODECS, type Pace, PACES, type Tier, TIERS } from '../sides/side.ts';
@@ -23,6 +24,8 @@ export type BenchOptions =
   | TelemetryBenchOptions
   | GovernorBenchOptions
   | StudioBenchOptions
+  | FirstHoursOptions
+  | SiteBenchOptions
   | CacheOptions
   | ProvidersOptions
   | BatchBenchOptions
@@ -215,6 +218,7 @@ export const USAGE = `Usage:
   npm run bench -- telemetry [--steps 20] [--runs 20] [--histories 200] [--json]
 ${GOVERNOR_USAGE}
 ${STUDIO_USAGE}
+${HOURS_USAGE}
   npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
   npm run bench -- providers [--rounds 11] [--json]
   npm run bench -- batch [--runs 1000] [--kills 20] [--json]
@@ -357,6 +361,10 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       };
     case 'studio':
       return { ...studioOptions(values), quiet };
+    case 'first-hours':
+      return { ...firstHoursOptions(values), quiet };
+    case 'site':
+      return { command, rounds, quiet };
     case 'governor':
       return { ...governorOptions(values), quiet };
     case 'cache': {

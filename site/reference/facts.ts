@@ -1,14 +1,19 @@
 import { globSync, readFileSync } from 'node:fs';
+import { ENVIRONMENT, variablesInCode } from '../../test/docs/environment-variables.ts';
+import { ERROR_ACTIONS } from '../../test/docs/error-actions.ts';
 import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
 import { type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../src/core/domain/byte-budgets.ts';
-import { ERROR_CODES } from '../../src/core/domain/errors.ts';
+import { EXIT_CODES, exitCodeOfError } from '../../src/cli/exit-codes.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
+import { ERROR_CODES, type ErrorCode } from '../../src/core/domain/errors.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../src/core/protocol-names.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
+import { httpStatusOf } from '../../src/server/problems.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
+import { INSTRUMENTS } from '../../src/telemetry/metrics.ts';
 import { METRICS } from '../../src/telemetry/names.ts';
-import { table } from '../../test/docs/tables.ts';
+import { environmentTable, table } from '../../test/docs/tables.ts';
+import { recordedLabels } from './recorded-labels.ts';
 import { addressOf, type Page, type Target } from '../pages.ts';
 
 /** Returns the pages that are made of what runs: commands, routes, errors, variables, metrics, search attributes, limits. */
@@ -16,16 +21,26 @@ export function factPages(root: string, target: Target): Page[] {
   return [
     ...commandPages(target),
     page('reference/http-routes', 'HTTP routes', 'Every route of the HTTP service, from its OpenAPI document.', routes()),
-    page('reference/error-codes', 'Error codes', 'Every code of an error, with its HTTP status, and whether it is tried again.', errors()),
+    page(
+      'reference/error-codes',
+      'Error codes',
+      'Every code of an error: its HTTP status, the exit code of a command, its cause, and what to do.',
+      errors(target),
+    ),
     page(
       'reference/environment-variables',
       'Environment variables',
       'Every variable of the environment that Longhaul reads.',
-      variables(root, target),
+      variables(target),
     ),
     page('reference/metrics', 'Metrics', 'Every metric of a worker and of the HTTP service.', metrics()),
-    page('reference/search-attributes', 'Search attributes', 'The search attributes of runs in Temporal.', searchAttributes()),
-    page('reference/byte-limits', 'Limits in bytes', 'How large each part of a run may be, in bytes of JSON.', limits(root)),
+    page('reference/search-attributes', 'Search attributes', 'The search attributes of runs in Temporal.', searchAttributes(root)),
+    page(
+      'reference/byte-limits',
+      'Limits',
+      'How large each part of a run may be, what else is bounded, and what holds if nothing is set.',
+      limits(root),
+    ),
   ];
 }
 
@@ -117,54 +132,100 @@ function routes(): string {
     .join('\n\n');
 }
 
-function errors(): string {
+function errors(target: Target): string {
   return table(
-    ['code', 'HTTP', 'tried again', 'meaning'],
-    Object.entries(ERROR_CODES).map(([code, facts]) => {
-      const { httpStatus = 500, retryable, description } = facts as { httpStatus?: number; retryable: boolean; description: string };
-      return [`\`${code}\``, String(httpStatus), retryable ? 'yes' : 'no', description];
+    ['code', 'HTTP', 'exit code', 'tried again', 'cause', 'action'],
+    Object.entries(ERROR_CODES).map(([name, { retryable, description }]) => {
+      const code = name as ErrorCode;
+      const action = ERROR_ACTIONS[code].replaceAll(/\]\(([\w-]+)\.md/g, (_, linked: string) => `](${addressOf(linked, target)}`);
+      return [
+        `[\`${code}\`](${addressOf('errors', target)}#${code})`,
+        String(httpStatusOf(code)),
+        String(exitCodeOfError(code)),
+        retryable ? 'yes' : 'no',
+        escapeTags(description),
+        action,
+      ];
     }),
   );
 }
 
-/** Finds the variables in the code that reads them, with the file that does. */
-function variables(root: string, target: Target): string {
-  const found = new Map<string, string>();
-  for (const file of globSync('{src,worker,activities}/**/*.ts', { cwd: root }).toSorted()) {
-    const text = readFileSync(`${root}/${file}`, 'utf8').replaceAll(/\/\*\*[^]*?\*\//g, '');
-    for (const [, name = ''] of text.matchAll(
-      /\benv(?:ironment)?\??\.?\[?'((?:LONGHAUL|TEMPORAL|OTEL|OPENAI|NO_COLOR|TERM|TMPDIR)[A-Z_]*)'/g,
-    ))
-      if (!found.has(name)) found.set(name, file);
-    for (const [, name = ''] of text.matchAll(/'(LONGHAUL_[A-Z_]+)'/g)) if (!found.has(name)) found.set(name, file);
-  }
-  return table(
-    ['variable', 'read in'],
-    [...found]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, file]) => [`\`${name}\``, `[${file}](${target.repository}/blob/${target.ref}/${file})`]),
-  );
+/** What each variable means, and the files that read it. */
+function variables(target: Target): string {
+  const files = variablesInCode();
+  const groups = Object.entries(ENVIRONMENT).map(([heading, group]) => {
+    const rows = environmentTable([group]).replaceAll(/\]\(([\w-]+)\.md\)/g, (_, name: string) => `](${addressOf(name, target)})`);
+    return `## ${heading}\n\n${rows}`;
+  });
+  const places = [...files]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, found]) => [`\`${name}\``, found.map((file) => `[${file}](${target.repository}/blob/${target.ref}/${file})`).join(', ')]);
+  return `${groups.join('\n\n')}\n\n## Where each is read\n\n${table(['variable', 'files'], places)}`;
 }
 
 function metrics(): string {
+  const labels = recordedLabels();
   return table(
-    ['metric', 'name in the code'],
-    Object.entries(METRICS).map(([name, metric]) => [`\`${metric}\``, name]),
+    ['metric', 'kind', 'unit', 'meaning', 'labels'],
+    Object.entries(METRICS).map(([name, metric]) => {
+      const { kind, unit = '', description } = INSTRUMENTS[name as keyof typeof METRICS];
+      return [
+        `\`${metric}\``,
+        kind,
+        unit.replaceAll(/[{}]/g, ''),
+        description,
+        (labels.get(metric) ?? []).map((label) => `\`${label}\``).join(', '),
+      ];
+    }),
   );
 }
 
-function searchAttributes(): string {
+function searchAttributes(root: string): string {
+  const comments = commentsIn(readFileSync(`${root}/src/core/protocol-names.ts`, 'utf8'));
   return table(
     ['attribute', 'type', 'what it holds'],
-    Object.entries(SEARCH_ATTRIBUTES).map(([name, attribute]) => [`\`${attribute}\``, SEARCH_ATTRIBUTE_TYPES[attribute], name]),
+    Object.entries(SEARCH_ATTRIBUTES).map(([name, attribute]) => [
+      `\`${attribute}\``,
+      SEARCH_ATTRIBUTE_TYPES[attribute],
+      comments.get(name) ?? '',
+    ]),
   );
 }
 
 function limits(root: string): string {
-  const source = readFileSync(`${root}/src/core/domain/byte-budgets.ts`, 'utf8');
-  const rows = Object.entries(BYTE_BUDGETS).map(([name, bytes]) => {
-    const [, comment = ''] = new RegExp(`/\\*\\* ([^\\n]*) \\*/\\n  ${name}:`).exec(source) ?? [];
-    return [`\`${name}\``, bytes.toLocaleString('en'), comment];
-  });
-  return `${table(['part', 'bytes', 'what it is'], rows)}\n\nA payload has at most ${MAX_PAYLOAD_BYTES.toLocaleString('en')} bytes, and a queue at most ${MAX_QUEUED_MESSAGES} messages.`;
+  const comments = commentsIn(readFileSync(`${root}/src/core/domain/byte-budgets.ts`, 'utf8'));
+  const budgets = Object.entries(BYTE_BUDGETS).map(([name, bytes]) => [
+    `\`${name}\``,
+    bytes.toLocaleString('en'),
+    comments.get(name) ?? '',
+  ]);
+  return [
+    `## Bytes\n\nIn bytes of JSON in UTF-8, before any codec.\n\n${table(['part', 'bytes', 'what it is'], budgets)}`,
+    `## Other bounds\n\n${table(['bound', 'value', 'what it is'], constantsIn(root, /MAX|MOST/))}`,
+    `## Defaults\n\n${table(['default', 'value', 'what it is'], constantsIn(root, /DEFAULT/))}`,
+  ].join('\n\n');
+}
+
+/** Returns the doc comments of members, by their names. */
+function commentsIn(source: string): Map<string, string> {
+  const found = source.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\s*(\w+):/g);
+  return new Map([...found].map(([, comment = '', name = '']) => [name, comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim()]));
+}
+
+/** Returns the exported numbers of the core whose names begin like this, with their doc comments. */
+function constantsIn(root: string, beginning: RegExp): string[][] {
+  const files = globSync('src/core/**/*.ts', { cwd: root }).toSorted();
+  return files.flatMap((file) =>
+    [
+      ...readFileSync(`${root}/${file}`, 'utf8').matchAll(
+        /\/\*\*((?:(?!\*\/)[^])*)\*\/\nexport const ((MAX|MOST|DEFAULT)_\w+) = ([\d_]+);/g,
+      ),
+    ]
+      .filter(([, , , word = '']) => beginning.test(word))
+      .map(([, comment = '', name = '', , value = '']) => [
+        `\`${name}\``,
+        Number(value.replaceAll('_', '')).toLocaleString('en'),
+        escapeTags(comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim()),
+      ]),
+  );
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { defineRouteMiddleware } from '@astrojs/starlight/route-data';
 
 // Each page has the links of its own branch only: with all of them in each page, the pages of the reference would be most of the site.
-const { branches, home } = JSON.parse(readFileSync('./.cache/branches.json', 'utf8'));
+const { branches, home, above, version } = JSON.parse(readFileSync('./.cache/branches.json', 'utf8'));
 
 /** The list of a group, and of many pages only those near the present one: the list has them all. */
 function near(links) {
@@ -39,6 +39,7 @@ export const onRequest = defineRouteMiddleware((context) => {
     });
     return [{ type: 'group', label: branch.name, entries, collapsed: false, badge: undefined }];
   });
+  route.sidebar.push({ ...link({ label: `Version ${version}: all versions`, slug: '' }), href: above, isCurrent: false });
   route.hasSidebar = true;
   const pages = own?.groups.flatMap((group) => group.pages) ?? [];
   const index = pages.findIndex(({ slug }) => slug === here);

@@ -97,6 +97,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     heading: 'Operate',
     commands: [
       bind(DOCTOR, async () => (await import('./doctor/doctor.ts')).doctor),
+      bind(shell.DOCS, async () => (await import('./commands/docs.ts')).docs),
       bind(shell.COMPLETION, async () => (await import('./completion/completion.ts')).completion),
       bind(shell.SCHEMA, async () => (await import('./commands/schema.ts')).schema),
       bind(runs.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),

@@ -14,6 +14,7 @@ import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import { NEEDED_NODE } from '../node-version/node-version.ts';
 import { type Terminal, textOrStdin } from './terminal.ts';
+import { readUserFile } from './user-files.ts';
 
 /** Worker options that a module may export under their own names, and that the worker checks. */
 const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams', 'telemetry', 'captureContent'] as const;
@@ -271,19 +272,11 @@ export async function readProgramFile(path: string, terminal: Pick<Terminal, 'st
 
 /** Reads a JSON file, or stdin for "-". Throws a UsageError that names what the file is for. */
 export async function readJson(path: string, noun: string, terminal: Pick<Terminal, 'stdin' | 'signal'>): Promise<unknown> {
-  const text = path === '-' ? await textOrStdin(path, terminal) : await readText(path, noun);
+  const text = path === '-' ? await textOrStdin(path, terminal) : await readUserFile(path, noun);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     throw new UsageError(`The ${noun} in ${path === '-' ? 'stdin' : `"${path}"`} is not JSON: ${errorMessage(error)}`, { cause: error });
-  }
-}
-
-async function readText(path: string, noun: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new UsageError(`The ${noun} "${path}" cannot be read: ${errorMessage(error)}`, { cause: error });
   }
 }
 

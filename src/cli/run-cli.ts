@@ -64,7 +64,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     for (const command of commands) {
       addCommand(parentOf(program, command.declaration.name), command, async (load, flags) => {
         const action = (await load()) as (...call: unknown[]) => Promise<number>;
-        exit(await action({ terminal, output: new Output(terminal, flags.json === true), parser: program }, flags));
+        const json = flags.json === true;
+        const kept = json && terminal.keepStdout !== undefined ? { ...terminal, stdout: terminal.keepStdout() } : terminal;
+        exit(await action({ terminal: kept, output: new Output(kept, json), parser: program }, flags));
       });
     }
   }

@@ -1,4 +1,5 @@
-import { argument, defineCommand } from './define-command.ts';
+import { argument, defineCommand, flag, option } from './define-command.ts';
+import { port } from './options.ts';
 
 /** The shells for which there is a script. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -15,6 +16,19 @@ export const COMPLETION = defineCommand({
   args: {
     shell: argument('<shell>', SHELLS.join(', ')),
     words: argument('[words...]', 'the words of a command line, without the name of the program; the last one may be empty'),
+  },
+});
+
+export const DOCS = defineCommand({
+  name: 'docs',
+  summary: 'read the guide of this version, without a network',
+  description:
+    'Serves the guide that is in the package on this machine alone, until Ctrl-C. With words, names the pages that are about them, the best ' +
+    'one first; with --print, prints that one as Markdown instead, and serves nothing. Needs no server.',
+  args: { words: argument('[words...]', 'what you look for: "approval", or the code of an error') },
+  options: {
+    print: flag('print the best page, or without words the list of pages, as Markdown'),
+    port: option('<port>', 'the port to listen on (default: 8789, or a free one if that is taken)', { read: port }),
   },
 });
 

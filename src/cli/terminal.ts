@@ -24,6 +24,11 @@ export interface Terminal {
   readonly interactive?: InteractiveStreams;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /**
+   * Keeps stdout for this program, and returns it: what modules of the user print goes to stderr from then on. Called if machines read
+   * stdout. Absent: nothing else prints.
+   */
+  readonly keepStdout?: () => OutputStream;
   /** The name of this program in commands to copy. Default `npx longhaul`. */
   readonly program?: string;
   /** Aborted with an `Interruption` on Ctrl-C, on SIGTERM, and when the reader of stdout has closed it. */
@@ -74,7 +79,21 @@ export function processTerminal(): Terminal {
   const { env, stdin, stdout, stderr } = process;
   const program = programName({ main: process.argv[1] ?? '', cwd: process.cwd(), env });
   const interactive = stdin.isTTY && stdout.isTTY ? { interactive: { input: stdin, output: stdout } } : {};
-  return { env, stdin, stdout, stderr, program, signal: controller.signal, ...interactive };
+  return { env, stdin, stdout, stderr, keepStdout, program, signal: controller.signal, ...interactive };
+}
+
+/** Everything in this process that writes to stdout uses its `write`, so that is what is replaced; the stream that is returned has the first one. */
+function keepStdout(): OutputStream {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return new Proxy(stdout, {
+    get: (stream, name) => {
+      if (name === 'write') return write;
+      const value: unknown = Reflect.get(stream, name, stream);
+      return typeof value === 'function' ? (value.bind(stream) as unknown) : value;
+    },
+  });
 }
 
 /**

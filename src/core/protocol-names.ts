@@ -9,17 +9,21 @@ export const PROGRAM_RUN = 'programRun';
 /** The default task queue of client, worker and CLI. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/**
- * The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. `session` is
- * the agent that a session began with: only sessions have it, and the client sets it when it starts one.
- */
+/** The keys of the search attributes. */
 export const SEARCH_ATTRIBUTES = {
+  /** The name of the agent that acts, or of the program. */
   agent: 'LonghaulAgent',
+  /** The status of the run. */
   status: 'LonghaulStatus',
+  /** What the run waits for: an entry for each tool whose call waits. */
   waitingFor: 'LonghaulWaitingFor',
+  /** The tags of the run, an entry for each. */
   tag: 'LonghaulTag',
+  /** The agent that a session began with: only sessions have it, and the client sets it when it starts one. */
   session: 'LonghaulSession',
+  /** The tenant of the principal. */
   tenant: 'LonghaulTenant',
+  /** The user of the principal, hashed if the clients of the namespace do so. */
   user: 'LonghaulUser',
 } as const;
 

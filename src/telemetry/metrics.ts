@@ -26,7 +26,7 @@ const CALLS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 type Metric = keyof typeof METRICS;
 
 /** What a metric is, and what it tells. */
-interface Instrument {
+export interface Instrument {
   kind: 'counter' | 'histogram' | 'gauge';
   /** Units in braces count things. */
   unit?: string;
@@ -39,7 +39,7 @@ const duration = (description: string, bounds = SECONDS): Instrument => ({ kind:
 const tokensOf = (description: string): Instrument => ({ kind: 'counter', unit: '{token}', description });
 
 /** All metrics. They are there before anything is measured, so that a query finds them. */
-const INSTRUMENTS: Record<Metric, Instrument> = {
+export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   inferenceDuration: duration('Time of an attempt of a model call'),
   firstChunk: duration('Time until the first piece of an answer'),
   inputTokens: tokensOf('Tokens of requests, those from caches included'),

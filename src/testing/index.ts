@@ -43,7 +43,7 @@ export {
 } from './tested-run.ts';
 export type { ModelsByName, TestModel } from './harness/test-models.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
-export { cancelRun, type Moment, type Occurrence, raiseLimits, sendMessage } from './occurrences.ts';
+export { cancelRun, type Moment, type Occurrence, raiseLimits, type RunInMemory, sendMessage } from './occurrences.ts';
 export { setPermissions } from './set-permissions.ts';
 export {
   approve,

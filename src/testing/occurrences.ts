@@ -21,6 +21,7 @@ export interface Moment {
 export interface RunInMemory {
   /** Sends an Update. Throws the error of a client if the run refuses it. */
   update(name: keyof typeof UPDATES, input: object): void;
+  /** Cancels the run, as a client does. */
   cancel(reason: string): void;
 }
 

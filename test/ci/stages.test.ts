@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { matrixSample } from '../matrix-sample.ts';
 import { chosenMatrices, MATRICES, PROPERTIES, TURNS } from '../matrices.ts';
 import { PROPERTY_RUNS, propertyRuns } from '../property-runs.ts';
 import { stagesOf } from './stages.ts';
@@ -44,6 +45,15 @@ test('files whose properties have a quarter of their cases in the tests are thos
   const quartered = files.filter((file) => /numRuns: propertyRuns\(/.test(readFileSync(`${root}/test/${file}`, 'utf8')));
   expect(quartered.map((file) => `test/${file}`).toSorted()).toEqual(PROPERTIES.toSorted());
   expect([propertyRuns(60, {}), propertyRuns(60, { [PROPERTY_RUNS]: 'all' })]).toEqual([15, 60]);
+});
+
+test('each seventh turn has the first hours, with other projects each time', () => {
+  const samples = Array.from({ length: 42 }, (_, turn) => stagesOf({ hash: turn.toString(16).padStart(4, '0'), turn })).flatMap((stages) =>
+    stages.filter(({ name }) => name === 'hours').map(({ env }) => env?.['MATRIX_SAMPLE'] ?? ''),
+  );
+  expect(samples).toHaveLength(6);
+  const projects = Array.from({ length: 12 }, (_, index) => index);
+  expect(new Set(samples.flatMap((hash) => matrixSample(projects, { every: 6, env: { MATRIX_SAMPLE: hash } })))).toEqual(new Set(projects));
 });
 
 test('every kind of run that is killed meets each of its points at some turn', () => {

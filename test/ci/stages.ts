@@ -51,6 +51,7 @@ export function stagesOf(extent: Extent): Stage[] {
       reading: isWhole,
       isRepeated: true,
     },
+    ...firstHours(extent),
     ...demos(extent),
   ];
 }
@@ -143,6 +144,16 @@ function demos(extent: Extent): Stage[] {
     reading: 'exit code',
     isRepeated: true,
   }));
+}
+
+/** The commits that have a turn at the first hours: each takes minutes, most of them for packages that nothing else needs. Not a multiple of 2 or 3, so that each project has its turn. */
+const HOURS_EVERY = 7;
+
+/** The built site in a browser, and projects that begin from a registry. A part that cannot be installed here is skipped, by its name. */
+function firstHours(extent: Extent): Stage[] {
+  const stage = { name: 'hours', command: ['npm', 'run', 'test:hours', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
+  if (extent === 'all') return [stage];
+  return extent.turn % HOURS_EVERY === 0 ? [{ ...stage, env: { MATRIX_SAMPLE: extent.hash } }] : [];
 }
 
 function words(text: string): string[] {

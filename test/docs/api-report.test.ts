@@ -27,6 +27,12 @@ test.each([
   expect(narrowed(POINT, now)).toEqual(expected);
 });
 
+test('a type that signatures used is no longer among those that are not exported, because it is exported now', () => {
+  const used = POINT.replace('longhaul: Point', 'Point');
+  expect(narrowed(used, POINT)).toEqual([]);
+  expect(narrowed(used, POINT.replace('x: number', 'x: string'))).toEqual(['Point']);
+});
+
 test('a narrowed export needs its name in backticks among the changes of the next release', () => {
   const released = '# Changelog\n\n## [Unreleased]\n\n- Lines.\n\n## [0.1.0]\n\n- `Point` is new.\n';
   expect(unannounced(['longhaul: Point'], released)).toEqual(['longhaul: Point']);

@@ -54,18 +54,24 @@ export function blocksOf(report: string): Map<string, string[]> {
 
 /**
  * Returns the headings of what users of the report before can no longer rely on: it is gone, a line of it is gone or has changed, or it has
- * a new member that is required. A new optional member, a new overload and a new export are none.
+ * a new member that is required. A new optional member, a new overload and a new export are none, and neither is a type that was used and is now
+ * exported as well.
  */
 export function narrowed(before: string, now: string): string[] {
   const present = blocksOf(now);
   return [...blocksOf(before)].flatMap(([heading, lines]) => {
-    const current = present.get(heading);
+    const current = present.get(heading) ?? (heading.includes(': ') ? undefined : nowExported(present, heading));
     if (current === undefined) return [heading];
     const left = new Set(current);
     const had = new Set(lines);
     const isLess = lines.some((line) => !left.has(line)) || current.some((line) => !had.has(line) && isRequired(line));
     return isLess ? [heading] : [];
   });
+}
+
+function nowExported(present: ReadonlyMap<string, string[]>, name: string): string[] | undefined {
+  const headings = [...present.keys()].filter((one) => one.endsWith(`: ${name}`));
+  return headings.map((one) => present.get(one)!).find(([line = '']) => !line.startsWith('The same as'));
 }
 
 /** A line of an interface that whoever makes such a value has to have. Overloads and optional members are none. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ENVIRONMENT, variablesInCode } from './environment-variables.ts';
 import { commandsIn, describedCommands, PAGES, withTables } from './tables.ts';
 
 const read = (page: string): string => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
@@ -20,6 +21,11 @@ test('a table that is out of date is found: a missing option, another default, a
     expect(withTables(changed)).not.toBe(changed);
     expect(withTables(changed)).toBe(page);
   }
+});
+
+test('every variable that the code reads is in the table, and no other', () => {
+  const described = Object.values(ENVIRONMENT).flatMap((variables) => Object.keys(variables));
+  expect(described.toSorted()).toEqual([...variablesInCode().keys()].toSorted());
 });
 
 test('every command with options has a table, and no table is of another command', () => {

@@ -6,6 +6,7 @@ import { ERROR_CODES, type ErrorCode } from '../../src/core/domain/errors.ts';
 import { AGENT_OPTIONS } from '../../src/define/define-agent.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { httpStatusOf } from '../../src/server/problems.ts';
+import { ENVIRONMENT } from './environment-variables.ts';
 import { ERROR_ACTIONS } from './error-actions.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
 
@@ -44,6 +45,8 @@ function tableNamed(name: string): string {
         ['option', 'type', 'default', 'meaning'],
         Object.entries(AGENT_OPTIONS).map(([option, cells]) => [`\`${option}\``, ...cells]),
       );
+    case 'environment variables':
+      return environmentTable(Object.values(ENVIRONMENT));
     case 'errors':
       return errorSections();
     case 'query parameters':
@@ -63,6 +66,14 @@ function errorSections(): string {
       return `## ${code}\n\n${table(['HTTP status', 'exit code', 'tried again', 'cause', 'action'], [cells])}`;
     })
     .join('\n\n');
+}
+
+/** Returns variables of the environment with what they mean. */
+export function environmentTable(groups: readonly (typeof ENVIRONMENT)[string][]): string {
+  const rows = groups.flatMap((variables) =>
+    Object.entries(variables).map(([name, { meaning, without }]) => [`\`${name}\``, meaning, without]),
+  );
+  return table(['variable', 'meaning', 'without it'], rows);
 }
 
 /** Returns the names in `longhaul session show, session raise`. */

@@ -7,6 +7,7 @@ import { branchesOf, type Sidebar } from '../../site/branches.ts';
 import { finishSite } from '../../site/finish.ts';
 import { deadLinks } from '../../site/links.ts';
 import { guidePages, type Page } from '../../site/pages.ts';
+import { canonicalVersion, requireUnbuilt, versionsIn, writeVersions } from '../../site/versions.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const target = { base: '/next/', repository: 'https://example.com/longhaul', ref: 'v1' };
@@ -70,6 +71,51 @@ test('a page that is in no branch is a problem; the pages of a folder are in the
   );
   expect(problems).toEqual(['"lost" is in no branch of site/sidebar.json']);
   expect(branches[0]!.groups[0]!.pages.map(({ slug }) => slug)).toEqual(['cookbook', 'cookbook/refund']);
+});
+
+test('a name in the sidebar that is no page is a problem; those of the reference may be missing together', () => {
+  const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
+  const sidebar = { branches: [{ name: 'Operate', pages: ['doctor', 'fleet', 'webhooks/*', 'reference', 'reference/*'] }] };
+  expect(branchesOf(sidebar, [page('doctor')]).problems).toEqual([
+    '"fleet" of the branch "Operate" in site/sidebar.json is no page',
+    '"webhooks/*" of the branch "Operate" in site/sidebar.json is no page',
+  ]);
+  expect(branchesOf(sidebar, ['doctor', 'reference/errors'].map(page)).problems).toContain(
+    '"reference" of the branch "Operate" in site/sidebar.json is no page',
+  );
+});
+
+test('the page of the newest release that has it is the one for search engines', () => {
+  for (const [version, slug] of [
+    ['0.1', 'tools/'],
+    ['0.1', ''],
+    ['0.9', 'tools/'],
+    ['0.9', ''],
+    ['0.10', ''],
+    ['next', ''],
+    ['next', 'fleet/'],
+  ])
+    write(`${version}/${slug}index.html`, '');
+  expect(versionsIn(folder)).toEqual(['0.10', '0.9', '0.1', 'next']);
+  const versionOf = (slug: string, version: string): string => canonicalVersion(slug, { folder, version });
+  expect(versionOf('', 'next')).toBe('0.10');
+  expect(versionOf('tools', 'next')).toBe('0.9');
+  expect(versionOf('fleet', 'next')).toBe('next');
+  // The release that is being built has the page.
+  expect(versionOf('tools', '0.11')).toBe('0.11');
+  expect(versionOf('tools', '0.2')).toBe('0.9');
+});
+
+test('the site of a release is kept as it was, and all versions are named', () => {
+  write('0.1/index.html', 'as it was');
+  write('next/index.html', '');
+  expect(() => requireUnbuilt({ folder, version: '0.1' })).toThrow('is kept as it was');
+  requireUnbuilt({ folder, version: 'next' });
+  requireUnbuilt({ folder, version: '0.2' });
+  writeVersions(folder, '/docs/');
+  expect(readFileSync(join(folder, 'index.html'), 'utf8')).toContain('<a href="/docs/0.1/">0.1</a>');
+  expect(JSON.parse(readFileSync(join(folder, 'versions.json'), 'utf8'))).toEqual(['0.1', 'next']);
+  expect(readFileSync(join(folder, '0.1/index.html'), 'utf8')).toBe('as it was');
 });
 
 test('dead links, anchors and images of a built site are found, and files of foreign hosts', () => {

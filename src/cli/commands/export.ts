@@ -2,20 +2,22 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { ExportLine, ExportSummary, MissingRange } from '../../client/export-run.ts';
-import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { fileArchive } from '../../stores/file-archive.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
+import { unwritable } from '../user-files.ts';
+import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 
 /** Writes a run as JSON Lines. The exit code says if parts are missing. */
 export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
   const { terminal, output } = io;
+  const stores = storesIn(defined({ archive }));
   const summary = await withRun(io, flags, async ({ client, runId }) => {
-    const lines = client.handle(runId).export(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) });
+    const lines = client.handle(runId).export(stores);
     return file === undefined ? writeLines(lines, terminal.stdout) : writeExport(lines, file, terminal.signal);
   });
   reportExport(output, summary, file);
@@ -28,7 +30,7 @@ async function writeExport(lines: AsyncIterable<ExportLine>, file: string, signa
   const stream = createWriteStream(draft);
   try {
     await once(stream, 'open').catch((error: unknown) => {
-      throw new UsageError(`Nothing can be written to "${file}": ${errorMessage(error)}`, { cause: error });
+      throw unwritable(file, error);
     });
     const summary = await writeLines(lines, stream, signal);
     stream.end();

@@ -8,10 +8,12 @@ import { actingPrincipal, printList } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
 import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
+import { requireFile } from '../user-files.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
 export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
+  if (existsSync(file)) requireFile(file, 'The API keys are to be in');
   const principal = actingPrincipal(flags, terminal.env);
   const { key, text } = await createApiKey(fileApiKeys({ file }), {
     name: flags.name,
@@ -86,6 +88,7 @@ export function keysFile({ file }: { file?: string }, env: NodeJS.ProcessEnv): s
 
 /** Opens a file with keys. Throws a UsageError if there is none: the command is meant for another file. */
 export function existingKeys(file: string): ApiKeyStore {
-  if (existsSync(file)) return fileApiKeys({ file });
-  throw new UsageError(`There is no file "${file}" with API keys: write --file, or set ${FILE_VARIABLE}`);
+  if (!existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: write --file, or set ${FILE_VARIABLE}`);
+  requireFile(file, 'The API keys are to be in');
+  return fileApiKeys({ file });
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { oneLine, printableLine } from '../../core/domain/text.ts';
@@ -10,6 +9,7 @@ import { actingPrincipal, printList } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
 import type { FORGET_MEMORY, LIST_MEMORY } from '../run-commands.ts';
+import { requireFile } from '../user-files.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
@@ -63,7 +63,7 @@ export async function forgetMemory({ output, terminal }: CommandIo, flags: Flags
 
 /** Opens the memory in a file: a file memory if its name ends in `.json`, and otherwise a SQLite memory. Throws a UsageError if there is no such file: opening it would create one. */
 export function memoryIn(file: string): MemoryStore {
-  if (!existsSync(file)) throw new UsageError(`--memory names "${file}", which does not exist`);
+  requireFile(file, '--memory names');
   return file.endsWith('.json') ? fileMemory({ file }) : sqliteMemory({ file });
 }
 

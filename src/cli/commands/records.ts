@@ -5,7 +5,7 @@ import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '.
 import { type ForgetPreview, nameOfUser, previewForget } from '../../client/forget.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
 import { defined } from '../../core/domain/defined.ts';
-import { errorMessage, UsageError } from '../../core/domain/errors.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { Principal } from '../../core/domain/run.ts';
 import { counted } from '../../core/domain/text.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
@@ -15,6 +15,7 @@ import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
+import { unwritable } from '../user-files.ts';
 import { memoryIn } from './memory.ts';
 import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 
@@ -41,7 +42,7 @@ async function writeFileWhole(file: string, text: string): Promise<void> {
   try {
     await writeWhole(file, [text]);
   } catch (error) {
-    throw new UsageError(`Nothing can be written to "${file}": ${errorMessage(error)}`, { cause: error });
+    throw unwritable(file, error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/replayer.ts';
 import { defined } from '../../core/domain/defined.ts';
@@ -10,6 +10,7 @@ import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { untilInterrupted } from '../terminal.ts';
+import { readUserFile } from '../user-files.ts';
 import type { ReplayedRun, ServerRuns } from './replay-server.ts';
 import type { ReplayFlags } from '../run-commands.ts';
 
@@ -125,10 +126,11 @@ async function filesAt(path: string): Promise<string[]> {
 }
 
 async function readJson(file: string): Promise<JsonValue> {
+  const text = await readUserFile(file, 'history');
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as JsonValue;
+    return JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new UsageError(`The history "${file}" cannot be read: ${errorMessage(error)}`, { cause: error });
+    throw new UsageError(`The history "${file}" is not JSON: ${errorMessage(error)}`, { cause: error });
   }
 }
 

@@ -25,6 +25,7 @@ export interface WatchOptions {
  */
 export async function watchWorker(io: CommandIo, { flags, location, ready }: WatchOptions): Promise<number> {
   const { signal } = io.terminal;
+  const newProcess = (): ChildProcess => startProcess(io.output.json);
   const bundle = new DevBundle(flags.workflows);
   const running = new Set<Promise<boolean>>();
   let isAnnounced = false;
@@ -65,12 +66,14 @@ export async function watchWorker(io: CommandIo, { flags, location, ready }: Wat
   return EXIT_CODES.ok.code;
 }
 
+const STDERR = 2;
+
 /**
  * Starts a worker in its own process group: Ctrl-C in the terminal reaches only the session, which lets the worker
- * finish its calls.
+ * finish its calls. `json`: stdout is for machines, so what the modules of the user print goes to stderr.
  */
-function newProcess(): ChildProcess {
-  const child = fork(PROCESS, [], { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+function startProcess(json: boolean): ChildProcess {
+  const child = fork(PROCESS, [], { detached: true, stdio: ['ignore', json ? STDERR : 'inherit', 'inherit', 'ipc'] });
   // A message to a process that has ended fails; its end is reported separately.
   child.on('error', () => undefined);
   return child;

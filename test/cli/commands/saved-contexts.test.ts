@@ -25,7 +25,7 @@ test('a saved context is written to a file, and nothing is left beside it', asyn
   expect(await readdir(folder)).toEqual(['context.json']);
   expect(JSON.parse(await readFile(join(folder, 'context.json'), 'utf8'))).toEqual(saved);
   await expect(writeSaved(io, run, join(folder, 'no', 'context.json'))).rejects.toThrow(
-    /^Nothing can be written to ".*context\.json": ENOENT/,
+    /^Nothing can be written: ".*context\.json" is in a folder that does not exist/,
   );
 });
 
@@ -36,7 +36,7 @@ test.each([
   ],
   [['start', 'clerk', 'Q', '--load', 'a.json', '--messages-json', '[]'], 'There are several conversations'],
   [['start', 'clerk', '-', '--load', '-'], 'Only one of --load and the input can be "-"'],
-  [['start', 'clerk', 'Q', '--load', '/nowhere/a.json'], 'The saved context "/nowhere/a.json" cannot be read: ENOENT'],
+  [['start', 'clerk', 'Q', '--load', '/nowhere/a.json'], 'The saved context "/nowhere/a.json" does not exist'],
   [['start', 'clerk', 'Q', '--load', '-'], 'The saved context in stdin is not JSON'],
 ])('%j is refused before a server is asked', async (args, problem) => {
   const { exitCode, stderr } = await callCli(args, { stdin: 'no JSON' });

@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { missingShell, type ShellName, SHELLS, ShellTerminal } from './shell-terminal.ts';
+import { MAIN, missingShell, type ShellName, SHELLS, ShellTerminal } from './shell-terminal.ts';
 
 const CASES = (Object.keys(SHELLS) as ShellName[]).map((name) => ({ name, missing: missingShell(name) }));
 
@@ -31,3 +35,31 @@ for (const { name, missing } of CASES) {
     90_000,
   );
 }
+
+const hasPowerShell = spawnSync('pwsh', ['-Version']).status === 0;
+
+test.skipIf(!hasPowerShell)(
+  `powershell${hasPowerShell ? '' : ' (skipped: pwsh is not installed)'} completes commands and options`,
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'longhaul-pwsh-'));
+    try {
+      writeFileSync(join(folder, 'longhaul'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
+      // What the Tab key calls.
+      const completed = (line: string): string =>
+        `(TabExpansion2 '${line}' ${line.length}).CompletionMatches | ForEach-Object { $_.CompletionText }`;
+      const script = [
+        'longhaul completion powershell | Out-String | Invoke-Expression',
+        completed('longhaul complet'),
+        completed('longhaul list --stat'),
+      ].join('; ');
+      const { stdout } = spawnSync('pwsh', ['-NoProfile', '-Command', script], {
+        encoding: 'utf8',
+        env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, TEMPORAL_ADDRESS: '127.0.0.1:9' },
+      });
+      expect(stdout.trim().split(/\r?\n/)).toEqual(['completion', '--status']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  90_000,
+);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+/** The program of the command line. */
+export const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
 /** The shells, as they start without the files of the user, and what makes them complete. */
 export const SHELLS = {

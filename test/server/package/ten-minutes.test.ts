@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { until } from '../testbed/testbed.ts';
+import { TwoTerminals } from '../../first-hours/two-terminals.ts';
 import { barePackage } from './consumer-project.ts';
 
 /** A fence of the page, with the marks in front of it. */
@@ -27,20 +25,27 @@ function linesOf({ language, text }: Fence): string[] {
   return language === 'text' ? text.trim().split('\n') : [];
 }
 
-/** The reader of the page: two terminals in one folder. */
+/** The reader of the page. */
 class Reader {
   readonly #folder: string;
-  readonly #env: NodeJS.ProcessEnv;
-  #open: ChildProcess | undefined;
-  /** What the last command in the second terminal has printed. */
-  printed = '';
+  readonly #terminals: TwoTerminals;
 
   constructor(folder: string) {
     this.#folder = folder;
     const { TEMPORAL_ADDRESS: _, NODE_TEST_CONTEXT: __, OPENAI_API_KEY: ___, ...env } = process.env;
     const path = `${dirname(process.execPath)}:${env['PATH'] ?? ''}`;
     // The server of the tests in place of one at the usual port. The first terminal prints its HTTP port, which nothing here uses.
-    this.#env = { ...env, PATH: path, TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: inject('temporalNamespace') };
+    this.#terminals = new TwoTerminals(folder, {
+      ...env,
+      PATH: path,
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: inject('temporalNamespace'),
+    });
+  }
+
+  /** What the last command in the second terminal has printed. */
+  get printed(): string {
+    return this.#terminals.printed;
   }
 
   async read({ marks, language, text }: Fence): Promise<void> {
@@ -50,51 +55,13 @@ class Reader {
     // What it shows as printed, the test compares.
     if (language === 'text') return;
     if (language !== 'sh') throw new Error(`Nothing is to be done with a fence of "${language}": ${text}`);
-    if (marks.includes('stays open')) return this.#openTerminal(text);
+    if (marks.includes('stays open')) return this.#terminals.open(text, 'Ctrl-C ends it');
     const [, shown] = marks.map((mark) => /^again until it shows: (.+)$/.exec(mark)).find((match) => match !== null) ?? [];
-    if (shown === undefined) return this.#run(text);
-    return until(async () => this.#run(text).then(() => this.printed.includes(shown)), `"${text.trim()}" to show "${shown}"`, 60);
+    await (shown === undefined ? this.#terminals.run(text) : this.#terminals.runUntil(text, shown));
   }
 
-  /** Ends the program in the first terminal as its user does. */
   async pressCtrlC(): Promise<void> {
-    const open = this.#open;
-    if (open?.pid === undefined || open.exitCode !== null) return;
-    const ended = once(open, 'exit');
-    process.kill(-open.pid, 'SIGINT');
-    await ended;
-    this.#open = undefined;
-  }
-
-  async #openTerminal(text: string): Promise<void> {
-    let printed = '';
-    const child = this.#shell(text, (piece) => (printed += piece));
-    this.#open = child;
-    await until(
-      () => {
-        if (child.exitCode !== null) throw new Error(`"${text.trim()}" has ended:\n${printed}`);
-        return printed.includes('Ctrl-C ends it');
-      },
-      `"${text.trim()}" to be ready`,
-      120,
-    );
-  }
-
-  async #run(text: string): Promise<void> {
-    let printed = '';
-    const [code] = (await once(
-      this.#shell(text, (piece) => (printed += piece)),
-      'close',
-    )) as [number];
-    if (code !== 0) throw new Error(`"${text.trim()}" ends with ${code}:\n${printed}`);
-    this.printed = printed;
-  }
-
-  #shell(text: string, print: (piece: string) => void): ChildProcess {
-    const child = spawn('sh', ['-e'], { cwd: this.#folder, env: this.#env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
-    child.stdin.end(text);
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => print(piece.toString()));
-    return child;
+    await this.#terminals.pressCtrlC();
   }
 }
 

@@ -1,0 +1,116 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What people set a variable for. */
+interface Variable {
+  meaning: string;
+  /** What holds without it. */
+  without: string;
+}
+
+/** The variables that configure processes of Longhaul, by the process that reads them: a table for people alone. A test finds those that are missing. */
+export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variable>>>> = {
+  'The Temporal server (client, worker, command line)': {
+    TEMPORAL_ADDRESS: {
+      meaning: 'the address of the Temporal server, `host:port`',
+      without: 'the profile of the Temporal CLI, then `localhost:7233`',
+    },
+    TEMPORAL_NAMESPACE: { meaning: 'its namespace', without: 'the profile, then `default`' },
+    TEMPORAL_CONFIG_FILE: { meaning: 'the file of profiles of the Temporal CLI', without: '`~/.config/temporalio/temporal.toml`' },
+    TEMPORAL_CLI_PATH: {
+      meaning: 'the program `temporal` with which `longhaul dev` starts a server',
+      without: 'the one on the `PATH`, then one that is downloaded or built',
+    },
+    LONGHAUL_CACHE: { meaning: 'the folder in which the Temporal CLI is kept', without: 'the cache of the user' },
+    LONGHAUL_UI_URL: {
+      meaning: 'the address of the Temporal UI, for links',
+      without: 'the UI of a local server or of Temporal Cloud, if it is one',
+    },
+  },
+  'Payloads (client, worker, command line)': {
+    LONGHAUL_CODEC: {
+      meaning: 'parts of the codec: `compression`, `compression=<bytes>`, `encryption`',
+      without: 'no compression; encryption if there are keys',
+    },
+    LONGHAUL_ENCRYPTION_KEYS: {
+      meaning: 'keys of AES-256-GCM, `id:base64` with commas between them; the first one encrypts ([codec.md](codec.md))',
+      without: 'nothing is encrypted',
+    },
+    LONGHAUL_CODEC_TOKEN: {
+      meaning: 'the token that callers of `longhaul codec-server` send',
+      without: 'programs of this machine alone are answered',
+    },
+  },
+  'Who acts (command line)': {
+    LONGHAUL_TENANT: { meaning: 'the tenant of commands, as `--tenant`', without: 'runs of all tenants' },
+    LONGHAUL_USER: { meaning: 'the user of commands, as `--user`', without: 'runs of all users' },
+    LONGHAUL_USER_KEY: { meaning: 'the key by which clients hash users in search attributes', without: 'users are not hashed' },
+  },
+  'The HTTP service': {
+    LONGHAUL_KEYS_FILE: { meaning: 'the file of API keys', without: '`./longhaul-keys.json`, if there is one' },
+    LONGHAUL_TOKEN_SECRET: {
+      meaning: 'secrets of run tokens, with commas between them ([authentication.md](authentication.md))',
+      without: 'no tokens are made',
+    },
+  },
+  Models: {
+    OPENAI_API_KEY: { meaning: 'the key of `openai()`', without: 'a call fails, unless the client has a key' },
+    OPENAI_BASE_URL: { meaning: 'the address of `openai()`', without: 'that of OpenAI' },
+    LONGHAUL_FORBID_REAL_MODELS: {
+      meaning: 'any value: calls of real models fail, as `forbidRealModels()` makes them',
+      without: 'they are made',
+    },
+  },
+  Logs: {
+    LONGHAUL_LOG_LEVEL: { meaning: 'the lowest level that is written: `TRACE` to `OFF`', without: '`INFO`' },
+    LONGHAUL_LOG_FORMAT: { meaning: '`text`, or `json` for one object per line', without: '`text`' },
+    NO_COLOR: { meaning: 'any value: no colours on a terminal', without: 'colours on a terminal that has them' },
+  },
+  'Traces and metrics (commands with `telemetry`)': {
+    OTEL_SDK_DISABLED: { meaning: '`true`: neither traces nor metrics', without: 'as the others say' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: { meaning: 'the address to which traces are sent', without: 'none are sent' },
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { meaning: 'the same for traces alone, with its path', without: 'the one above' },
+    OTEL_EXPORTER_OTLP_HEADERS: { meaning: 'headers of these requests: `name=value`, with commas between them', without: 'none' },
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: { meaning: 'the same for traces alone', without: 'the ones above' },
+    OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: '`http/json`: `grpc` is refused', without: 'JSON over HTTP' },
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: { meaning: 'the same for traces alone', without: 'the one above' },
+    OTEL_TRACES_EXPORTER: { meaning: '`none`: no traces', without: 'traces, if there is an endpoint' },
+    OTEL_TRACES_SAMPLER: {
+      meaning: '`always_on`, `always_off` or `traceidratio`, also with `parentbased_`',
+      without: 'what the options say, else all',
+    },
+    OTEL_TRACES_SAMPLER_ARG: { meaning: 'the part of the traces for `traceidratio`, from 0 to 1', without: '1' },
+    OTEL_METRICS_EXPORTER: { meaning: '`prometheus`: a page of metrics', without: 'none' },
+    OTEL_EXPORTER_PROMETHEUS_HOST: { meaning: 'the host of this page', without: '`localhost`' },
+    OTEL_EXPORTER_PROMETHEUS_PORT: { meaning: 'its port', without: '`9464`' },
+    OTEL_SERVICE_NAME: { meaning: 'the name of the service in traces and metrics', without: '`longhaul`' },
+    OTEL_RESOURCE_ATTRIBUTES: { meaning: 'attributes of the resource: `name=value`, with commas between them', without: 'none' },
+  },
+};
+
+/** Variables of the system, of the terminal and of Node, which are read as every program reads them, or which `longhaul doctor` only looks at. */
+const OF_THE_SYSTEM = [
+  'PATH',
+  'TERM',
+  'TMPDIR',
+  'ALL_PROXY',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_OPTIONS',
+  'NODE_USE_ENV_PROXY',
+];
+
+const NAME = /'((?:LONGHAUL|TEMPORAL|OTEL|OPENAI|NODE|HTTPS?|ALL)(?:_[A-Z]+)+|NO_COLOR|TERM|TMPDIR|PATH)'/g;
+
+/** Returns the variables that the code names, each with its files. */
+export function variablesInCode(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const file of globSync('{src,worker,activities}/**/*.ts', { cwd: root }).toSorted()) {
+    const names = new Set([...readFileSync(`${root}/${file}`, 'utf8').matchAll(NAME)].map(([, name = '']) => name));
+    for (const name of names) if (!OF_THE_SYSTEM.includes(name)) found.set(name, [...(found.get(name) ?? []), file]);
+  }
+  return found;
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TEMPLATES } from '../../create-longhaul/src/choices.ts';
+import { type DevServer, startDevServer } from '../../src/dev-server/dev-server.ts';
+import { matrixSample } from '../matrix-sample.ts';
+import { ANSWER, BegunProject } from './begun-project.ts';
+import { LocalRegistry } from './local-registry.ts';
+import { missingTools } from './tools.ts';
+
+const missing = await missingTools();
+
+/** A commit begins two of the twelve: each template and each package manager has its turn. */
+const CASES = matrixSample(
+  TEMPLATES.flatMap((template) => (['npm', 'pnpm'] as const).map((packageManager) => ({ template, packageManager }))),
+  { every: 6 },
+);
+
+describe.skipIf(missing !== '')(`the first hours of a person with an empty home${missing === '' ? '' : ` (skipped: ${missing})`}`, () => {
+  let folder = '';
+  let registry: LocalRegistry;
+  let server: DevServer;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'longhaul-first-hours-'));
+    [registry, server] = await Promise.all([
+      LocalRegistry.start(folder),
+      startDevServer({ say: () => undefined, env: { ...process.env, TEMPORAL_ADDRESS: '' } }),
+    ]);
+  }, 300_000);
+
+  afterAll(async () => {
+    await registry?.[Symbol.asyncDispose]();
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  test.each(CASES)(
+    'the template $template with $packageManager is created, installed, type-checked by two compilers, tested, asked and stopped',
+    async ({ template, packageManager }) => {
+      const within = await mkdtemp(join(folder, `${template}-${packageManager}-`));
+      await using project = await BegunProject.begin({ folder: within, registry, template, packageManager, server });
+      expect((await project.files()).length).toBeLessThanOrEqual(12);
+      await project.typecheck();
+      expect(await project.test()).toMatch(/pass [12]\b/);
+      expect(await project.firstAnswer()).toContain(ANSWER);
+      await project.stop();
+    },
+    600_000,
+  );
+});

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const run = promisify(execFile);
+const ROOM = { maxBuffer: 64 * 1024 * 1024 };
+
+/** Where Chromium is on this machine; undefined without one. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
+
+/** Installs the packages of the site as its lock has them, once. Returns why they cannot be had; an empty text if they can. */
+export async function missingSitePackages(): Promise<string> {
+  const lock = await readFile(`${root}/site/package-lock.json`, 'utf8');
+  const done = `${root}/site/node_modules/.installed`;
+  try {
+    if (existsSync(done) && (await readFile(done, 'utf8')) === digestOf(lock)) return '';
+    await run('npm', ['ci', '--prefix', 'site', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: root, ...ROOM });
+    await writeFile(done, digestOf(lock));
+    return '';
+  } catch (error) {
+    return `the packages of the site cannot be installed: ${errorMessage(error).split('\n')[0]}`;
+  }
+}
+
+/** Runs `npm run site -- …`, and returns what it printed and how long it took in processor time. The project is built already. */
+export async function site(...args: string[]): Promise<{ printed: string; cpuSeconds: number }> {
+  const { stdout, stderr } = await run('bash', ['-c', 'TIMEFORMAT="cpu %U %S"; time "$0" site/main.ts "$@"', process.execPath, ...args], {
+    cwd: root,
+    ...ROOM,
+  });
+  const [, user = '0', system = '0'] = /cpu ([\d.]+) ([\d.]+)\s*$/.exec(stderr) ?? [];
+  return { printed: `${stdout}${stderr}`, cpuSeconds: Number(user) + Number(system) };
+}
+
+/** Returns the digest of each file of a folder. */
+export function digestsOf(folder: string): Record<string, string> {
+  const files = globSync('**/*', { cwd: folder, withFileTypes: true }).filter((one) => one.isFile());
+  const paths = files.map((one) => `${one.parentPath}/${one.name}`).toSorted();
+  return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), digestOf(readFileSync(path))]));
+}
+
+function digestOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,36 @@
+/** What people look for in the guide, in their words, and the page that answers it. */
+export const QUESTIONS: readonly { ask: string; page: string }[] = [
+  { ask: 'ten minutes tutorial', page: 'ten-minutes' },
+  { ask: 'approve a tool call', page: 'talking' },
+  { ask: 'retry a run from a step', page: 'cookbook/retry-from-step' },
+  { ask: 'refund with approval', page: 'cookbook/refund-with-approval' },
+  { ask: 'continue as new long runs', page: 'long-runs' },
+  { ask: 'encryption keys rotate', page: 'codec' },
+  { ask: 'langgraph', page: 'migrate/langgraph' },
+  { ask: 'useChat AI SDK page', page: 'ai-sdk' },
+  { ask: 'openai client base url', page: 'openai' },
+  { ask: 'mcp server tools', page: 'mcp' },
+  { ask: 'sub-agents', page: 'sub-agents' },
+  { ask: 'handoff to another agent', page: 'handoffs' },
+  { ask: 'stream tokens redis', page: 'streams' },
+  { ask: 'memory of a user', page: 'memory' },
+  { ask: 'scripted model test', page: 'testing' },
+  { ask: 'fallback model provider down', page: 'fallback' },
+  { ask: 'batch half price', page: 'batches' },
+  { ask: 'rate limits governor', page: 'governor' },
+  { ask: 'tenant user principal', page: 'principals' },
+  { ask: 'api keys authentication', page: 'authentication' },
+  { ask: 'guardrails', page: 'guardrails' },
+  { ask: 'quiet hours', page: 'tools' },
+  { ask: 'python sandbox bubblewrap', page: 'executors' },
+  { ask: 'opentelemetry traces metrics', page: 'telemetry' },
+  { ask: 'worker versioning deploy', page: 'deploys' },
+  { ask: 'run is stuck', page: 'cookbook/a-stuck-run' },
+  { ask: 'doctor checks', page: 'doctor' },
+  { ask: 'error code server_unreachable', page: 'errors' },
+  { ask: 'payload too large sizes', page: 'sizes' },
+  { ask: 'skills', page: 'skills' },
+];
+
+/** Of 30 questions, so many have their page among the first three results. */
+export const LEAST_ANSWERED = 27;
