@@ -9,7 +9,7 @@ import { FINAL_ANSWER } from '../domain/tool-calls.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import type { AfterModelCall, BesideModelCall } from './capability.ts';
 import { continueBeforeModelCall, fitsContinueAsNew, isWindowFull } from './continue-as-new.ts';
-import { endsByDeadline, limitReached, recordFailedCall, recordInterrupted, spend } from './limits.ts';
+import { endsByDeadline, limitReached, timeLeft, recordFailedCall, recordInterrupted, spend } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
 import {
   type Answered,
@@ -68,7 +68,8 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 
   state.phase = 'model';
   const beside = points.duringModelCall(state, ports);
-  const outcome = await ports.callModel(modelCall(state, position, beside));
+  const leftMs = timeLeft(state, ports.now());
+  const outcome = await ports.callModel({ ...modelCall(state, position, beside), ...(leftMs === undefined ? {} : { leftMs }) });
   const after = beside === undefined ? undefined : await beside.ended(outcome);
   state.phase = 'between';
   if (after !== undefined && 'instead' in after) return after.instead;
@@ -80,6 +81,8 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       after?.record();
       return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
+      // The deadline of the run has ended it: the next step says so.
+      if (outcome.atDeadline) return position;
       const givenUp = isGivenUp(ports);
       if (!givenUp) noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);

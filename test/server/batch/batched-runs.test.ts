@@ -2,8 +2,8 @@ import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
-import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
-import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { agentTool, defineAgent, defineGuardrail, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
+import { type BatchClient, type BatchOptions, type BatchResult, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
@@ -22,6 +22,20 @@ const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], burst: t
 const plain = defineAgent({ name: 'plain', model: MODEL });
 const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
 const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: ({ amount }) => `paid ${amount}`,
+});
+const payer = defineAgent({ name: 'payer', model: MODEL, tools: [pay] });
+const discreet = defineGuardrail({
+  name: 'discreet',
+  type: 'output',
+  check: ({ text }) => (text.includes('secret') ? { passed: false, message: 'It tells' } : { passed: true }),
+});
+const guarded = defineAgent({ name: 'guarded', model: MODEL, guardrails: [discreet] });
 const polite = defineHook({ name: 'polite', on: 'pre_request', run: () => ({ inject: 'Be polite.' }) });
 const hooked = defineAgent({ name: 'hooked', model: MODEL, hooks: [polite] });
 const asking = defineProgram({
@@ -46,7 +60,7 @@ async function begun(options: BatchApiOptions, batch: BatchOptions = {}, more: o
   const testbed = await Testbed.open();
   const api = await startBatchApi(options);
   await testbed.work({
-    agents: [clerk, quick, plain, parent, hooked],
+    agents: [clerk, quick, plain, parent, hooked, payer, guarded],
     programs: [asking],
     providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
     batch: { openai: { window: 400, ...batch } },
@@ -97,6 +111,9 @@ test('a run of the tier "batch" gets its answers from batches, with the events a
   expect(api.batches.length).toBeLessThanOrEqual(4);
   for (const { key } of api.batches) expect(key).toMatch(/^longhaul-batch\/openai\//);
   expect((await callsIn(testbed, runs[0] as RunHandle<unknown>)).filter((name) => name === 'callModel')).toHaveLength(2);
+  // Nothing is streamed, and nothing was asked at once.
+  expect(api.batches.flatMap(({ lines }) => lines).filter(({ body }) => 'stream' in body)).toEqual([]);
+  expect(api.requests).not.toContain('POST /chat/completions');
 });
 
 test('a batch is full at "most" calls, whatever is left of the window', async () => {
@@ -109,6 +126,25 @@ test('a batch is full at "most" calls, whatever is left of the window', async ()
     'answer to d',
   ]);
   expect(scene.api.batches.map(({ lines }) => lines.length)).toEqual([2, 2]);
+});
+
+test('a batch is full at the bytes that the provider takes, too', async () => {
+  const api = await startBatchApi();
+  const { batches } = openai({ baseURL: api.url, apiKey: 'key', api: 'chat' });
+  if (batches === undefined) throw new TypeError('no batches');
+  const client: BatchClient = {
+    limits: { items: 100, bytes: 6_000 },
+    submit: (batch, context) => batches.submit(batch, context),
+    status: (id, context) => batches.status(id, context),
+    results: (id, context) => batches.results(id, context),
+    cancel: (id, context) => batches.cancel(id, context),
+  };
+  await using scene = await begun({}, { window: '5s', client });
+  const runs = await Promise.all(['a', 'b'].map((letter) => scene.start(plain, letter.repeat(4_000))));
+  const results = await Promise.all(runs.map((run) => run.result()));
+  expect(results.map(({ status }) => status)).toEqual(['completed', 'completed']);
+  expect(api.batches.map(({ lines }) => lines.length)).toEqual([1, 1]);
+  await api.close();
 });
 
 test('children inherit the tier, a step of a program chooses it, and hooks act on requests of batches', async () => {
@@ -201,6 +237,24 @@ test('a message that interrupts ends a call that waits, and the next call has th
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'answer to rather this' });
 });
 
+test('a call waits for a decision as in any other run, and a guardrail and a deadline end a run in its batches', async () => {
+  await using scene = await begun({
+    answer: (line) =>
+      lastText(line) === 'pay' ? completion('', [{ name: 'pay', arguments: { amount: 5 } }]) : completion(`[${lastText(line)}]`),
+  });
+  const { testbed, api } = scene;
+  const paying = await scene.start(payer, 'pay');
+  await until(async () => (await paying.approvals()).pending.length === 1, 'the call waits for its decision');
+  const [pending] = (await paying.approvals()).pending;
+  if (pending !== undefined) await paying.approve(pending);
+  expect(await paying.result()).toMatchObject({ status: 'completed', output: '[paid 5]' });
+  expect(await (await scene.start(guarded, 'secret')).result()).toMatchObject({ status: 'error', errorCode: 'guardrail_tripped' });
+  expect(api.requests).not.toContain('POST /chat/completions');
+  api.options.delayMs = 60_000;
+  const late = await testbed.client.start(plain, { input: 'late', tier: 'batch', deadline: '2s', taskQueue: testbed.taskQueue });
+  expect(await late.result()).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
+});
+
 test('a start with the tier "batch" fails at once if the worker has no batches of the provider', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [plain], providers: { openai: openai({ baseURL: 'http://127.0.0.1:9', apiKey: 'key' }) } });
@@ -225,6 +279,32 @@ test('a batch whose results cannot be read because of a defect is given up after
   const run = await scene.start(plain, 'a');
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
   expect(reads).toBe(5);
+});
+
+test('a batch is given up for failures in a row alone: one that fails now and then is followed to its end', async () => {
+  const polls: ('fails' | 'open' | 'ended')[] = ['fails', 'fails', 'fails', 'open', 'fails', 'fails', 'fails', 'ended'];
+  const submitted: string[] = [];
+  const client: BatchClient = {
+    limits: { items: 10, bytes: 1_000_000 },
+    submit: async ({ items }) => {
+      submitted.push(...(await items()).map(({ id }) => id));
+      return 'b-1';
+    },
+    status: async () => {
+      const poll = polls.shift();
+      if (poll === 'fails') throw new LonghaulError('internal', 'the state of the batch has no name');
+      return { hasEnded: poll !== 'open' };
+    },
+    results: async function* (): AsyncGenerator<BatchResult> {
+      for (const id of submitted)
+        yield { id, type: 'answered', answer: { content: 'well', toolCalls: [], usage: null, finishReason: 'stop' } };
+    },
+    cancel: async () => undefined,
+  };
+  await using scene = await begun({}, { window: 50, client });
+  const run = await scene.start(plain, 'a');
+  expect(await run.result()).toMatchObject({ status: 'completed', error: null, output: 'well' });
+  expect(polls).toEqual([]);
 });
 
 test('the command line starts a run of the tier, and shows which batch its call waits for', async () => {
