@@ -11,6 +11,7 @@ import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
 import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
 import type { RunTrace } from '../telemetry/ids.ts';
+import { isFlow } from '../core/capabilities/handoffs.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
 import { type ReadBackRun, readExecution } from './read-run.ts';
@@ -70,7 +71,16 @@ class WholeRecord {
       const loss = lossOf(lost, { agent: agentName, model });
       return loss === undefined ? [] : [{ ...loss.traced, ...defined({ turn: turnOf(loss.offset - this.#firstOffset) }) }];
     });
-    const part = { agentName, firstOffset: this.#firstOffset, events, steps: this.#steps, turns: this.#turns, turnsBegun, result };
+    const part = {
+      agentName,
+      firstOffset: this.#firstOffset,
+      events,
+      steps: this.#steps,
+      turns: this.#turns,
+      turnsBegun,
+      isFlow: this.run?.state !== undefined && isFlow(this.run.state),
+      result,
+    };
     return { ...tracedPart(part), losses };
   }
 }
@@ -100,6 +110,7 @@ function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string,
     status: how,
     stopReason: how,
     isWorkflow: state?.program !== undefined,
+    ...(state !== undefined && isFlow(state) ? { isFlow: true as const } : {}),
     usage,
     steps: stepsUsed,
     toolCalls: toolCallsTotal,
