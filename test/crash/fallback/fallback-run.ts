@@ -7,6 +7,7 @@ import type { CrashTestbed } from '../processes/crash-testbed.ts';
 import { retryWhileDown } from '../processes/retry-while-down.ts';
 import { attemptsGivenUp } from '../program/given-up.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '../runs/disturbance.ts';
+import { callerOf } from '../runs/start-once.ts';
 import { OUTAGES, STEADFAST } from './outages.ts';
 
 const PATIENCE_MS = 150_000;
@@ -34,7 +35,7 @@ export async function holdThroughOutages(testbed: CrashTestbed, runId: string, d
   const kills = killsOf(testbed);
   await armFor(testbed, runId, disturbance);
   const limits = { turns: OUTAGES.length, totalTokens: 1_000_000 };
-  const session: SessionHandle = client.session(STEADFAST, { id: runId, taskQueue, limits });
+  const session: SessionHandle = client.session(STEADFAST, { id: runId, taskQueue, limits, ...callerOf(testbed, runId) });
   const conversation = converse(testbed, session, { deadline, disturbance });
   const disturbed = disturbUntilEnded(disturbance, conversation);
   const answers = await conversation;

@@ -8,7 +8,7 @@ import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { attemptsGivenUp } from '../program/given-up.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '../runs/disturbance.ts';
-import { untilRun } from '../runs/start-once.ts';
+import { callerOf, untilRun } from '../runs/start-once.ts';
 import { ATTENDANT, FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
 import type { SessionRecord } from './session-record.ts';
 
@@ -30,7 +30,7 @@ export async function holdSession(testbed: CrashTestbed, runId: string, disturba
   const deadline = Date.now() + PATIENCE_MS;
   const kills = killsOf(testbed);
   await armFor(testbed, runId, disturbance);
-  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS });
+  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS, ...callerOf(testbed, runId) });
   const held: Held = { testbed, session, disturbance, deadline };
   const conversation = converse(held);
   const disturbed = disturbUntilEnded(disturbance, conversation);
