@@ -310,8 +310,7 @@ export function skippedAttempts(): number {
   if (workerWaits.getStore() === undefined && !mayPark()) return 0;
   const { attempt, heartbeatDetails: details } = attemptInfo();
   // All attempts at a call that waits for a batch are parked, and only the first of them says so.
-  const { made = attempt } = registrationIn(details) ?? {};
-  return Math.max(uncountedAttemptsIn(details), attempt - 1 - made);
+  return registrationIn(details) === undefined ? uncountedAttemptsIn(details) : attempt - 1;
 }
 
 /** Returns the number of the current attempt, 1-based, not counting those that workers could not make, or that were parked. */

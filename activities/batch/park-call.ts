@@ -1,5 +1,5 @@
 import { activityInfo, cancellationSignal, getClient, log } from '@temporalio/activity';
-import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { ActivityTiming, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import {
   type BatchDetails,
   type BatchPolicy,
@@ -11,9 +11,11 @@ import {
 import { BATCH_COLLECTOR, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
+import { withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
 import type { AskStepInput, CallModelInput } from '../../src/core/protocol.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
-import { attemptNumber, lastDetails } from '../attempts/attempt.ts';
+import { lastDetails, skippedAttempts } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import { type AskedModel, type AskedModels, ModelOrder } from '../model-calls/fallback.ts';
@@ -44,6 +46,14 @@ const AGAIN_MS = 5_000;
 
 /** The time after the deadline of a batch in which its collector tells what has become of the call. */
 const GRACE_MS = 60 * 60_000;
+
+/** Further attempts that may be lost with their workers before a call is registered: they have sent nothing to a model. */
+const MOST_LOST = 20;
+
+/** Returns the bounds of the attempts of a call that is to be registered. */
+export function registeringTiming(timing: ActivityTiming): ActivityTiming {
+  return { ...timing, modelMaxAttempts: timing.modelMaxAttempts + MOST_LOST };
+}
 
 /**
  * Ends an attempt of a call that its collector has: neither the conversation nor the request is needed to know that. Returns if the call has to
@@ -83,13 +93,13 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
   if (isOverdue(since, policy)) {
     if (policy.onExpired === 'fail') throw permanentFailure('model_timeout', `No batch has answered the call to model "${model.name}"`);
     log.warn(`No batch has answered a call to model "${model.name}" in time: it is made now`, { collector: known?.collector });
-    if (policy.onExpired === 'interactive') return;
+    if (policy.onExpired === 'interactive') return noteNoMore();
     since = Date.now();
   }
   const recalled = known?.recalled ?? (await call.recall?.(cancellationSignal()));
-  const { first, made } = known ?? { first: attemptInfo().attempt, made: attemptNumber() - 1 };
+  const first = known?.first ?? attemptInfo().attempt;
   const collector = Math.max(known?.collector ?? 0, runtime.batches.collectorOf(provider));
-  const noted: BatchDetails = { provider, since, first, made, collector, ...(recalled === undefined ? {} : { recalled }) };
+  const noted: BatchDetails = { provider, since, first, collector, ...(recalled === undefined ? {} : { recalled }) };
   const isNoted = known?.since === since && known.collector === collector;
   let place: string;
   try {
@@ -99,6 +109,13 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
     throw parkedAs(noted, { isNoted, message, waitMs: AGAIN_MS });
   }
   throw parkedAs(noted, { isNoted, message: place, waitMs: waitMs(first) });
+}
+
+/** The call waits no more: its attempts count from here on. */
+function noteNoMore(): void {
+  const known = lastDetails();
+  const { batch: _, ...rest } = isJsonObject(known) ? known : {};
+  attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts(), rest));
 }
 
 function isOverdue(since: number, { windowMs, deadlineMs }: BatchPolicy): boolean {

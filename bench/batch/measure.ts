@@ -75,7 +75,7 @@ export async function measureBatch({ runs, kills }: BatchBenchOptions, say: (lin
     const killed = await killInTurn(workers, kills, batched, say);
     const ended = await Promise.race([batched, ...workers.map(({ died }) => died)]);
     watch.abort();
-    for (const [problem, count] of counts(ended.flatMap(({ problem }) => problem ?? []))) say(`${count} runs: ${problem}`);
+    for (const [text, count] of counts(ended.flatMap(({ problem }) => problem ?? []))) say(`${count} runs: ${text}`);
     const costs = sum(ended.map(({ costUsd }) => costUsd)) / runs / (sum(plain.map(({ costUsd }) => costUsd)) / INTERACTIVE_RUNS);
     return {
       priceRatio: rounded(costs, 4),

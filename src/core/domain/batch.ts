@@ -175,9 +175,8 @@ export interface BatchDetails {
   provider: string;
   /** The time of the first registration, in milliseconds since the epoch. */
   since: number;
-  /** The number of the attempt that has registered it first, and of those before it that were made and count. */
+  /** The number of the attempt that has registered it first. None of its attempts counts: nothing was sent to a model. */
   first: number;
-  made: number;
   /** The number of the collector. */
   collector: number;
   /** What the memory of the agent had for the request. */
@@ -190,8 +189,8 @@ export function registrationIn(details: unknown): BatchDetails | undefined {
   const batch: unknown = isJsonObject(known) ? known['batch'] : undefined;
   if (!isJsonObject(batch)) return undefined;
   const { provider, recalled } = batch;
-  const [since, first, made, collector] = ['since', 'first', 'made', 'collector'].map((name) => batch[name]);
-  if (typeof provider !== 'string' || typeof since !== 'number' || typeof collector !== 'number') return undefined;
-  if (typeof first !== 'number' || typeof made !== 'number') return undefined;
-  return { provider, since, first, made, collector, ...(isJsonObject(recalled) ? { recalled } : {}) };
+  const [since, first, collector] = ['since', 'first', 'collector'].map((name) => batch[name]);
+  if (typeof provider !== 'string' || typeof since !== 'number' || typeof first !== 'number' || typeof collector !== 'number')
+    return undefined;
+  return { provider, since, first, collector, ...(isJsonObject(recalled) ? { recalled } : {}) };
 }

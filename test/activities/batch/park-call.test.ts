@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { attemptNumber } from '../../../activities/attempts/attempt.ts';
-import { parkAgain, parkForBatch } from '../../../activities/batch/park-call.ts';
+import { parkAgain, parkForBatch, registeringTiming } from '../../../activities/batch/park-call.ts';
 import { WorkerBatches } from '../../../activities/batch/worker-batches.ts';
 import { modelActivity } from '../../../activities/model-calls/ask-model.ts';
 import { openai } from '../../../activities/models/openai/openai.ts';
@@ -73,5 +73,10 @@ test('it costs at most eight billed actions in its first hour: what the server k
 test('none of these attempts counts, although only the first is noted', async () => {
   const { attempts, details } = await attemptsWithin(600);
   expect(new Set(attempts.map(({ number }) => number))).toEqual(new Set([1]));
-  expect(registrationIn(details)).toMatchObject({ provider: 'openai', first: 1, made: 0, collector: 0 });
+  expect(registrationIn(details)).toMatchObject({ provider: 'openai', first: 1, collector: 0 });
+});
+
+test('a call whose workers are lost before it is registered has more attempts than one that asks a model', () => {
+  const timing = { modelMaxAttempts: 3, modelPatienceMs: 0 } as Parameters<typeof registeringTiming>[0];
+  expect(registeringTiming(timing)).toMatchObject({ modelMaxAttempts: 23, modelPatienceMs: 0 });
 });

@@ -27,7 +27,7 @@ describe.skipIf(redisProgram === undefined)(`workers that share a limit by Redis
       const sdk = new RecordingSdk(idGenerator);
       const told: string[] = [];
       await monitor.connect();
-      await monitor.monitor((command) => told.push(String(command)));
+      await monitor.monitor((command) => told.push(command));
       const options = {
         agents: [agent],
         providers: { paced: openai({ baseURL: provider.url, apiKey: KEY, api: 'chat' as const }) },

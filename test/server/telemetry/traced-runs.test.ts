@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
 import { idGenerator } from '../../../src/telemetry/ids.ts';
-import { telemetry, Telemetry } from '../../../src/telemetry/telemetry.ts';
+import { Telemetry, telemetry as telemetryOf } from '../../../src/telemetry/telemetry.ts';
 import { callTool, failWith, say, scriptedModel } from '../../../src/testing/index.ts';
 import { type ExportedSpan, plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { assistant } from '../testbed/agents.ts';
@@ -130,7 +130,7 @@ test('a collector that never answers holds up no run', async () => {
   const silent = createServer((request) => void asked.push(request.url ?? ''));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
-  const reported = await telemetry({ meterProvider: new RecordingMeter() });
+  const reported = await telemetryOf({ meterProvider: new RecordingMeter() });
   const scripted = scriptedModel([callTool('search', { query: 'Q' }), say('done')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, telemetry: reported });
   const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
