@@ -1,5 +1,6 @@
 import { measureCrowd } from './endless/crowd.ts';
 import { measureBatch } from './batch/measure.ts';
+import { measureBurstsAtOnce } from './bursts/at-once.ts';
 import { measureBursts } from './bursts/measure.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
@@ -44,7 +45,7 @@ async function report(surroundings: Surroundings, options: Extract<BenchOptions,
 async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'peers') return comparePeers(asked, say);
   if (asked.command === 'endless') return measureEndless(asked, say);
-  if (asked.command === 'crowd') return measureCrowd(asked, say);
+  if (asked.command === 'crowd') return asked.pace === 'burst' ? measureBurstsAtOnce(asked, say) : measureCrowd(asked, say);
   if (asked.command === 'program') return measureProgram(asked, say);
   if (asked.command === 'code') return measureCode(asked, say);
   if (asked.command === 'children') return measureChildren(asked, say);

@@ -115,6 +115,7 @@ export type {
   ToolSnapshot,
 } from './core/domain/agent.ts';
 export type { ContentItem, ContentPart, MediaSource, Message, Role, SpilledContent, ToolCall, ToolResult } from './core/domain/content.ts';
+export type { ReasoningEffort } from './core/domain/reasoning-effort.ts';
 export type { Event } from './core/domain/record.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from './core/saved/saved-context.ts';
 export type { ContextToSave, MessageToSave } from './core/saved/saved-context.ts';

@@ -50,3 +50,9 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>):
   history.replaceState(null, '', hrefTo(path, { ...query, ...changes }));
   place.value = placeOf(location.hash);
 }
+
+/** Goes to a place by its fragment, in the place of whatever the address has besides. */
+export function arriveAt(fragment: string): void {
+  history.replaceState(null, '', `${location.pathname}${fragment}`);
+  place.value = placeOf(location.hash);
+}

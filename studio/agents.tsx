@@ -1,7 +1,8 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { hrefTo } from './address.ts';
 import type { AgentDetails } from './api-types.ts';
-import { agentGraph, Graph, programGraph } from './graph.tsx';
+import { Graph } from './graph.tsx';
+import { agentGraph, programGraph } from './graph-parts.ts';
 import { Answer, Fold, Note, useAnswer } from './parts.tsx';
 import { may } from './caller.ts';
 import { Json, Line, Name, Text } from './text.tsx';
@@ -60,19 +61,26 @@ function Cards({ kind, all }: { kind: string; all: readonly Card[] }): JSX.Eleme
   );
 }
 
+/** The name of an agent or a program, and where its runs are. */
+function Head({ name, children }: { name: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <header class="title">
+      <h1>
+        <Name of={name} />
+      </h1>
+      <p class="buttons">
+        {children}
+        <a href={hrefTo(['runs'], { agent: name })}>{TEXTS.runs}</a>
+      </p>
+    </header>
+  );
+}
+
 export function AgentPage({ name }: { name: string }): JSX.Element {
   const agent = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
   return (
     <>
-      <header class="title">
-        <h1>
-          <Name of={name} />
-        </h1>
-        <p class="buttons">
-          {may('runs:write') && <a href={hrefTo(['playground', name])}>{TEXTS.talk}</a>}
-          <a href={hrefTo(['runs'], { agent: name })}>{TEXTS.runs}</a>
-        </p>
-      </header>
+      <Head name={name}>{may('runs:write') && <a href={hrefTo(['playground', name])}>{TEXTS.talk}</a>}</Head>
       <Answer of={agent}>{(value) => <Details agent={value} />}</Answer>
     </>
   );
@@ -147,14 +155,7 @@ export function ProgramPage({ name }: { name: string }): JSX.Element {
   const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
   return (
     <>
-      <header class="title">
-        <h1>
-          <Name of={name} />
-        </h1>
-        <p>
-          <a href={hrefTo(['runs'], { agent: name })}>{TEXTS.runs}</a>
-        </p>
-      </header>
+      <Head name={name} />
       <Answer of={program}>
         {({ document }) => (
           <>

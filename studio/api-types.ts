@@ -76,11 +76,17 @@ export type LimitOptions = { steps?: number; toolCalls?: number; toolCallsByName
 
 export type LimitValues = { steps: number; toolCalls?: number; toolCallsByName?: { [name: string]: number }; inputTokens?: number; outputTokens?: number; totalTokens?: number; costUsd?: number; deadlineMs?: number };
 
+export type LoggedIn = { token: string; expiresAt?: string };
+
+export type LoginCode = { code: string; codeVerifier: string; redirectUri: string };
+
+export type LoginWays = { oidc?: { authorizationEndpoint: string; clientId: string; scope: string; audience?: string } };
+
 export type Me = { id: string; scopes: ("runs:read" | "runs:write" | "approvals:decide" | "admin")[]; principal?: { tenant?: string; user?: string }; agents?: (string)[]; expiresAt?: string; features: { tokens: boolean; agents: boolean; wire: boolean }; versions: { longhaul?: string; node: string }; namespace: string; uiUrl?: string };
 
 export type MessageReceipt = { version: 1; id: string; status: "queued" | "duplicate"; queued: number; offset?: number; turn?: number; beforeStep?: number };
 
-export type ModelSettings = { temperature?: number; maxOutputTokens?: number; toolChoice?: "auto" | "required" | "none" | { tool: string; every?: boolean } | { required: true; every?: boolean }; parallelToolCalls?: boolean; reasoningEffort?: string; thinkTags?: "reasoning" | "text"; extra?: JsonObject };
+export type ModelSettings = { temperature?: number; maxOutputTokens?: number; toolChoice?: "auto" | "required" | "none" | { tool: string; every?: boolean } | { required: true; every?: boolean }; parallelToolCalls?: boolean; reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"; thinkTags?: "reasoning" | "text"; extra?: JsonObject };
 
 export type NoticedReceipt = { version: 1; id: string; status: "queued" | "duplicate"; queued: number; offset?: number; turn?: number; beforeStep?: number; notice?: string };
 
@@ -549,6 +555,17 @@ export interface Operations {
     params: { agent: string; id: string };
     body: Empty;
     answer: ChatStopped;
+  };
+  /** Tell how people log in. */
+  'GET /v1/login': {
+    params: {  };
+    answer: LoginWays;
+  };
+  /** Exchange the code of an issuer for a token. */
+  'POST /v1/login/oidc': {
+    params: {  };
+    body: LoginCode;
+    answer: LoggedIn;
   };
 
 }

@@ -14,8 +14,8 @@ let credentials = sessionStorage.getItem(KEPT) ?? undefined;
 /** True once the service has refused a request for want of credentials. */
 export const needsKey = signal(false);
 
-/** What goes wrong with the connection, for the reader; empty if nothing does. */
-export const connection = signal('');
+/** What goes wrong with the connection, for the reader: the service does not answer, or it has lost Temporal. Empty if nothing does. */
+export const connection = signal<'' | 'lost' | 'withoutTemporal'>('');
 
 export function hasKey(): boolean {
   return credentials !== undefined;
@@ -70,6 +70,7 @@ export async function ask<Of extends Name>(name: Of, request: RequestOf<Of>): Pr
     body: body === undefined ? undefined : JSON.stringify(body),
     signal: until,
   });
+  connection.value = '';
   return (await response.json()) as Operations[Of]['answer'];
 }
 
@@ -85,11 +86,16 @@ async function send(url: string, init: Omit<RequestInit, 'headers'> & { headers:
   const headers = new Headers(Object.entries(init.headers).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
   if (credentials !== undefined) headers.set('authorization', `Bearer ${credentials}`);
   const response = await reach(url, { ...init, headers, credentials: 'omit', redirect: 'error' });
-  connection.value = '';
   if (response.ok) return response;
   const problem = await problemIn(response);
+  noteProblem(problem);
   if (problem.status === 401) needsKey.value = true;
   throw new Refused(problem);
+}
+
+/** A service that answers may have lost what it asks itself. */
+function noteProblem({ code }: { code: string }): void {
+  connection.value = code === 'server_unreachable' ? 'withoutTemporal' : '';
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {
@@ -136,8 +142,11 @@ export async function follow<Of extends StreamName>(
       const headers = { accept: 'text/event-stream', 'last-event-id': cursor };
       const response = await send(pathOf(name, request as AnyRequest), { method: 'GET', headers, signal: until });
       if (response.status === 204 || response.body === null) return;
-      failures = 0;
+      // A stream whose first message is a problem has not begun.
+      if (connection.value === 'lost') connection.value = '';
       const end = await readEvents(response.body, (events) => {
+        failures = 0;
+        connection.value = '';
         cursor = events.findLast(({ id }) => id !== undefined)?.id ?? cursor;
         take(events.map(({ data }) => JSON.parse(data) as Operations[Of]['answer']));
       });
@@ -146,7 +155,8 @@ export async function follow<Of extends StreamName>(
       if (until?.aborted) return;
       if (error instanceof Refused && !passes(error)) throw error;
       failures += 1;
-      if (failures > 1) connection.value = 'lost';
+      if (error instanceof Refused && error.problem.status > 0) noteProblem(error.problem);
+      else if (failures > 1) connection.value = 'lost';
     }
     await pause(Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(failures, 5)), until);
   }

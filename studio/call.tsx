@@ -22,7 +22,8 @@ interface CallOptions {
 export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
   const { call, result, record } = row;
   const { childRunId, notRun, durationMs, hooks = [], caller } = record ?? {};
-  const ms = durationMs ?? facts?.ms;
+  // The time of a child is in the timeline: its call returns when it is told of the end.
+  const ms = childRunId === undefined ? (durationMs ?? facts?.ms) : (facts?.ms ?? durationMs);
   return (
     <section class={`call ${result?.status === 'error' ? 'failed' : ''}`} aria-label={call.name}>
       <header>

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { ask, connection, follow } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
 import { isDue, LOOK_EVERY, orderOf, pauseBefore } from './listing.ts';
+import { isOutdated } from './version.ts';
 
 // What all pages share: the caller, the feed of all runs, and the number of decisions that wait.
 
@@ -65,13 +66,26 @@ function keepListed(until: AbortSignal): void {
   document.addEventListener('visibilitychange', look, { signal: until });
   let wasLost = false;
   const end = connection.subscribe((lost) => {
-    if (wasLost && lost === '') listSoon();
+    if (wasLost && lost === '') {
+      listSoon();
+      void compareVersion(until);
+    }
     wasLost = lost !== '';
   });
   until.addEventListener('abort', () => {
     clearInterval(often);
     end();
   });
+}
+
+/** A service that was away may come back with another version. */
+async function compareVersion(until: AbortSignal): Promise<void> {
+  try {
+    const { versions } = await ask('GET /v1/me', { signal: until });
+    if (versions.longhaul !== me.peek()?.versions.longhaul) isOutdated.value = true;
+  } catch {
+    // The next request says what is wrong.
+  }
 }
 
 let soon: ReturnType<typeof setTimeout> | undefined;

@@ -1,8 +1,9 @@
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { MessageReceipt, Operations } from './api-types.ts';
-import { Fold, useAction } from './parts.tsx';
+import { Fold, Note, useAction } from './parts.tsx';
 import { may, restarts } from './caller.ts';
 import { TEXTS } from './texts.ts';
 
@@ -14,14 +15,23 @@ interface ControlsOptions {
 }
 
 /** What a reader may do with a run. A control whose scope the reader lacks is absent; the service refuses it besides. */
-export function RunControls({ runId, isOver, isSession, isPaused }: ControlsOptions): JSX.Element | null {
+export function RunControls({ runId, isOver, isSession, isPaused: isShownPaused }: ControlsOptions): JSX.Element | null {
   const { busy, outcome, act } = useAction();
+  // The status of a run that waits for a decision does not say that it is paused, too: its receipt does.
+  const [receipt, setReceipt] = useState<{ paused: boolean }>();
+  const isPaused = isShownPaused || receipt?.paused === true;
   if (!may('runs:write')) return null;
   const tools: ControlOptions = { runId, busy, act };
   const toggle = (): Promise<string> =>
     isPaused
-      ? ask('POST /v1/runs/{runId}/resume', { params: { runId }, body: {} }).then(() => TEXTS.receipts.resumed)
-      : ask('POST /v1/runs/{runId}/pause', { params: { runId }, body: {} }).then(() => TEXTS.receipts.paused);
+      ? ask('POST /v1/runs/{runId}/resume', { params: { runId }, body: {} }).then((answer) => {
+          setReceipt(answer);
+          return TEXTS.receipts.resumed;
+        })
+      : ask('POST /v1/runs/{runId}/pause', { params: { runId }, body: {} }).then((answer) => {
+          setReceipt(answer);
+          return TEXTS.receipts.paused;
+        });
   return (
     <section aria-labelledby="controls" class="controls">
       <h3 id="controls">{TEXTS.controls}</h3>
@@ -38,10 +48,13 @@ export function RunControls({ runId, isOver, isSession, isPaused }: ControlsOpti
           <Fold title={TEXTS.cancel}>{() => <Cancel {...tools} />}</Fold>
         </>
       )}
-      {outcome}
+      {outcome ?? (retried.value?.runId === runId && <Note tone="good">{retried.value.text}</Note>)}
     </section>
   );
 }
+
+/** The receipt of the last retry: the page of its run is read from the beginning, and shows it again. */
+const retried = signal<{ runId: string; text: string } | undefined>(undefined);
 
 interface ControlOptions {
   runId: string;
@@ -188,8 +201,10 @@ function Cancel({ runId, busy, act }: ControlOptions): JSX.Element {
 function Retry({ runId, busy, act }: ControlOptions): JSX.Element {
   const send = (fromStep: number | undefined): Promise<string> =>
     ask('POST /v1/runs/{runId}/retry', { params: { runId }, body: { fromStep } }).then((receipt) => {
+      const text = TEXTS.receipts.retried(receipt.fromStep, receipt.dropped.length);
+      retried.value = { runId, text };
       restarts.value += 1;
-      return TEXTS.receipts.retried(receipt.fromStep, receipt.dropped.length);
+      return text;
     });
   return (
     <form

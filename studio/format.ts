@@ -1,7 +1,8 @@
 import { TEXTS } from './texts.ts';
 
-/** Returns a time span as people read it: `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Returns a time span as people read it: `< 1 ms`, `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
+  if (ms < 1) return '< 1 ms';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   const units = [

@@ -21,7 +21,7 @@ export interface Placed {
   edges: { key: string; points: { x: number; y: number }[] }[];
 }
 
-const NODE = { width: 170, height: 46 };
+const NODE = { width: 210, height: 46 };
 
 /** Returns the places of nodes and edges, from the top to the bottom. */
 export function placed(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Placed {
@@ -39,7 +39,7 @@ export function placed(nodes: readonly GraphNode[], edges: readonly GraphEdge[])
       const { x, y } = graph.node(node.id) as { x: number; y: number };
       return { node, x, y };
     }),
-    edges: graph.edges().map((edge) => ({
+    edges: graph.edges().map((edge: { v: string; w: string }) => ({
       key: `${edge.v} ${edge.w}`,
       points: (graph.edge(edge) as { points: { x: number; y: number }[] }).points,
     })),

@@ -1,3 +1,5 @@
+import { isOutdated } from './version.ts';
+
 /** The first pause before a part of the page that could not be loaded is asked for again, and the longest one, in milliseconds. */
 const PAUSE = 2_000;
 const LONGEST_PAUSE = 60_000;
@@ -13,8 +15,11 @@ export async function loadLazily<Module>(
 ): Promise<Module | undefined> {
   for (let pause = PAUSE; !isGone(); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     try {
-      return await load();
+      const module = await load();
+      isOutdated.value = false;
+      return module;
     } catch {
+      isOutdated.value = true;
       await sleep(pause);
     }
   }

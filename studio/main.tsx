@@ -1,10 +1,12 @@
+import { signal } from '@preact/signals';
 import { type JSX, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place } from './address.ts';
 import { AgentPage, AgentsPage, ProgramPage } from './agents.tsx';
 import { connection, hasKey, needsKey, takeKey } from './api.ts';
 import { InboxPage } from './inbox.tsx';
-import { Note, ProblemNote } from './parts.tsx';
+import { beginLogin, endLogin } from './login.ts';
+import { Note, ProblemNote, useAnswer } from './parts.tsx';
 import { PlaygroundPage } from './playground.tsx';
 import { RequestPage } from './request.tsx';
 import { RunPage } from './run.tsx';
@@ -12,20 +14,40 @@ import { RunsPage } from './runs.tsx';
 import { begin, me, meError, restarts, waiting } from './caller.ts';
 import { Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
+import { isOutdated } from './version.ts';
 import './style.css';
 
+/** Why the last log-in has failed. */
+const loginError = signal<unknown>(undefined);
+
+async function open(): Promise<void> {
+  await endLogin().catch((error: unknown) => {
+    loginError.value = error;
+  });
+  await begin();
+}
+
 function Studio(): JSX.Element {
-  useEffect(() => void begin(), []);
+  useEffect(() => void open(), []);
   return (
     <>
       <a class="skip" href="#main" onClick={toMain}>
         {TEXTS.skip}
       </a>
       <Bar />
-      {connection.value !== '' && (
+      {connection.value !== '' ? (
         <p class="lost" role="status">
-          {TEXTS.lost}
+          {TEXTS.connection[connection.value]}
         </p>
+      ) : (
+        isOutdated.value && (
+          <p class="lost" role="status">
+            {TEXTS.outdated}{' '}
+            <button type="button" onClick={() => location.reload()}>
+              {TEXTS.reload}
+            </button>
+          </p>
+        )
       )}
       <main id="main" tabIndex={-1}>
         {needsKey.value ? (
@@ -90,8 +112,17 @@ function KeyForm(): JSX.Element {
   const [key, setKey] = useState('');
   const [keep, setKeep] = useState(false);
   const wasGiven = useRef(hasKey());
+  const { oidc } = useAnswer('GET /v1/login', {}).value ?? {};
+  const logIn = (): void => {
+    loginError.value = undefined;
+    if (oidc === undefined) return;
+    beginLogin(oidc, { keep }).catch((error: unknown) => {
+      loginError.value = error;
+    });
+  };
   const use = (event: Event): void => {
     event.preventDefault();
+    loginError.value = undefined;
     takeKey(key.trim(), { keep });
     void begin();
   };
@@ -99,6 +130,12 @@ function KeyForm(): JSX.Element {
     <form class="key" onSubmit={use} autocomplete="off">
       <h1>{TEXTS.keyTitle}</h1>
       {wasGiven.current && <Note tone="bad">{TEXTS.keyRefused}</Note>}
+      {loginError.value !== undefined && <ProblemNote error={loginError.value} />}
+      {oidc !== undefined && (
+        <button type="button" class="good" onClick={logIn}>
+          {TEXTS.logIn(new URL(oidc.authorizationEndpoint).host)}
+        </button>
+      )}
       <p>{TEXTS.keyHelp}</p>
       <label>
         {TEXTS.keyLabel}
@@ -108,7 +145,7 @@ function KeyForm(): JSX.Element {
         <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
         {TEXTS.keepKey}
       </label>
-      <button type="submit" class="good">
+      <button type="submit" class={oidc === undefined ? 'good' : undefined}>
         {TEXTS.useKey}
       </button>
     </form>

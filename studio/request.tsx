@@ -11,6 +11,8 @@ import { TEXTS } from './texts.ts';
 /** What the model was asked at a step: as sent, and as a difference to the step before. */
 export function RequestPage({ runId, step }: { runId: string; step: number }): JSX.Element {
   const request = useAnswer('GET /v1/runs/{runId}/steps/{step}/request', { params: { runId, step }, query: { diff: 'previous' } });
+  const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
+  const isLast = step >= (status.value?.currentStep ?? step);
   return (
     <>
       <header class="title">
@@ -22,7 +24,7 @@ export function RequestPage({ runId, step }: { runId: string; step: number }): J
         </p>
         <nav class="pages" aria-label={TEXTS.steps}>
           {step > 1 && <a href={hrefTo(['runs', runId, 'steps', String(step - 1), 'request'])}>← {TEXTS.before}</a>}
-          <a href={hrefTo(['runs', runId, 'steps', String(step + 1), 'request'])}>{TEXTS.after} →</a>
+          {!isLast && <a href={hrefTo(['runs', runId, 'steps', String(step + 1), 'request'])}>{TEXTS.after} →</a>}
         </nav>
       </header>
       <Answer of={request}>{(value) => <Request value={value} />}</Answer>

@@ -4,7 +4,8 @@ import { hrefTo } from './address.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
-import { Graph, programGraph } from './graph.tsx';
+import { Graph } from './graph.tsx';
+import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { Approvals } from './inbox.tsx';
 import { Fold, ProblemNote, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -45,9 +46,12 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
       <div class="columns">
         <div>
-          {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} />}
+          {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} version={version} />}
+          {tree.value?.kind === 'agent' && me.value?.features.agents && (
+            <AgentTrace name={tree.value.agentName} record={record} version={version} />
+          )}
           <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
-          <Ending record={record} />
+          <Ending record={record} version={version} />
         </div>
         <aside aria-label={TEXTS.run}>
           <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} isPaused={here === 'paused'} />
@@ -159,8 +163,14 @@ function Facts({ view, tree, record }: { view: StatusView | undefined; tree: Run
   );
 }
 
+/** A part that shows the record. It is drawn anew with `version`: the record is the same object from the beginning to the end. */
+interface RecordPart {
+  record: RunRecord;
+  version: number;
+}
+
 /** What the run has come to. */
-function Ending({ record }: { record: RunRecord }): JSX.Element | null {
+function Ending({ record }: RecordPart): JSX.Element | null {
   const { result } = record;
   if (result === undefined) return null;
   const { status, stopReason, error, errorCode, output } = result;
@@ -186,10 +196,17 @@ function Ending({ record }: { record: RunRecord }): JSX.Element | null {
 }
 
 /** The program of the run as a graph, with what has become of its steps. A service without it shows the steps alone. */
-function ProgramTrace({ name, record }: { name: string; record: RunRecord }): JSX.Element | null {
+function ProgramTrace({ name, record }: RecordPart & { name: string }): JSX.Element | null {
   const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
   if (program.value === undefined) return null;
   return <Graph {...programGraph(program.value.document, record)} label={TEXTS.trace} />;
+}
+
+/** The agents of the run as a graph, if it is a flow or may be handed over, with the steps of each. */
+function AgentTrace({ name, record }: RecordPart & { name: string }): JSX.Element | null {
+  const agent = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
+  if (agent.value === undefined || !hasOthers(agent.value)) return null;
+  return <Graph {...agentGraph(agent.value, record)} label={TEXTS.trace} />;
 }
 
 /** The runs below, as an indented tree. */

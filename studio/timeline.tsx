@@ -72,7 +72,7 @@ async function readPages(runId: string, pages: number, signal: AbortSignal): Pro
   const models = new Map<number, CallFacts>();
   for (const { kind, callId, step, runMs, attempts = 1, failures = [] } of spans) {
     const facts = { ms: runMs, attempts, failures };
-    if (kind === 'tool' && callId !== undefined) calls.set(callId, facts);
+    if ((kind === 'tool' || kind === 'child') && callId !== undefined) calls.set(callId, facts);
     if (kind === 'model' && step !== undefined) models.set(step, facts);
   }
   return { ms: ms as Timeline['ms'], calls, models, next };

@@ -13,6 +13,7 @@ const SAMPLED = [
   'test/replay/program-mutations.test.ts',
   'test/server/programs/scenarios.test.ts',
   'test/spec/own-cases.test.ts',
+  'test/server/studio/agreement.test.ts',
 ];
 
 /** Files that take turns: a commit runs every fourth of them, whole. */
@@ -23,14 +24,16 @@ const IN_TURN = [
   'test/server/bursts/killed-workers.test.ts',
   'test/server/bursts/bursts.test.ts',
   'test/server/bursts/other-workers.test.ts',
+  'test/server/bursts/other-processes.test.ts',
   'test/server/bursts/database.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
   'test/server/studio/screenshots.test.ts',
   'test/server/studio/journeys.test.ts',
   'test/server/studio/hostile-texts.test.ts',
-  'test/server/studio/agreement.test.ts',
   'test/server/studio/studio-access.test.ts',
+  'test/server/studio/studio-login.test.ts',
+  'test/server/studio/outages.test.ts',
   'test/server/batch/killed-batches.test.ts',
   'test/server/client/stream/killed-processes.test.ts',
   'test/server/archive/forgotten-history.test.ts',

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
  * Builds the page of Studio once, before any test, unless it is newer than its sources: tests of the service read the same page as those in
  * a browser.
  */
-export default async function setup(): Promise<void> {
+export async function setup(): Promise<void> {
   const page = `${ROOT}dist/studio/index.html`;
   const newest = Math.max(
     ...readdirSync(`${ROOT}studio`, { recursive: true, encoding: 'utf8' }).map((file) => statSync(`${ROOT}studio/${file}`).mtimeMs),

@@ -24,6 +24,7 @@ import type { CodecOptions, EncryptionCodec } from '../src/codec/encryption.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
+import { WAITS_STREAM } from '../src/core/domain/stream.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
@@ -322,7 +323,11 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           callDuringReplay: false,
         },
         recorded: {
-          fn: ({ workflowId, runId }, totals) => streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals }),
+          fn: ({ workflowId, runId }, totals) => {
+            streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals });
+            if (totals.status === 'pending_confirmation')
+              streams?.publish(WAITS_STREAM, { type: 'recorded', executionId: runId, ...totals });
+          },
           callDuringReplay: false,
         },
         runStarted: {

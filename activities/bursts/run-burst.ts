@@ -7,9 +7,10 @@ import { toolRequestInBurst } from '../../src/core/activity-requests/activity-po
 import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import { type Checkpoint, checkpointIn } from '../../src/core/activity-requests/burst-requests.ts';
 import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
-import { type BegunCall, type BurstEntry, type BurstRecord, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
+import { type BegunCall, type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
+import { burstRecordOf, entryOf, type StoredBurst, type StoredEntry, storedEntry } from '../../src/core/bursts/stored-burst.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
@@ -42,7 +43,7 @@ type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (
  * Creates the activity that makes several steps of a run. It runs the loop of the run on a copy of its state, and returns the outcomes of the
  * calls alone: the loop of the run goes over them again. Whatever the loop asks for that is no plain call ends the burst, before it begins.
  */
-export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<BurstRecord> {
+export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<StoredBurst> {
   return async (input) => {
     // A loop that decides otherwise would make calls that the run does not ask for.
     if (input.loop !== loopDigest()) return { entries: [] };
@@ -89,9 +90,12 @@ class Burst {
   readonly #input: RunBurstInput;
   readonly #state: RunState;
   readonly #policy: BurstPolicy;
-  readonly #stored: Checkpoint;
+  /** What the attempts before have stored. */
+  readonly #before: Checkpoint;
   readonly #checked: Checked;
   readonly #entries: BurstEntry[];
+  /** The same, as the server stores them. */
+  readonly #stored: StoredEntry[];
   readonly #left: BegunCall[] = [];
   readonly #checkpoints: Checkpoints;
   readonly #begun = performance.now();
@@ -119,21 +123,23 @@ class Burst {
     this.#input = input;
     this.#state = state;
     this.#policy = state.snapshot.burst ?? { steps: 1, bytes: 0, seconds: 0 };
-    this.#stored = stored;
-    this.#entries = [...stored.record.entries];
-    this.#bytes = this.#entries.reduce((sum, entry) => sum + jsonBytes(entry), 0);
+    this.#before = stored;
+    this.#stored = [...stored.record.entries];
+    this.#entries = this.#stored.map(entryOf);
+    this.#bytes = jsonBytes(this.#stored);
     this.#beforeMs = Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs, ...this.#entries.map(({ at }) => at));
     this.#at = input.now + Math.max(0, ...this.#entries.map(({ at }) => at));
     this.#checkpoints = new Checkpoints({
       everyMs: state.snapshot.timing.heartbeatMs,
-      details: () => ({ record: { entries: this.#entries }, attempt: activityInfo().attempt }) satisfies Checkpoint,
+      details: () => ({ record: { entries: this.#stored }, attempt: activityInfo().attempt }) satisfies Checkpoint,
       onCancel: AsyncLocalStorage.bind(() => this.#learnWhy()),
     });
   }
 
   /** Makes the calls. Never rejects but for a checkpoint that could not be stored: the next attempt then continues with what was. */
-  async run(): Promise<BurstRecord> {
+  async run(): Promise<StoredBurst> {
     const release = this.#listen();
+    let isKnown = true;
     try {
       // The loop may come to an end itself, as that of the run will, or fail, as that of the run will.
       this.#loop().then(this.#end.resolve, () => this.#end.resolve());
@@ -141,15 +147,16 @@ class Burst {
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
       // The result stores them, too, unless it is lost.
-      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => undefined);
+      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => (isKnown = false));
     } finally {
       this.#checkpoints.stop();
       release();
     }
-    this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
+    // An attempt that the server has given up may have made calls that the next one has made again: both would name their results the same.
+    if (isKnown && !this.#ending.signal.aborted) this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
-      entries: this.#entries,
+      entries: this.#stored,
       ...(this.#left.length === 0 ? {} : { left: this.#left }),
       ...(isEmpty && this.#awaited.signal.aborted ? { givenUp: true as const } : {}),
     };
@@ -164,7 +171,7 @@ class Burst {
       make: () => {
         if (!isFirst) return undefined;
         isFirst = false;
-        return Promise.resolve({ record: this.#stored.record, seed, begunAt: now });
+        return Promise.resolve({ record: burstRecordOf(this.#before.record), seed, begunAt: now });
       },
       continueModelCall: () => this.#stop(),
       continueTool: () => this.#stop(),
@@ -242,9 +249,9 @@ class Burst {
   async #make<Input, Output, Outcome>(
     key: string,
     { request, work, bytes, givenUp }: BurstCall<Input, Output, Outcome>,
-    entryOf: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
+    ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): Promise<Outcome> {
-    const before = this.#hasLearned ? 0 : Math.max(0, activityInfo().attempt - 1 - this.#stored.attempt);
+    const before = this.#hasLearned ? 0 : Math.max(0, activityInfo().attempt - 1 - this.#before.attempt);
     try {
       await this.#checkpoints.stored();
     } catch (error) {
@@ -259,7 +266,7 @@ class Burst {
       ending: this.#ending.signal,
       ...(givenUp === undefined ? {} : { givenUp }),
     });
-    const learned = making.then((end) => this.#learn(key, end, entryOf));
+    const learned = making.then((end) => this.#learn(key, end, ofKind));
     this.#running.add(learned);
     const outcome = await learned;
     this.#running.delete(learned);
@@ -270,7 +277,7 @@ class Burst {
   #learn<Outcome>(
     key: string,
     end: CallEnd<Outcome>,
-    entryOf: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
+    ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): { value: Outcome } | undefined {
     if (end.type === 'left') {
       this.#left.push({ key, ...end.begun });
@@ -279,11 +286,13 @@ class Burst {
     }
     const at = Math.round(this.#elapsedMs);
     // The loop of the run reads it from JSON.
-    const text = JSON.stringify({ at, key, ...entryOf(end.outcome) });
-    const entry = JSON.parse(text) as BurstEntry;
+    const text = JSON.stringify(storedEntry({ at, key, ...ofKind(end.outcome) } as BurstEntry));
+    const stored = JSON.parse(text) as StoredEntry;
+    const entry = entryOf(stored);
     this.#at = Math.max(this.#at, this.#input.now + at);
     this.#hasLearned = true;
     this.#entries.push(entry);
+    this.#stored.push(stored);
     this.#bytes += utf8Length(text);
     this.#checkpoints.changed();
     return { value: (entry.model ?? entry.tool) as Outcome };
@@ -298,7 +307,7 @@ class Burst {
 
   /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
   #notStored(error: unknown): ApplicationFailure {
-    const details: Checkpoint = { record: { entries: this.#entries }, attempt: activityInfo().attempt };
+    const details: Checkpoint = { record: { entries: this.#stored }, attempt: activityInfo().attempt };
     return ApplicationFailure.create({
       type: 'burst_not_stored',
       message: `The server has not stored the calls so far: ${errorMessage(error)}`,

@@ -194,12 +194,13 @@ async function replays(
   ids: Readonly<Record<SideName, string>>,
   { steps, rounds, say }: { steps: number; rounds: number; say: Say },
 ): Promise<object> {
-  const workflowBundle = await bundleWorkflows({ ...AS_PUBLISHED, workflowsPath: RUNS_MODULE });
+  const plugins = [new LonghaulPlugin({ agents: [], providers: {} })];
+  // As workers have it: without the frames of stack traces, which would be most of the time.
+  const workflowBundle = await bundleWorkflows({ ...AS_PUBLISHED, workflowsPath: RUNS_MODULE, plugins });
   const cpuMsOf = async (workflowId: string): Promise<number> => {
     const { runId } = await client.temporal.workflow.getHandle(workflowId).describe();
     const history = await executionHistory(client.temporal, workflowId, runId);
     const all = Array.from({ length: REPLAYS }, () => ({ workflowId, history }));
-    const plugins = [new LonghaulPlugin({ agents: [], providers: {} })];
     const before = process.cpuUsage();
     for await (const { error } of Worker.runReplayHistories({ workflowBundle, plugins }, all)) if (error !== undefined) throw error;
     const { user, system } = process.cpuUsage(before);

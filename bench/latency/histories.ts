@@ -30,6 +30,10 @@ export interface ReasoningFigures {
   historyBytesAdded: number;
   /** `historyBytesAdded / itemBytes`. */
   addedPerItemByte: number;
+  /** Bytes of JSON of the content in the record. */
+  contentBytes: number;
+  /** `(contentBytes + historyBytesAdded) / (contentBytes + itemBytes)`: 1 if nothing is stored beside content and items. */
+  storedPerByte: number;
   eventsAdded: number;
 }
 
@@ -44,12 +48,15 @@ export async function measureReasoning(
   const thinking = await historyOf(surroundings, longhaul, steps, { runId, reasoningChars });
   const { events } = await surroundings.client.handle(runId).context();
   const itemBytes = events.reduce((sum, { providerItems }) => sum + (providerItems === undefined ? 0 : jsonBytes(providerItems)), 0);
+  const saidBytes = events.reduce((sum, { content }) => sum + jsonBytes(content), 0);
   if (itemBytes < steps * reasoningChars) throw new Error(`The record has ${itemBytes} bytes of reasoning, too few`);
   const historyBytesAdded = thinking.bytes - plain.bytes;
   return {
     itemBytes,
     historyBytesAdded,
     addedPerItemByte: rounded(historyBytesAdded / itemBytes, 3),
+    contentBytes: saidBytes,
+    storedPerByte: rounded((saidBytes + historyBytesAdded) / (saidBytes + itemBytes), 3),
     eventsAdded: thinking.events - plain.events,
   };
 }

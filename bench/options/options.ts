@@ -76,6 +76,8 @@ export interface CrowdOptions {
   runs: number;
   /** Number of runs that the worker caches. */
   cached: number;
+  /** With `burst`, the heap of a worker is measured before and after the runs, which are in bursts. */
+  pace?: Pace;
   steps: number;
   resultChars: number;
   quiet: boolean;
@@ -204,7 +206,7 @@ export const USAGE = `Usage:
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 5] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
-  npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
+  npm run bench -- crowd [--pace burst] [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
   npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
@@ -328,7 +330,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         command,
         runs: count('runs', values.runs ?? '200'),
         cached: count('cached', values.cached),
-        steps: steps('5'),
+        ...pace,
+        steps: steps(pace.pace === 'burst' ? '16' : '5'),
         resultChars,
         quiet,
       };

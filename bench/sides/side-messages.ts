@@ -8,10 +8,13 @@ export interface SideSetting extends SideSurroundings {
 }
 
 /** A message to such a process. */
-export type SideRequest = { type: 'run'; runId: string; steps: number } | { type: 'cpu' } | { type: 'stop' };
+export type SideRequest = { type: 'run'; runId: string; steps: number } | { type: 'cpu' } | { type: 'heap' } | { type: 'stop' };
 
-/** A message from such a process. It sends `ready` once its worker polls. */
-export type SideReply = { type: 'ready' } | SideRun | { type: 'cpu'; ms: number };
+/**
+ * A message from such a process. It sends `ready` once its worker polls. `bytes` are those of both heaps, once they were collected: a process
+ * that was started with `MEASURED_MEMORY` knows them.
+ */
+export type SideReply = { type: 'ready' } | SideRun | { type: 'cpu'; ms: number } | { type: 'heap'; bytes: number };
 
 /** The measurements of one run in its process. */
 export interface SideRun {

@@ -1,3 +1,4 @@
+import { collectHeaps } from '../endless/thread-heap.ts';
 import { CallClock } from './call-clock.ts';
 import type { Runner } from './side.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
@@ -14,6 +15,7 @@ export async function serveSide(make: (setting: SideSetting, clock: CallClock) =
   answerRequests<SideRequest, SideReply>({
     run: (request) => runOne(request, runner, clock),
     cpu: () => ({ type: 'cpu', ms: cpuMs() }),
+    heap: async () => ({ type: 'heap', bytes: await heapBytes() }),
     stop: endAfter(() => runner.stop()),
   });
 }
@@ -33,6 +35,11 @@ async function runOne({ runId, steps }: { runId: string; steps: number }, runner
 function described(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${described(error.cause)}`;
+}
+
+async function heapBytes(): Promise<number> {
+  const { main, workflows } = await collectHeaps();
+  return main + workflows;
 }
 
 /** User and system time of this process since it began. */

@@ -2,7 +2,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { openai } from '../../activities/models/openai/openai.ts';
-import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { connect, type LonghaulClient, memoryStreams } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { chatStream, says } from '../../test/fakes/openai-answers.ts';
@@ -11,6 +11,8 @@ import { createWorker } from '../../worker/index.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { judged } from './bounds.ts';
+import { type LoadFigures, measureLoad } from './load.ts';
 import { measurePage, measureSize } from './page.ts';
 import type { StudioBenchOptions } from './studio-options.ts';
 
@@ -58,26 +60,40 @@ interface FeedFigures {
 /** Measures what readers of runs cost, as a page asks for it. */
 export async function measureStudio(options: StudioBenchOptions, say: (line: string) => void): Promise<object> {
   const { part, steps } = options;
-  if (part === 'size') return { ...measureSize(), part };
-  if (part === 'page') return { ...(await measurePage(steps)), part, steps };
+  if (part === 'size') return judged({ ...measureSize(), part }, { initialKb: { most: 60 }, allKb: { most: 95 } });
+  if (part === 'page') return judged({ ...(await measurePage(steps)), part, steps }, PAGE_BOUNDS);
   return measureServed({ ...options, part }, say);
 }
 
+const PAGE_BOUNDS = {
+  firstPaintMs: { most: 1_000 },
+  scrollFrameMsP95: { most: 50 },
+  heapMb: { most: 100 },
+  eventToScreenMsP95: { most: 300 },
+  graphMs: { most: 500 },
+};
+
+type ServedPart = Exclude<StudioBenchOptions['part'], 'size' | 'page'>;
+
+/** Milliseconds within which a call that waits reaches a reader if the sink announces it. */
+const ANNOUNCED_WITHIN_MS = 2_000;
+
 async function measureServed(
-  options: StudioBenchOptions & { part: 'request' | 'feed' },
+  options: StudioBenchOptions & { part: ServedPart },
   say: (line: string) => void,
-): Promise<(RequestFigures | FeedFigures) & Omit<StudioBenchOptions, 'command' | 'quiet'> & { machine: Machine }> {
+): Promise<(RequestFigures | FeedFigures | LoadFigures) & Omit<StudioBenchOptions, 'command' | 'quiet'> & { machine: Machine }> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const { part, steps, readers, runs } = options;
   const dev = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   const { address, namespace } = dev;
-  const client = await connect({ address, namespace });
+  const streams = memoryStreams();
+  const client = await connect({ address, namespace, streams });
   const connection = await NativeConnection.connect({ address });
   const fake = await startFakeOpenAI((reply, request) => {
     const messages = request.body['messages'] as unknown[];
     const done = (messages.length - 1) / 2;
-    if (part === 'request' && done >= steps) return says('done')(reply, request);
-    const call = { name: part === 'request' ? 'read_page' : 'pay', arguments: part === 'request' ? `{"page":${done}}` : '{}' };
+    if (part !== 'feed' && done >= steps) return says('done')(reply, request);
+    const call = part === 'feed' ? { name: 'pay', arguments: '{}' } : { name: 'read_page', arguments: `{"page":${done}}` };
     return chatStream([{ tool_calls: [{ index: 0, id: `c${done}`, function: call }] }], 'tool_calls')(reply, request);
   });
   const model = 'openai/m';
@@ -92,18 +108,29 @@ async function measureServed(
     connection,
     namespace,
     taskQueue: TASK_QUEUE,
+    streams,
     shutdownGrace: 1_000,
     worker: { bundlerOptions: AS_PUBLISHED },
   });
   const running = worker.run();
   try {
+    const startReader = (): ReturnType<typeof client.start> => client.start(reader, { input: 'Q', taskQueue: TASK_QUEUE });
+    const startPayer = (): ReturnType<typeof client.start> => client.start(payer, { input: 'Q', taskQueue: TASK_QUEUE });
     const figures =
       part === 'request'
-        ? await measureRequests(
-            { client, fake, start: () => client.start(reader, { input: 'Q', taskQueue: TASK_QUEUE }), providers },
-            steps,
-          )
-        : await measureFeed(client, { readers, runs }, () => client.start(payer, { input: 'Q', taskQueue: TASK_QUEUE }));
+        ? judged(await measureRequests({ client, fake, start: startReader, providers }, steps), {
+            ratio: { most: 2 },
+            equalPct: { least: 100 },
+          })
+        : part === 'load'
+          ? judged(await measureLoad({ client, handlerOptions: { agents: [reader] }, start: startReader, calls: 2 * steps + 1 }), {
+              ratio: { most: 1.05 },
+              eventsAdded: { most: 0 },
+            })
+          : judged(await measureFeed(client, { readers, runs }, startPayer), {
+              ratio: { most: 1.1 },
+              waitingMsP95: { most: ANNOUNCED_WITHIN_MS },
+            });
     return { ...figures, part, steps, readers, runs, machine: await describeMachine(client.temporal) };
   } finally {
     worker.shutdown();

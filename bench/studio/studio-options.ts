@@ -1,6 +1,6 @@
 import { count, oneOf } from '../../test/processes/option-values.ts';
 
-export const STUDIO_PARTS = ['size', 'page', 'request', 'feed'] as const;
+export const STUDIO_PARTS = ['size', 'page', 'request', 'feed', 'load'] as const;
 
 /** The options of `studio`. */
 export interface StudioBenchOptions {
@@ -17,7 +17,7 @@ export interface StudioBenchOptions {
 
 /** The usage of the command. */
 export const STUDIO_USAGE =
-  '  npm run bench -- studio [--part size|page|request|feed] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
+  '  npm run bench -- studio [--part size|page|request|feed|load] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
 
 /** The flags of the command that no other one has. */
 export const STUDIO_FLAGS = { part: { type: 'string', default: 'request' } } as const;

@@ -12,7 +12,7 @@ import { type Telemetry, telemetry } from '../../src/telemetry/telemetry.ts';
 import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
 import { traceProblems } from '../../test/telemetry/trace-problems.ts';
 import { createWorker, LonghaulPlugin, type LonghaulWorker, prometheusMetrics } from '../../worker/index.ts';
-import { bundleWorkflows, INTERCEPTOR_MODULES, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
+import { bundleWorkflows, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, rounded, sum } from '../figures/statistics.ts';
 import type { TelemetryBenchOptions } from '../options/options.ts';
@@ -225,7 +225,7 @@ async function measureReplay(
   const workflowBundle = await bundleWorkflows({
     ...AS_PUBLISHED,
     workflowsPath: RUNS_MODULE,
-    workflowInterceptorModules: [...INTERCEPTOR_MODULES],
+    plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
   });
   const before = receiver.spans.length;
   // The time of the processors: what else the machine does is not measured.

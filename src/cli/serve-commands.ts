@@ -89,6 +89,10 @@ export const SERVE = defineCommand({
     }),
     jwtAudience: option('<text>', 'the audience of those tokens'),
     jwksUrl: option('<url>', 'the public keys of the issuer (default: where its discovery document says)'),
+    oidcClient: option('<id>', 'the client id with which people log in to Studio at that issuer', {
+      manual: 'See [log-in](authentication.md#log-in-by-openid-connect)',
+    }),
+    oidcScope: option('<text>', 'what a log-in asks for (default: openid)'),
     prefix: option('<path>', 'the path before every route, such as /api'),
     studio: flag('serve Studio at /studio, a page to see runs and to decide', {
       manual: 'It asks its reader for an API key or a token, if the service verifies its callers ([studio.md](studio.md))',

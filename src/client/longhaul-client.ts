@@ -246,15 +246,15 @@ export class LonghaulClient {
 
   /**
    * Yields what happens in all runs of the namespace: which start, wait for a decision, wait no more, and end. It begins with the runs that
-   * wait. Those who listen in one process share one reader of the server's lists, which is asked every 2 seconds. `cursor` of an item
-   * continues behind it, or with a `gap` in another process. Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
+   * wait. Those who listen in one process share one reader of the server's lists, which asks every 2 seconds, and soon after a worker has
+   * announced a wait by the sink of `streams`. `cursor` of an item continues behind it, or with a `gap` in another process. Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
    * reason of the signal.
    */
   feed(options: FeedOptions = {}): AsyncGenerator<FeedItem> {
     const conditioned = this.#ofPrincipal<PrincipalFilter>({});
     return failEachIfUnreachable(this.temporal, async () => {
       const { runFeed } = await import('./run-news.ts');
-      return runFeed(this.temporal, conditioned, options);
+      return runFeed(this.temporal, { ...conditioned, waits: this.#feeds.waits() }, options);
     });
   }
 

@@ -167,8 +167,9 @@ export async function turnsPage(
   if (beginning === undefined) return { sessionId: runId, turns: [] };
   if (beginning.firstOffset > 0 && beginning.firstTurn >= from) throw eventsRemoved(runId, 0, beginning.firstOffset);
   const list = new TurnList(beginning.firstTurn, beginning.firstOffset > 0);
-  for await (const { events, firstOffset, run } of readRun(client, runId, reader.chain, { fromOffset: beginning.firstOffset })) {
-    if (run.state !== undefined && sessionOf(run.state) === undefined)
+  for await (const read of readRun(client, runId, reader.chain, { fromOffset: beginning.firstOffset })) {
+    const { events, firstOffset } = read;
+    if (!isOfSession(read))
       throw new LonghaulError('invalid_input', `Run "${runId}" is no session: it has no turns. Read its steps instead`);
     for (const [index, event] of events.entries()) list.add(event, firstOffset + index);
     if (list.ended.filter(({ turn }) => turn >= from).length > limit) break;
@@ -176,6 +177,11 @@ export async function turnsPage(
   const turns = list.all.filter(({ turn }) => turn >= from);
   const next = turns[limit]?.turn;
   return { sessionId: runId, turns: turns.slice(0, limit), ...defined({ next }) };
+}
+
+/** True for an execution of a session. Before the first task of a run, only its input says it. */
+function isOfSession({ run: { state }, recorded }: ReadExecution): boolean {
+  return state === undefined ? recorded.input?.session !== undefined : sessionOf(state) !== undefined;
 }
 
 /** The turns of a session, folded from its events. */

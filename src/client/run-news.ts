@@ -6,13 +6,23 @@ import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { parsedJson } from '../core/domain/json.ts';
 import { continuedFrom, startedEvent } from '../history/history-events.ts';
-import { BoundedLog } from '../streams/waits.ts';
+import { Bell, BoundedLog } from '../streams/waits.ts';
 import { sleep } from '../temporal/waiting.ts';
 import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 import { type ExecutionFilter, listExecutions, runEntry, waitingCondition } from './list.ts';
 
 /** Milliseconds between two questions to the server while somebody listens. */
 const ASK_MS = 2_000;
+
+/**
+ * Milliseconds after an announcement of the sink until the server is asked, and until it is asked once more: its lists may lag behind. In
+ * between, further announcements ask for nothing of their own.
+ */
+const SOON_MS = 200;
+const ONCE_MORE_MS = 800;
+
+/** Milliseconds between two questions at least, also on a service where something begins to wait all the time. */
+const LEAST_MS = 500;
 
 /** Milliseconds by which a question goes back before the one before: the lists of the server lag, and its clock is another one. */
 const OVERLAP_MS = 30_000;
@@ -35,13 +45,13 @@ const readers = new WeakMap<object, LRUCache<string, RunNews>>();
  */
 export async function* runFeed(
   client: Client,
-  { principalConditions = [] }: Pick<ExecutionFilter, 'principalConditions'>,
+  { principalConditions = [], waits }: Pick<ExecutionFilter, 'principalConditions'> & { waits?: Announcements | undefined },
   { agent, waiting = false, cursor, signal = new AbortController().signal }: FeedOptions,
 ): AsyncGenerator<FeedItem> {
   const ofConnection = readers.get(client.connection) ?? new LRUCache<string, RunNews>({ max: MOST_READERS });
   readers.set(client.connection, ofConnection);
   const key = JSON.stringify([client.options.namespace, ...principalConditions]);
-  const reader = ofConnection.get(key) ?? new RunNews(client, principalConditions);
+  const reader = ofConnection.get(key) ?? new RunNews(client, principalConditions, waits);
   ofConnection.set(key, reader);
   for await (const item of reader.listen(cursor, signal)) {
     const isWanted =
@@ -49,6 +59,12 @@ export async function* runFeed(
     if (isWanted) yield item;
   }
 }
+
+/** Yields something whenever a run begins to wait for a decision, until the signal is aborted. */
+type Announcements = (signal: AbortSignal) => AsyncIterable<unknown>;
+
+/** A signal that is never aborted. */
+const NEVER = new AbortController().signal;
 
 const OF_WAITS: ReadonlySet<string> = new Set(['waiting', 'decided']);
 
@@ -70,10 +86,18 @@ class RunNews {
   #asking: Promise<void> | undefined;
   #first: Promise<void> | undefined;
   #failure: { cause: unknown } | undefined;
+  readonly #waits: Announcements | undefined;
+  /** Rings when the server is to be asked. */
+  readonly #due = new Bell();
+  /** The questions that are still due because of an announcement. */
+  #dueSoon = 0;
+  /** The time of the last question. */
+  #askedAt = 0;
 
-  constructor(client: Client, principalConditions: readonly string[]) {
+  constructor(client: Client, principalConditions: readonly string[], waits: Announcements | undefined) {
     this.#client = client;
     this.#principalConditions = principalConditions;
+    this.#waits = waits;
   }
 
   async *listen(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<FeedItem> {
@@ -123,9 +147,11 @@ class RunNews {
 
   /** Asks the server again and again, until nobody listens. */
   async #askUntilAlone(): Promise<void> {
+    const alone = new AbortController();
+    void this.#hear(alone.signal);
     try {
       while (this.#listeners > 0) {
-        await sleep(ASK_MS);
+        await this.#untilDue();
         if (this.#listeners > 0) await this.#ask(Date.now());
       }
     } catch (cause) {
@@ -133,11 +159,38 @@ class RunNews {
       this.#log.bell.ring();
     } finally {
       this.#asking = undefined;
+      alone.abort();
     }
+  }
+
+  /** Listens to the announcements of the sink. Without them, the lists of the server are asked as often as ever. */
+  async #hear(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const _ of this.#waits?.(signal) ?? []) {
+        this.#dueSoon = 2;
+        this.#due.ring();
+      }
+    } catch {
+      // The channel was closed, or the sink of a user has thrown.
+    }
+  }
+
+  /** Waits until the server is to be asked: after a time, or soon after an announcement. */
+  async #untilDue(): Promise<void> {
+    if (this.#dueSoon === 0) {
+      const timer = setTimeout(() => this.#due.ring(), ASK_MS);
+      await this.#due.next(NEVER);
+      clearTimeout(timer);
+    }
+    const [isFirst, isSecond] = [this.#dueSoon === 2, this.#dueSoon === 1];
+    if (isFirst) await sleep(Math.max(SOON_MS, this.#askedAt + LEAST_MS - Date.now()));
+    else if (isSecond) await sleep(ONCE_MORE_MS);
+    this.#dueSoon = Math.max(0, this.#dueSoon - 1);
   }
 
   /** Asks for the runs that wait, and those that have started or ended since the last answer: one question. */
   async #ask(now: number): Promise<void> {
+    this.#askedAt = now;
     const before = this.#answeredAt ?? now;
     const isLate = now - before > LONGEST_PAUSE_MS;
     const since = new Date((isLate ? now : before) - OVERLAP_MS);

@@ -1,5 +1,5 @@
 import { defined } from '../core/domain/defined.ts';
-import { LonghaulError } from '../core/domain/errors.ts';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { recallEvent } from '../core/domain/memory.ts';
 import type { ModelClient, PromptCache } from '../core/domain/model.ts';
 import { addedInstructions } from '../core/domain/parts.ts';
@@ -32,7 +32,7 @@ export async function stepRequest(run: ReadableRun, step: number, { diff, provid
   const { model, snapshot, request } = rebuilt;
   // The same as in the worker: a run is named by its namespace and its id.
   const cache = promptCache(`${client.options.namespace}/${runId}`, snapshot, call.input);
-  const { wire, unknown: ofWire } = wireOf(rebuilt, call, { providers, cache });
+  const { wire, unknown: ofWire } = await wireOf(rebuilt, call, { providers, cache, tags: snapshot.tags ?? [] });
   const before = diff === undefined || step === 1 ? undefined : (await findStep(run, step - 1, found.read)).rebuilt;
   const { through, final } = call.input;
   return {
@@ -132,15 +132,21 @@ function windowThrough({ recorded, events, firstOffset }: ReadExecution, through
 }
 
 /** Returns the request as its provider sends it, as far as one is known. */
-function wireOf(
+async function wireOf(
   { model, request }: RebuiltRequest,
   { output }: RecordedModelCall,
-  { providers, cache }: { providers: NonNullable<StepRequestOptions['providers']>; cache: PromptCache },
-): { wire?: WireRequest; unknown: UnknownPart[] } {
+  { providers, ...context }: { providers: NonNullable<StepRequestOptions['providers']>; cache: PromptCache; tags: readonly string[] },
+): Promise<{ wire?: WireRequest; unknown: UnknownPart[] }> {
   const [name = ''] = model.split('/');
   if (!Object.hasOwn(providers, name)) return { unknown: [] };
-  const described = providers[name]?.describe?.(request, { cache });
-  if (described === undefined) return { unknown: [{ part: 'wire', reason: `the provider "${name}" does not say how it sends a request` }] };
+  const unknown = (reason: string): { unknown: UnknownPart[] } => ({ unknown: [{ part: 'wire', reason }] });
+  let described;
+  try {
+    described = await providers[name]?.describe?.(request, context);
+  } catch (error) {
+    return unknown(`the provider "${name}" cannot build it here: ${errorMessage(error)}`);
+  }
+  if (described === undefined) return unknown(`the provider "${name}" does not say how it sends a request`);
   const { accounts, ...wire } = described;
   const notices = output?.type === 'response' ? (output.response.notices ?? []) : [];
   const adapted = notices.find(({ code }) => code === 'request_adapted');

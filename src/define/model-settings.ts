@@ -4,11 +4,12 @@ import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import { modelName } from '../core/domain/model.ts';
+import { REASONING_EFFORTS } from '../core/domain/reasoning-effort.ts';
 import type { RunOverrides } from '../core/domain/run-input.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../core/domain/tool-calls.ts';
 import type { AnyAgent, OutputDefinition } from './agent-definition.ts';
 import { transferToolName } from './handoffs.ts';
-import { nonEmpty, type OptionTable, requireKnown, requireKnownNames, wholeNumber } from './option-checks.ts';
+import { type OptionTable, requireKnown, requireKnownNames, wholeNumber } from './option-checks.ts';
 
 const SETTINGS: OptionTable<ModelSettings> = {
   temperature: true,
@@ -40,7 +41,12 @@ export function checkSettings(owner: string, settings: ModelSettings, context: S
   if (parallelToolCalls !== undefined && typeof parallelToolCalls !== 'boolean') {
     throw new UsageError(`${name('parallelToolCalls')} is ${JSON.stringify(parallelToolCalls)}: write true or false`);
   }
-  if (reasoningEffort !== undefined) nonEmpty(name('reasoningEffort'), reasoningEffort);
+  if (reasoningEffort !== undefined && !REASONING_EFFORTS.includes(reasoningEffort)) {
+    const words = REASONING_EFFORTS.map((word) => `"${word}"`).join(', ');
+    throw new UsageError(
+      `${name('reasoningEffort')} is ${JSON.stringify(reasoningEffort)}: write one of ${words}. A word of the provider's own goes into "settings.extra"`,
+    );
+  }
   if (thinkTags !== undefined && thinkTags !== 'reasoning' && thinkTags !== 'text') {
     throw new UsageError(`${name('thinkTags')} is ${JSON.stringify(thinkTags)}: write "reasoning" or "text"`);
   }

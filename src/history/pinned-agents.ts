@@ -1,7 +1,8 @@
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
-import { burstRecordIn } from '../core/activity-requests/burst-requests.ts';
+import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import type { RunBurstInput } from '../core/activity-requests/contracts.ts';
-import { type BurstRecord, modelKey } from '../core/bursts/burst.ts';
+import { modelKey } from '../core/bursts/burst.ts';
+import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import { keptAgents } from '../core/capabilities/handoffs.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
@@ -23,11 +24,11 @@ export function isModelCall<Activity extends { name: string; input: unknown }>(
 export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' | 'run'>): RecordedModelCall[] {
   return recorded.activities.filter(isModelCall).flatMap((activity): RecordedModelCall[] => {
     if (activity.name === 'callModel') return [activity as RecordedModelCall];
-    const { input, scheduledIn, output, failure, task } = activity as RecordedActivity<RunBurstInput, BurstRecord>;
+    const burst = activity as RecordedActivity<RunBurstInput, StoredBurst>;
+    const { input, scheduledIn, task } = burst;
     // It is still open, and so is the call that it has begun with.
     if (task === undefined) return [{ input, scheduledIn }];
-    const record = output ?? (failure === undefined ? undefined : burstRecordIn(failure));
-    return (record?.entries ?? []).flatMap(({ key, model }) => {
+    return (recordOfBurst(burst)?.entries ?? []).flatMap(({ key, model }) => {
       const asked = run.modelCalls.find((call) => modelKey(call) === key);
       if (model === undefined || asked === undefined) return [];
       return [{ input: asked, scheduledIn, task, ...(model.type === 'response' ? { output: model } : {}) }];

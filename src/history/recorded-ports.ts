@@ -5,9 +5,10 @@ import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildReq
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest } from '../core/activity-requests/burst-requests.ts';
-import { type BurstRecord, makesBursts } from '../core/bursts/burst.ts';
+import { makesBursts } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
+import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
 import type { Decision } from '../core/domain/approvals.ts';
@@ -67,7 +68,7 @@ export class RecordedRun {
   /** The burst of which the history has no end. */
   burst: { begunAt: number } | undefined;
   /** The bursts that the run has not made yet. */
-  readonly #bursts: RecordedActivity<RunBurstInput, BurstRecord>[];
+  readonly #bursts: RecordedActivity<RunBurstInput, StoredBurst>[];
   /** True if the execution continued as new, or was about to. */
   readonly #continues: boolean;
   /** True if outputs of a program were stored, which is done before it continues. */

@@ -1,8 +1,8 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { burstRecordIn } from '../core/activity-requests/burst-requests.ts';
+import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import { isOwnActivity } from '../core/activity-requests/contracts.ts';
-import type { BurstRecord } from '../core/bursts/burst.ts';
+import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import { cutText } from '../core/domain/byte-budgets.ts';
 import { isToolCall, type ToolCall } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
@@ -259,8 +259,8 @@ export class ExecutionTimeline {
   }
 
   /** Adds the calls that a burst has made, as its record has them. A burst makes one model call after the other, and those of tools in between. */
-  #addCalls({ events, firstOffset }: ReadExecution, { output, failure }: NamedActivity, burst: OpenSpan): void {
-    const record = (output as BurstRecord | undefined) ?? (failure === undefined ? undefined : burstRecordIn(failure));
+  #addCalls({ events, firstOffset }: ReadExecution, activity: NamedActivity, burst: OpenSpan): void {
+    const record = recordOfBurst(activity as { output?: StoredBurst; failure?: Error });
     const { id, taken, to } = burst;
     if (record === undefined || to === undefined) return;
     // A later attempt counts from the time at which the server had the burst.

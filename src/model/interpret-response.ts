@@ -70,7 +70,8 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
   const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
-  const { items, notices: ofItems } = itemsOf(fields, options);
+  const isRenamed = listOf(fields.toolCalls).some((raw, index) => nameIn(raw) !== calls[index]?.call.name);
+  const { items, notices: ofItems } = itemsOf(isRenamed ? withoutItems(fields) : fields, options);
   const notices = boundNotices([...cleanNotices(fields.notices), ...ofItems]);
   const sources = checkSources(fields.sources, text);
   return {
@@ -235,6 +236,11 @@ export const MOST_ITEM_BYTES = 256_000;
 /** The longest name of an account. */
 const MOST_ACCOUNT_LENGTH = 64;
 
+/** A provider signs a call with its name: it gets nothing back of an answer whose calls are recorded under other names. */
+function withoutItems<Fields extends Partial<Record<keyof ModelResponse, unknown>>>(fields: Fields): Fields {
+  return !Array.isArray(fields.providerItems) ? fields : { ...fields, providerItems: [] };
+}
+
 /** Returns the items next to the answer in the form of the record, and a notice if they are too large to be kept. */
 function itemsOf(
   fields: Partial<Record<keyof ModelResponse, unknown>>,
@@ -347,16 +353,21 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
   const { complete = true, uuid = () => crypto.randomUUID() } = options;
   const outer = fieldsOf(shape);
   const inner = fieldsOf(outer['function']);
-  const name =
-    filledText(outer['name']) ?? filledText(inner['name']) ?? filledText(outer['toolName']) ?? filledText(outer['tool_name']) ?? 'unknown';
   const id = [outer['toolCallId'], outer['tool_call_id'], outer['id'], outer['call_id'], outer['callId']]
     .map(filledText)
     .find((one) => one !== undefined);
   return {
     toolCallId: id !== undefined && id.length <= MAX_ID_LENGTH ? id : uuid(),
-    name: cleanName(name),
+    name: cleanName(nameIn(shape) ?? 'unknown'),
     ...parseArguments(inner['arguments'] ?? outer['arguments'] ?? outer['args'], complete),
   };
+}
+
+/** Returns the name of a tool call in any of its shapes, as the model gave it; undefined if it has none. */
+function nameIn(shape: unknown): string | undefined {
+  const outer = fieldsOf(shape);
+  const inner = fieldsOf(outer['function']);
+  return filledText(outer['name']) ?? filledText(inner['name']) ?? filledText(outer['toolName']) ?? filledText(outer['tool_name']);
 }
 
 type ParsedArguments = Omit<ParsedToolCall, 'toolCallId' | 'name'>;

@@ -29,6 +29,7 @@ import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts
 import { readIdempotencyKey, readJsonBody } from './requests.ts';
 import { defineRoute, type Reply, type Route } from './route.ts';
 import { ROUTES } from './routes/all-routes.ts';
+import { LOGIN_ROUTES } from './routes/login.ts';
 import { stateRoutes } from './routes/server-routes.ts';
 import { jsonObject } from './schemas/values.ts';
 import { type HandlerOptions, type ServerSettings, settingsOf } from './server-options.ts';
@@ -70,7 +71,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   app.notFound((context) => refuse(routeNotFound(app, context, settings.prefix), context));
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
   // The only routes without credentials. Everything below this line has a caller.
-  const open = stateRoutes(client);
+  const open = [...stateRoutes(client), ...LOGIN_ROUTES];
   const publicRoutes = [...open, openapiRoute([...ROUTES, ...open])];
   for (const route of publicRoutes) mountRoute(api, route, settings);
   if (settings.studio) app.route(`${settings.prefix}${STUDIO_PATH}`, studioFiles(settings));

@@ -7,6 +7,7 @@ export { type Problem, type RefusalParts, type ReportError, RequestError, type R
 export { anyOf, type Authenticate, type Caller, type Scope, SCOPES } from './auth/caller.ts';
 export { apiKeys, type ApiKeyStore, createApiKey, fileApiKeys } from './auth/api-keys.ts';
 export { jwt } from './auth/jwt.ts';
+export type { OidcOptions } from './oidc-login.ts';
 export { RunTokens, withoutToken } from './auth/run-tokens.ts';
 export type { CallerLimitOptions, Rate } from './limits.ts';
 export type { CorsOptions } from './cors.ts';

@@ -10,6 +10,7 @@ import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
+import { OidcLogin, type OidcOptions } from './oidc-login.ts';
 import { openAuthentication } from './auth/open-access.ts';
 import { RunTokens } from './auth/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors.ts';
@@ -24,6 +25,8 @@ export interface HandlerOptions {
    * say where a request comes from.
    */
   authenticate?: Authenticate;
+  /** Lets people log in to Studio and other pages at an issuer of OpenID Connect, whose tokens `authenticate` verifies (docs/authentication.md#log-in-by-openid-connect). Default: they paste an API key or a token. */
+  oidc?: OidcOptions;
   /**
    * The secrets of tokens for one run, which pages put into the URL of a stream (docs/authentication.md#run-tokens-for-pages), of at least 32
    * bytes: the first one signs, all verify. Default: the service makes no tokens.
@@ -81,6 +84,7 @@ export interface HandlerOptions {
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const OPTIONS: OptionTable<HandlerOptions> = {
   authenticate: true,
+  oidc: true,
   tokenSecrets: true,
   limits: true,
   cors: true,
@@ -124,7 +128,9 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
   }
-  const { authenticate, tokenSecrets, limits = {}, cors = {} } = options;
+  const { authenticate, oidc, tokenSecrets, limits = {}, cors = {} } = options;
+  if (oidc !== undefined && authenticate === undefined)
+    throw new UsageError('the handler: "oidc" needs "authenticate", such as jwt({ issuer, audience }): without it nobody logs in');
   checkCorsOptions(cors);
   const tokens = tokenSecrets === undefined ? undefined : new RunTokens({ secrets: tokenSecrets });
   return {
@@ -141,6 +147,7 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     mcp: mcpSettings(mcp),
     tokens,
     limits: limits === false ? undefined : new CallerLimits(limits),
+    ...defined({ login: oidc && new OidcLogin(oidc) }),
     authenticate: actingFor(principal, authenticationOf(authenticate, tokens)),
     openTo: authenticate === undefined ? { origins: cors.origins ?? [] } : undefined,
   };
@@ -165,6 +172,8 @@ export interface ServerSettings {
   chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */
   checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Lets people log in at an issuer. Absent: callers bring their own credentials. */
+  login?: OidcLogin;
   /** Verifies a request. */
   authenticate: Authenticate;
   /** The origins of pages that may call a service without authentication. Undefined: the service has one. */

@@ -15,6 +15,8 @@ export type Said =
   | { text: string }
   /** Base64 of a PNG. Only of a family whose models make images. */
   | { image: string }
+  /** A search that the provider makes by itself, with one page that it cites. Only of a family that has such a tool. */
+  | { search: string }
   | { call: string; id: string; input: string };
 
 /** A whole answer. `finish` is the provider's own word; default: that of an answer which ended by itself. */
@@ -56,6 +58,9 @@ export interface Family {
 export function signatureOf(text: string): string {
   return `sig_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
+
+/** The page that each search of a provider finds. */
+export const PAGE = { url: 'https://moon.test/', title: 'Moon' };
 
 export const list = (value: unknown): Body[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 const blank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
@@ -133,6 +138,7 @@ export const ANTHROPIC: Family = {
       }
       if ('redacted' in part) return [start({ type: 'redacted_thinking', data: part.redacted }), stop];
       if ('image' in part) return [];
+      if ('search' in part) return anthropicSearch(part.search, { index, event });
       if ('text' in part)
         return [start({ type: 'text', text: '' }), ...halves(part.text).map((text) => delta({ type: 'text_delta', text })), stop];
       const pieces = halves(part.input).map((partial_json) => delta({ type: 'input_json_delta', partial_json }));
@@ -151,6 +157,24 @@ export const ANTHROPIC: Family = {
     ];
   },
 };
+
+/** A search of Anthropic: a call, and its result with a page that only Anthropic can read. */
+function anthropicSearch(
+  query: string,
+  { index, event }: { index: number; event: (one: { type: string; [name: string]: unknown }) => string },
+): string[] {
+  const id = `srvtoolu_${index}`;
+  const found = { type: 'web_search_result', ...PAGE, encrypted_content: 'ENC', page_age: null };
+  const block = (at: number, content_block: object, ...deltas: string[]): string[] => [
+    event({ type: 'content_block_start', index: at, content_block }),
+    ...deltas.map((partial_json) => event({ type: 'content_block_delta', index: at, delta: { type: 'input_json_delta', partial_json } })),
+    event({ type: 'content_block_stop', index: at }),
+  ];
+  return [
+    ...block(index, { type: 'server_tool_use', id, name: 'web_search', input: {} }, ...halves(JSON.stringify({ query }))),
+    ...block(index + 1_000, { type: 'web_search_tool_result', tool_use_id: id, content: [found] }),
+  ];
+}
 
 /** Gemini's streamGenerateContent. The first call of each answer in the current turn has the signature that came with it. */
 export const GOOGLE: Family = {
@@ -187,6 +211,7 @@ export const GOOGLE: Family = {
       if ('thinking' in part) return [chunk({ text: part.thinking, thought: true })];
       if ('redacted' in part) return [];
       if ('image' in part) return [chunk({ inlineData: { mimeType: 'image/png', data: part.image } })];
+      if ('search' in part) return [chunk({ text: '' }, { groundingMetadata: groundingIn(part.search) })];
       if ('text' in part) return halves(part.text).map((text) => chunk({ text }));
       const args = JSON.parse(part.input) as object;
       return [chunk({ functionCall: { name: part.call, args }, thoughtSignature: signatureOf(part.call) })];
@@ -209,6 +234,15 @@ export const GOOGLE: Family = {
     return [...pieces, data(last)];
   },
 };
+
+/** What Gemini says of a search: its query, and the pages by which it grounds the text. */
+function groundingIn(query: string): object {
+  return {
+    webSearchQueries: [query],
+    groundingChunks: [{ web: { uri: PAGE.url, title: PAGE.title } }],
+    groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: 'Far' }, groundingChunkIndices: [0] }],
+  };
+}
 
 /** Bedrock's ConverseStream, in the binary event stream of AWS. */
 export const BEDROCK: Family = {
@@ -246,7 +280,7 @@ export const BEDROCK: Family = {
         return [...halves(part.thinking).map((text) => delta({ reasoningContent: { text } })), signature, stop];
       }
       if ('redacted' in part) return [delta({ reasoningContent: { redactedContent: part.redacted } }), stop];
-      if ('image' in part) return [];
+      if ('image' in part || 'search' in part) return [];
       if ('text' in part) return [...halves(part.text).map((text) => delta({ text })), stop];
       const start = awsEvent('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId: part.id, name: part.call } } });
       return [start, ...halves(part.input).map((input) => delta({ toolUse: { input } })), stop];
@@ -322,7 +356,7 @@ function chatChunks({ parts, finish, fails }: Answer, { model }: Body): string[]
   let calls = 0;
   const pieces = parts.flatMap((part): string[] => {
     if ('thinking' in part) return halves(part.thinking).map((reasoning_content) => chunk({ reasoning_content }));
-    if ('redacted' in part || 'image' in part) return [];
+    if ('redacted' in part || 'image' in part || 'search' in part) return [];
     if ('text' in part) return halves(part.text).map((content) => chunk({ content }));
     const index = calls++;
     const [first = '', ...rest] = halves(part.input);

@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { defineAgent, defineTool, hosted } from '../../src/index.ts';
 import { say, scriptedModel, testAgent } from '../../src/testing/index.ts';
 import { aiSdk, type AiSdkModel } from '../../worker/index.ts';
-import { ANTHROPIC } from './families.ts';
+import { ANTHROPIC, PAGE } from './families.ts';
 import { context, fakeModel, request, textParts } from './fake-model.ts';
 import { FakeServer } from './fake-server.ts';
 import { PACKAGES } from './packages.ts';
@@ -48,9 +48,9 @@ function anthropicAnswer(
   return { family: ANTHROPIC, chunks: events.map((one) => Buffer.from(`event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`)) };
 }
 
-const PAGE = { type: 'web_search_result', url: 'https://moon.test/', title: 'Moon', encrypted_content: 'ENC', page_age: null };
+const FOUND = { type: 'web_search_result', ...PAGE, encrypted_content: 'ENC', page_age: null };
 const used = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
-const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [PAGE] };
+const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [FOUND] };
 const failed = { ...found, content: { type: 'web_search_tool_result_error', error_code: 'max_uses_exceeded' } };
 const input = { type: 'input_json_delta', partial_json: '{"query":"moon"}' };
 const calls = (result: object) =>
@@ -122,6 +122,33 @@ describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by 
     expect(searches.every((delta) => 'hosted' in delta)).toBe(true);
     expect(searches.map(({ text }) => text).join('')).toBe('{"query":"moon"}');
     expect(deltas.some((delta) => delta.type === 'tool_input' && delta.toolName === 'look_up' && !('hosted' in delta))).toBe(true);
+  });
+});
+
+/** The searches of providers, and what each records of one. Gemini has no call of its own: it grounds its text. */
+const SEARCHES = {
+  anthropic: { tool: SEARCH, step: [{ name: 'web_search', input: '{"query":"moon"}' }], sources: [PAGE] },
+  google: { tool: hosted('google.google_search'), step: undefined, sources: [PAGE] },
+  openai: {
+    tool: hosted('openai.web_search'),
+    step: [{ name: 'web_search', input: '{"type":"search","query":"moon"}' }],
+    sources: [{ url: PAGE.url }],
+  },
+};
+
+describe.each(PACKAGES.filter(({ name }) => name in SEARCHES))('a search by $name ($spec)', (one) => {
+  const { tool, step, sources } = SEARCHES[one.name as keyof typeof SEARCHES];
+
+  test('is recorded with its pages, and what the provider wants back of it goes back', async () => {
+    const call = { call: 'look_up', id: one.family.id(1), input: '{}' };
+    server.script({ parts: [{ search: 'moon' }, { text: 'Far.' }, call] }, { parts: [{ text: 'Done.' }] });
+    const agent = defineAgent({ name: 'scout', model: `p/${one.modelId}`, tools: [lookUp, tool] });
+    const { result, steps, events } = await testAgent(agent, { input: 'Q', model: aiSdk((id) => one.model(url, id)) });
+    expect(server.refused).toEqual([]);
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.', toolCallsTotal: 1 });
+    expect(steps[0]?.hosted).toEqual(step);
+    expect(events.find(({ usage }) => usage !== undefined)?.sources).toEqual(sources);
+    expect(JSON.stringify(server.last)).toContain('Far.');
   });
 });
 

@@ -30,9 +30,24 @@ test.each<[unified: unknown, raw: unknown]>([
   ['interrupted', 'end_turn'],
   ['interrupted', undefined],
   [undefined, undefined],
+  ['stop', undefined],
+  ['stop', ''],
+  ['length', null],
+  ['tool-calls', undefined],
+  ['content-filter', undefined],
 ])('a finish %j with the word %j of the provider is the end of a connection, and no answer', async (unified, raw) => {
   expect(await outcome(fakeModel([[...TEXT, ends(unified, raw)]]))).toBe('model_unreachable');
 });
+
+test.each(['openai.responses', 'azure.responses', 'xai.responses', 'gateway'])(
+  '%s has no word for an ordinary end, but none for a cut one either',
+  async (provider) => {
+    const outcomes = ['stop', 'tool-calls', 'other', 'interrupted'].map((unified) =>
+      outcome(fakeModel([[...TEXT, ends(unified, undefined)]], { provider })),
+    );
+    expect(await Promise.all(outcomes)).toEqual(['Hi', 'Hi', 'model_unreachable', 'model_unreachable']);
+  },
+);
 
 test.each([undefined, null, 7, [], { 'image/*': ['https'] }, { 'image/*': 'https' }, { '*': [null, 7, {}] }])(
   'a package that says %j of the URLs that it takes takes none',

@@ -65,7 +65,8 @@ async function outcomeOf({ family, model, modelId }: Package, chunks: Buffer[]):
 
 const wholeOf = ({ family }: Package): Buffer[] => {
   const call = { call: 'look_up', id: family.id(1), input: '{"q":"moon"}' };
-  const answer: Answer = { parts: [...(family.thinks ? [{ thinking: 'Hmm, look.' }] : []), { text: 'I look.' }, call] };
+  const thought = family.thinks ? [{ thinking: 'Hmm, look.' }] : [];
+  const answer: Answer = { parts: [...thought, { search: 'moon' }, { text: 'I look.' }, call] };
   return family.chunks(answer, { model: 'm' }).map((chunk) => Buffer.from(chunk));
 };
 

@@ -1,6 +1,6 @@
 import { textIn } from '../../activities/models/openai/message-order.ts';
 import type { Answer, Body, Family } from './families.ts';
-import { halves, list, signatureOf } from './families.ts';
+import { halves, list, PAGE, signatureOf } from './families.ts';
 
 /** The items of an answer that a package has sent back, in the words of the API. */
 export function openaiItems({ input }: Body): string[] {
@@ -68,6 +68,10 @@ export const OPENAI: Family = {
       }
       if ('redacted' in part) return [];
       if ('image' in part) return [];
+      if ('search' in part) {
+        const action = { type: 'search', query: part.search, sources: [{ type: 'url', url: PAGE.url }] };
+        return around({ type: 'web_search_call', status: 'in_progress' }, { type: 'web_search_call', status: 'completed', action });
+      }
       if ('text' in part) {
         const content = [{ type: 'output_text', text: part.text, annotations: [] }];
         const pieces = halves(part.text).map((delta) => event('response.output_text.delta', { ...at, content_index: 0, delta }));

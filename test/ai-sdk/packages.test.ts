@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { textIn } from '../../activities/models/openai/message-order.ts';
 import { ERROR_CODES, type ErrorCode, ModelCallError } from '../../src/core/domain/errors.ts';
 import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
+import { REASONING_EFFORTS } from '../../src/core/domain/reasoning-effort.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { defineAgent, defineHook, defineTool } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
@@ -138,6 +139,8 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
   });
 
   test('a URL is passed on to a provider that reads it, and refused before a request otherwise: it is never fetched', async () => {
+    const fetched = vi.spyOn(globalThis, 'fetch');
+    onTestFinished(() => fetched.mockRestore());
     const content = [{ type: 'image' as const, url: 'https://pictures.example/moon.png', mediaType: 'image/png' }];
     const conversation = [{ author: 'user', content: [{ type: 'message' as const, role: 'user' as const, content }] }];
     const outcome = await ask(one, { parts: [{ text: 'The Moon.' }] }, { conversation }).then(
@@ -149,6 +152,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     const refused = expect.stringMatching(/^model_bad_request: .*"https:\/\/pictures\.example\/moon\.png"/) as string;
     const isRead = name === 'anthropic' || name === 'google' || name === 'openai';
     expect({ outcome, sent }).toEqual(isRead ? { outcome: 'The Moon.', sent: [passed] } : { outcome: refused, sent: [] });
+    expect(JSON.stringify(fetched.mock.calls.map(([what]) => what))).not.toContain('pictures.example');
   });
 
   test('the schema of an answer is sent to the provider', async () => {
@@ -165,14 +169,20 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(response.toolCalls).toEqual([]);
   });
 
-  test('the effort of reasoning is sent by packages of v4, and an error of v3', async () => {
-    const settings = { reasoningEffort: 'high', maxOutputTokens: 4_000 };
-    const outcome = await ask(one, { parts: [{ text: 'Far.' }] }, { settings }).then(
-      ({ response }) => response.content,
+  test.each(REASONING_EFFORTS)('the effort %s is sent by packages of v4 in words of the provider, and an error of v3', async (effort) => {
+    const asked = async (settings: ModelRequest['settings']): Promise<string> => {
+      const { response } = await ask(one, { parts: [{ text: 'Far.' }] }, { settings: { maxOutputTokens: 4_000, ...settings } });
+      return JSON.stringify([server.last, (response.warnings ?? []).filter((warning) => warning.includes('reasoning'))]);
+    };
+    const plain = await asked({});
+    const outcome = await asked({ reasoningEffort: effort }).then(
+      (sent) => (sent === plain ? 'nothing' : 'sent, or told'),
       (error: ModelCallError) => `${error.code}: ${error.message}`,
     );
     const refused = expect.stringMatching(/^model_bad_request: .*"settings\.extra"/) as string;
-    expect([outcome, server.requests.length]).toEqual(spec === 'v4' ? ['Far.', 1] : [refused, 0]);
+    // A model of Bedrock thinks only if it is told to.
+    const said = effort === 'none' && name === 'amazon-bedrock' ? 'nothing' : 'sent, or told';
+    expect([outcome, server.requests.length]).toEqual(spec === 'v4' ? [said, 1] : [refused, 0]);
   });
 
   test.each<[status: number, code: ErrorCode]>([
@@ -261,8 +271,10 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
 
   test('an answer that is cut at any place is an error, or the whole answer', async () => {
     const thought: Said[] = family.thinks ? [{ thinking: 'Hmm, look.' }] : [];
-    const answer: Answer = { parts: [...thought, { text: 'I look.' }, callOf(one, 1, 'moon'), callOf(one, 2, 'sun')] };
+    const parts = [...thought, { search: 'moon' }, { text: 'I look.' }, callOf(one, 1, 'moon'), callOf(one, 2, 'sun')];
+    const answer: Answer = { parts };
     const { response: whole } = await ask(one, answer);
+    expect(whole).toMatchObject({ content: 'I look.', toolCalls: [{ name: 'look_up' }, { name: 'look_up' }] });
     const length = family.chunks(answer, server.last).length;
     const wrong: unknown[] = [];
     let errors = 0;
@@ -400,21 +412,25 @@ function withoutUsage({ usage: _, ...response }: ModelResponse): Partial<ModelRe
   return response;
 }
 
+test.each(PACKAGES)('a refusal of $name ($spec) with 429 says in its headers or in its body alone how long to wait', async (one) => {
+  const { body, headers } = one.family.failure(429, 'Rate limit reached. Please try again in 12.5s.');
+  const waits = async (more: Record<string, string>): Promise<number | undefined> =>
+    (await failureOf(ask(one, { status: 429, body, headers: { ...headers, ...more } }))).retryAfterMs;
+  expect(await waits({})).toBe(12_500);
+  expect(await waits({ 'retry-after-ms': '250' })).toBe(250);
+  expect(await waits({ 'retry-after': '3' })).toBe(3_000);
+});
+
 test.each(PACKAGES.filter(({ name }) => name === 'google'))('Google $spec says in the body alone how long to wait', async (one) => {
   const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12.5s' }];
   const body = { error: { code: 429, message: 'Resource has been exhausted', status: 'RESOURCE_EXHAUSTED', details } };
   expect(await failureOf(ask(one, { status: 429, body }))).toMatchObject({ code: 'model_rate_limited', retryAfterMs: 12_500 });
 });
 
-test.each(PACKAGES.filter(({ name }) => name === 'openai-compatible'))('a quota that is used up is final ($name, $spec)', async (one) => {
-  expect(await failureOf(ask(one, one.family.failure(429, 'You exceeded your current quota', 'insufficient_quota')))).toMatchObject({
-    code: 'model_quota_exceeded',
-  });
-  expect(
-    await failureOf(ask(one, { status: 429, headers: { 'retry-after-ms': '250' }, body: { error: { message: 'slow' } } })),
-  ).toMatchObject({
-    retryAfterMs: 250,
-  });
+test.each(PACKAGES.filter(({ name }) => name.startsWith('openai')))('a quota that is used up is final ($name, $spec)', async (one) => {
+  const failure = await failureOf(ask(one, one.family.failure(429, 'You exceeded your current quota', 'insufficient_quota')));
+  expect(failure).toMatchObject({ code: 'model_quota_exceeded' });
+  expect(ERROR_CODES[failure.code].retryable).toBe(false);
 });
 
 test.each(PACKAGES.filter(({ name }) => name === 'anthropic'))(

@@ -13,10 +13,25 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe.each(PACKAGES)('what $name ($spec) sends goes back to it as its API demands', (one) => {
-  test.each(roundTrips(one))('in a run with $title', async ({ agent, script, output }) => {
+  test.each(roundTrips(one))('in a run with $title', async ({ agent, script, output, isSummarised = false }) => {
     server.script(...script);
-    const { result } = await testAgent(agent, { input: 'Look.', model: aiSdk((id) => one.model(url, id)) });
+    const { result, events } = await testAgent(agent, { input: 'Look.', model: aiSdk((id) => one.model(url, id)) });
     expect(server.refused).toEqual([]);
     expect(result).toMatchObject({ status: 'completed', output });
+    if (!isSummarised) return;
+    // The summary comes between the calls and the request with their results. Both stay, with the reasoning in front of them.
+    const place = events.findIndex(({ compaction }) => compaction?.summarised !== undefined);
+    const before = events
+      .slice(place - 2, place)
+      .map(({ content }) => content.filter(({ type }) => type !== 'message').map(({ type }) => type));
+    expect(before).toEqual([
+      ['tool_call', 'tool_call'],
+      ['tool_result', 'tool_result'],
+    ]);
+    const sent = JSON.stringify(server.requests[3]?.body);
+    expect(sent).toContain('They looked.');
+    expect(sent).not.toContain('found a');
+    for (const kept of ['found b', 'found c']) expect(sent).toContain(kept);
+    expect(sent.split('Hmm, look.').length - 1).toBe(one.family.thinks ? 1 : 0);
   });
 });

@@ -10,6 +10,8 @@ export interface RoundTrip {
   agent: AnyAgent;
   script: Answer[];
   output: string;
+  /** True if a summary is due between the calls of an answer and their results. */
+  isSummarised?: true;
 }
 
 /** The settings by which the models of a package think before each call. */
@@ -40,6 +42,11 @@ export function roundTrips(one: Package): RoundTrip[] {
     ],
   });
   const look = (...asked: string[]): Answer => calls(...asked.map((q): [string, object] => ['look_up', { q }]));
+  /** Looks, with a long text that no eviction of results makes shorter. */
+  const tells = (length: number, ...asked: string[]): Answer => {
+    const { parts } = look(...asked);
+    return { parts: parts.map((part) => ('text' in part ? { text: 'I act. '.repeat(length / 7) } : part)) };
+  };
   const says = (text: string): Answer => ({ parts: [...thought, { text }] });
   const helper = defineAgent({ ...base, name: 'helper', description: 'Helps.', tools: [lookUp] });
   const masks = defineHook({
@@ -78,6 +85,13 @@ export function roundTrips(one: Package): RoundTrip[] {
       agent: defineAgent({ ...base, name: 'reader', tools: [lookUp], ...small }),
       script: [look('a', 'b'), look('c', 'd'), look('e', 'f'), look('g'), says('Done.')],
       output: 'Done.',
+    },
+    {
+      title: 'a window that is full between calls and their results',
+      agent: defineAgent({ ...base, name: 'talker', tools: [lookUp], window: { maxBytes: 4_000, keepResults: 1 } }),
+      script: [tells(1_500, 'a'), tells(1_500, 'b', 'c'), says('They looked.'), says('Done.')],
+      output: 'Done.',
+      isSummarised: true,
     },
     {
       title: 'a hook that replaces texts',

@@ -162,7 +162,11 @@ export const ZONES: readonly Zone[] = [
   { room: 'activities/executors/quickjs/thread', may: ['src/core', 'activities/executors'], packages: ['node:*', 'quickjs-wasi'] },
   { room: 'activities/executors', may: ['src/core', 'src/node-version'], mayTypes: ['src/define/code'], packages: ['node:*'] },
   // The packages of the AI SDK are the user's: this client knows their models by their form alone.
-  { room: 'activities/models/ai-sdk', may: ['src/core', 'src/define', 'src/model', 'activities/models'], packages: ['lru-cache'] },
+  {
+    room: 'activities/models/ai-sdk',
+    may: ['src/core', 'src/define', 'src/model', 'activities/models'],
+    packages: ['lru-cache', 'node:async_hooks'],
+  },
   {
     room: 'activities',
     may: [

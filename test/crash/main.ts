@@ -9,7 +9,7 @@ import { parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
 import { codeSubject } from './code/code-subject.ts';
-import { fallbackSubject } from './fallback/fallback-subject.ts';
+import { fallbackSubjects } from './fallback/fallback-subject.ts';
 import { programSubject } from './program/program-subject.ts';
 import { agentSubject, burstSubject } from './reference/agent-subject.ts';
 import { measureRecovery } from './recovery/recovery.ts';
@@ -17,7 +17,7 @@ import { runRandomly } from './runs/random-runs.ts';
 import { sessionSubject } from './session/session-subject.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
 import { treeSubject } from './tree/tree-subject.ts';
-import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
+import type { RecordOfRun, RunName, Subject } from './subject.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent, with bursts and without, and at points of runs of a
@@ -92,13 +92,13 @@ if (options.recovery !== undefined) {
   endCommand([check], options.json ? figures : undefined);
 }
 const start = performance.now();
-const summaries: Partial<Record<SubjectName, Summary>> = {};
+const summaries: Partial<Record<RunName, Summary>> = {};
 const outcomes = await withResources({ say, queries: options.queries, traces: options.traces }, async (resources) => {
   const all: Outcome[] = [];
   for (const name of options.only) {
     if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
     else if (name === 'session') all.push(...(await runSubject(resources, sessionSubject)));
-    else if (name === 'fallback') all.push(...(await runSubject(resources, fallbackSubject)));
+    else if (name === 'fallback') for (const subject of fallbackSubjects) all.push(...(await runSubject(resources, subject)));
     else if (name === 'tree') all.push(...(await runSubject(resources, treeSubject)));
     else if (name === 'code') all.push(...(await runSubject(resources, codeSubject)));
     else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : burstSubject)));

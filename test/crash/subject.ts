@@ -4,11 +4,14 @@ import type { Disturbance } from './runs/disturbance.ts';
 
 /**
  * The runs that are hit: one of an agent, the same in bursts, one of a program that has steps of every kind, one of an agent that answers with code, one of a
- * tree of agents, a session of several turns, and a session whose first model fails in every way.
+ * tree of agents, a session of several turns, and two sessions whose first model fails in every way.
  */
 export const SUBJECTS = ['agent', 'burst', 'program', 'code', 'tree', 'session', 'fallback'] as const;
 
 export type SubjectName = (typeof SUBJECTS)[number];
+
+/** The second session of `fallback` has a name of its own. */
+export type RunName = SubjectName | 'fallback-by-call';
 
 /** The pass and the point at which a run is hit. */
 export interface Hit {
@@ -23,7 +26,7 @@ export interface RecordOfRun {
 
 /** A run that is repeated and hit, and the checks of its record. `Plain`: the part of a record that is equal in all runs. */
 export interface Subject<Recorded extends RecordOfRun, Plain> {
-  name: SubjectName;
+  name: RunName;
   /** The number of history events after which a run continues as new: in its middle. */
   eventsOfExecution: number;
   /** Milliseconds between the heartbeats of workers that are killed. */

@@ -97,7 +97,11 @@ test.each([
   ],
   ['think tags of another kind', { settings: { thinkTags: false } }, '"settings.thinkTags" is false: write "reasoning" or "text"'],
   ['a choice in words', { settings: { toolChoice: 'any' } }, '"settings.toolChoice" is "any"'],
-  ['an empty effort', { settings: { reasoningEffort: '' } }, '"settings.reasoningEffort" is ""'],
+  [
+    'an effort of a word that is none',
+    { settings: { reasoningEffort: 'maximum' } },
+    '"settings.reasoningEffort" is "maximum": write one of "none", "minimal", "low"',
+  ],
   ['extras that are no object', { settings: { extra: [] } }, '"settings.extra" must be an object'],
   ['a date in the output', { output: z.object({ when: z.date() }) }, 'agent "bot": output.when: dates cannot be represented in JSON'],
   [

@@ -1,5 +1,6 @@
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
+import { LOGIN_ROUTES } from '../../src/server/routes/login.ts';
 
 /** The file with the types of the API that the page of studio/ is compiled against. */
 export const TYPES_FILE = 'studio/api-types.ts';
@@ -34,7 +35,7 @@ interface Document {
 
 /** Returns the types of all schemas and operations of the OpenAPI document, as a file of TypeScript. */
 export function studioTypes(): string {
-  const { paths, components } = JSON.parse(JSON.stringify(openapiDocument(ROUTES, ''))) as Document;
+  const { paths, components } = JSON.parse(JSON.stringify(openapiDocument([...ROUTES, ...LOGIN_ROUTES], ''))) as Document;
   const named = namedBy(paths, components.schemas);
   const schemas = Object.entries(components.schemas).flatMap(([name, schema]) =>
     named.has(name) ? [`export type ${name} = ${typeOf(schema)};\n`] : [],

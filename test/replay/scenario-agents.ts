@@ -9,6 +9,7 @@ import { codeAgents } from './code-agents.ts';
 import { asker, counter, teller } from './effect-agents.ts';
 import { bursting } from './scenarios/agents/bursts.ts';
 import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
+import { scout } from './scenarios/agents/hosted.ts';
 import { severalAgents } from './several-agents.ts';
 import { keeper, leader, sideBySide } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
@@ -135,4 +136,5 @@ export const agents = [
   mindful,
   checked,
   bursting,
+  scout,
 ];

@@ -7,6 +7,7 @@ import { executions } from './scenarios/agents/executions.ts';
 import { guardrails } from './scenarios/agents/guardrails.ts';
 import { handoffs } from './scenarios/agents/handoffs.ts';
 import { hooked } from './scenarios/agents/hooks.ts';
+import { hostedTools } from './scenarios/agents/hosted.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { keptAgents } from './scenarios/agents/kept-agents.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
@@ -37,5 +38,6 @@ export const scenarios: Record<string, Scenario> = {
   ...subAgents,
   ...keptAgents,
   ...hooked,
+  ...hostedTools,
   ...programScenarios,
 };

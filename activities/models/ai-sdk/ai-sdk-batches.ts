@@ -190,7 +190,7 @@ function resultOf({ id, status, result, error }: BatchItemResult, { model }: Bat
 /** Reads an answer that was not streamed, as if it had been. */
 function answerOf(result: unknown): ModelResponse {
   const { content, finishReason, usage, warnings } = isJsonObject(result) ? result : {};
-  const answer = new StreamAnswer({});
+  const answer = new StreamAnswer({}, { needsWord: false });
   answer.take({ type: 'stream-start', warnings });
   for (const [index, part] of (Array.isArray(content) ? content : []).entries()) {
     if (!isJsonObject(part) || typeof part['type'] !== 'string') continue;

@@ -1,6 +1,7 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
 import type {
+  DescribedRequest,
   ModelCallContext,
   ModelCapabilities,
   ModelClient,
@@ -14,12 +15,13 @@ import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { reportRateLimits } from '../rate-limits.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
+import { unsentRequest } from './described-call.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
-import { buildCall, type CacheMarks } from './prompt.ts';
-import { StreamAnswer } from './stream-answer.ts';
+import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
+import { saysWhy, StreamAnswer } from './stream-answer.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
@@ -133,14 +135,23 @@ async function madeFiles(
   return new Map((await Promise.all(read)).flatMap(([digest, data]) => (data === undefined ? [] : [[digest, data]])));
 }
 
+/** The time that a package has to build a request that is described. */
+const DESCRIBED_WITHIN_MS = 5_000;
+
+/** Stands for every secret in a request that is described: its body has none, and its headers are not looked at. */
+const unreadSecret = async (): Promise<string> => 'not-read';
+
 class AiSdkClient implements ModelClient {
   readonly capabilities: ModelCapabilities;
   readonly #models: CreatedModels;
+  /** The same models without secrets. */
+  readonly #described: CreatedModels;
   readonly #cache: CacheOption;
   readonly #idleMs: number;
 
   constructor(create: CreateAiSdkModel, capabilities: ModelCapabilities, { cache, idleMs }: { cache: CacheOption; idleMs: number }) {
     this.#models = new CreatedModels(create);
+    this.#described = new CreatedModels(create);
     this.capabilities = capabilities;
     this.#cache = cache;
     this.#idleMs = idleMs;
@@ -167,7 +178,7 @@ class AiSdkClient implements ModelClient {
 
   /** Sends one request, and reads its answer. */
   async #ask(model: AiSdkModel, request: ModelRequest, context: ModelCallContext, wait: Wait): Promise<ModelResponse> {
-    const { specificationVersion, provider, modelId } = model;
+    const { provider } = model;
     const foreign = foreignTool(request.hosted, model);
     if (foreign !== undefined) {
       throw new ModelCallError(
@@ -175,17 +186,8 @@ class AiSdkClient implements ModelClient {
         `Provider "${provider}" of model "${request.model}" does not know the hosted tool "${foreign}"`,
       );
     }
-    const urls = await wait.for(model.supportedUrls);
-    const { options, warnings } = buildCall(request, {
-      isV4: specificationVersion === 'v4',
-      provider,
-      modelId,
-      urls,
-      cacheMarks: cacheMarks(this.#cache, model, context.cache),
-      cacheKey: this.#cache === 'off' ? undefined : context.cache?.key,
-      files: await wait.for(madeFiles(request, context, model)),
-    });
-    const answer = new StreamAnswer(context);
+    const { options, warnings } = await this.#build(model, request, context, wait);
+    const answer = new StreamAnswer(context, { needsWord: saysWhy(model) });
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
     reportRateLimits(begun?.headers, context.onRateLimits);
     const reader = stream.getReader();
@@ -201,6 +203,42 @@ class AiSdkClient implements ModelClient {
     const response = answer.response();
     const all = [...warnings, ...(response.warnings ?? [])];
     return all.length === 0 ? response : { ...response, warnings: all };
+  }
+
+  async #build(
+    model: AiSdkModel,
+    request: ModelRequest,
+    context: Pick<ModelCallContext, 'cache' | 'readFile'>,
+    wait: Wait,
+  ): Promise<BuiltRequest> {
+    const { specificationVersion, provider, modelId } = model;
+    return buildCall(request, {
+      isV4: specificationVersion === 'v4',
+      provider,
+      modelId,
+      urls: await wait.for(model.supportedUrls),
+      cacheMarks: cacheMarks(this.#cache, model, context.cache),
+      cacheKey: this.#cache === 'off' ? undefined : context.cache?.key,
+      files: await wait.for(madeFiles(request, context, model)),
+    });
+  }
+
+  /**
+   * Lets the package build the request, and does not send it. A package that gets its own credentials first, such as one for Vertex AI, does
+   * so here, too.
+   */
+  async describe(request: ModelRequest, { cache, tags }: Pick<ModelCallContext, 'cache' | 'tags'>): Promise<DescribedRequest> {
+    const wait = new Wait(new AbortController().signal, DESCRIBED_WITHIN_MS);
+    try {
+      const { model } = await wait.for(this.#described.get(request.model, { ...defined({ tags }), secret: unreadSecret }));
+      if (model.provider.startsWith('google') && request.conversation.some(({ content }) => filesIn(content).length > 0))
+        throw new Error('the data of the files that the model has made are not in the record');
+      const { options } = await this.#build(model, request, defined({ cache }), wait);
+      const { path, body } = await wait.for(unsentRequest((abortSignal) => model.doStream({ ...options, abortSignal })));
+      return { api: `ai-sdk.${model.provider}`, path, body, accounts: [] };
+    } finally {
+      wait.end();
+    }
   }
 
   async unknownHostedTool(request: ModelRequest, context: Pick<ModelCallContext, 'tags' | 'secret'>): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { errorMessage, ModelCallError } from '../../../src/core/domain/errors.ts
 import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { AnswerFault } from '../errors/error-body.ts';
+import { hostedInput } from '../openai/hosted-tools.ts';
 import { textIn } from '../openai/message-order.ts';
 import type { AiSdkModel } from './language-model.ts';
 import type { Entry } from './layout.ts';
@@ -45,12 +46,15 @@ export function requireHosted(hosted: readonly HostedTool[] = [], warnings: unkn
 
 /** Returns the calls that the provider has made by itself, with their outcome. */
 export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
-  const failed = new Set(layout.flatMap((entry) => (entry.t === 'hosted-result' && entry.isError ? [entry.id] : [])));
+  const results = new Map(layout.flatMap((entry) => (entry.t === 'hosted-result' ? [[entry.id, entry]] : [])));
   return layout.flatMap((entry): HostedCall[] => {
     if (entry.t !== 'hosted-call') return [];
     const { id, name, input } = entry;
-    const text = typeof input === 'string' ? input : jsonText(input);
-    return [{ name, ...(text === '' ? {} : { input: text }), ...(failed.has(id) ? { isError: true } : {}) }];
+    const { output, isError } = results.get(id) ?? {};
+    const given = typeof input === 'string' ? input : jsonText(input);
+    // Responses of OpenAI says with the result alone what was searched for.
+    const text = (given === '{}' && isJsonObject(output) && hostedInput(output)) || given;
+    return [{ name, ...(text === '' ? {} : { input: text }), ...(isError ? { isError } : {}) }];
   });
 }
 

@@ -30,14 +30,17 @@ export type Entry = { m?: ProviderMetadata } & (
   | { t: 'custom'; kind: string }
 );
 
-/** Returns a layout as it is recorded; undefined if it says no more than the content. */
+/** Returns a layout as it is recorded; undefined if it says no more than the content, which has one text, its files, and then calls. */
 export function recordedLayout(entries: readonly Entry[]): JsonValue[] | undefined {
-  if (entries.every(({ t, m }) => ['text', 'call', 'file'].includes(t) && m === undefined)) return undefined;
-  const layout = entries
-    .filter((entry) => entry.t !== 'text' || entry.text !== '' || entry.m !== undefined)
-    .map((entry) => (entry.t === 'text' ? { t: entry.t, n: entry.text.length, ...defined({ m: entry.m }) } : entry));
+  const said = entries.filter((entry) => entry.t !== 'text' || entry.text !== '' || entry.m !== undefined);
+  const order = said.map(({ t, m }) => (m === undefined ? (LETTERS[t] ?? '?') : '?')).join('');
+  if (/^t?f*c*$/.test(order)) return undefined;
+  const layout = said.map((entry) => (entry.t === 'text' ? { t: entry.t, n: entry.text.length, ...defined({ m: entry.m }) } : entry));
   return layout as JsonValue[];
 }
+
+/** The kinds of entries that the content has, too. */
+const LETTERS: Partial<Record<Entry['t'], string>> = { text: 't', file: 'f', call: 'c' };
 
 /** How a request shows a call: its id and its name may have to be changed for the provider. */
 export type ShowCall = (

@@ -10,7 +10,7 @@ import { AnswerFault, ReportedFault } from '../errors/error-body.ts';
 import { reportedCost } from '../openai/exchange.ts';
 import { textIn } from '../openai/message-order.ts';
 import { hostedCalls } from './hosted-tools.ts';
-import type { ProviderMetadata, StreamPart } from './language-model.ts';
+import type { AiSdkModel, ProviderMetadata, StreamPart } from './language-model.ts';
 import { type Entry, recordedLayout } from './layout.ts';
 
 /** The finish reasons of the AI SDK that end an answer. The others say that it is not whole, or leave it to the provider's word. */
@@ -36,6 +36,7 @@ type AnswerContext = Pick<ModelCallContext, 'onDelta' | 'onUsage' | 'readFile'>;
 /** Puts an answer together from the parts of its stream. */
 export class StreamAnswer {
   readonly #context: AnswerContext;
+  readonly #needsWord: boolean;
   readonly #layout: Entry[] = [];
   /** The texts and pieces of reasoning that have begun, by their kind and id. */
   readonly #open = new Map<string, TextEntry>();
@@ -49,8 +50,10 @@ export class StreamAnswer {
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
-  constructor(context: AnswerContext) {
+  /** `needsWord`: an end without the provider's own word for it is a broken connection. */
+  constructor(context: AnswerContext, { needsWord }: { needsWord: boolean }) {
     this.#context = context;
+    this.#needsWord = needsWord;
   }
 
   /** True once the answer has ended: what follows is no part of it. */
@@ -225,15 +228,21 @@ export class StreamAnswer {
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
     // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
     const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
-    // Packages end the stream of a broken connection in this way. Responses of OpenAI has no word for an ordinary end, which is a `stop`.
+    // Packages end the stream of a broken connection in these ways.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
+    if (word === undefined && this.#needsWord) throw notWhole("its finish has no reason in the provider's own words (raw)");
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
   }
 }
 
 /** Returns the error for an answer that has ended too soon. */
-export function notWhole(): AnswerFault {
-  return new AnswerFault('cut', 'the answer ended before it was complete');
+export function notWhole(why?: string): AnswerFault {
+  return new AnswerFault('cut', `the answer ended before it was complete${why === undefined ? '' : `: ${why}`}`);
+}
+
+/** True for providers that say in their own words why an answer has ended. OpenAI's Responses has no word for an ordinary end. */
+export function saysWhy({ provider }: Pick<AiSdkModel, 'provider'>): boolean {
+  return !/(?:^|[.-])responses$|gateway/.test(provider);
 }
 
 /** Returns a file by its data, which has another form in each specification; undefined if it has none. */

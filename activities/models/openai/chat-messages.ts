@@ -132,11 +132,22 @@ function addToolCall(messages: ChatMessage[], call: ToolCall, opens: number): vo
   const entry: ChatToolCall = {
     id: call.toolCallId,
     type: 'function',
-    function: { name: functionName(call.name), arguments: JSON.stringify(call.arguments) },
+    function: { name: functionName(call.name), arguments: argumentsText(call) },
   };
   const last = messages.at(-1);
   if (last?.role === 'assistant' && messages.length > opens) last.tool_calls = [...(last.tool_calls ?? []), entry];
   else messages.push({ role: 'assistant', content: null, tool_calls: [entry] });
+}
+
+/** The texts of calls and results, which stay the same as long as they are in the window: each request has all of them again. */
+const argumentTexts = new WeakMap<ToolCall, string>();
+const resultTexts = new WeakMap<ToolResult, string>();
+
+/** Returns the arguments of a call as providers get them. */
+export function argumentsText(call: ToolCall): string {
+  const text = argumentTexts.get(call) ?? JSON.stringify(call.arguments);
+  argumentTexts.set(call, text);
+  return text;
 }
 
 function chatPart(part: ContentPart): ChatPart {
@@ -206,7 +217,12 @@ export function plainText(content: string | ContentPart[]): string {
 
 /** Returns the text that a model reads as the result of a call: the first value, as JSON unless it is text. */
 export function toolOutputText(result: ToolResult): string {
-  const [first] = result.content;
+  const text = resultTexts.get(result) ?? textOfContent(result);
+  resultTexts.set(result, text);
+  return text;
+}
+
+function textOfContent({ content: [first] }: ToolResult): string {
   if (first === undefined) return '';
   if (typeof first === 'string') return first.toWellFormed();
   // The bytes of an image are useless as text: a tool message names the image, which follows as a part.

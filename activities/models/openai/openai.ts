@@ -33,6 +33,7 @@ import { withBreakpoints } from './cache-breakpoints.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import {
+  argumentsText,
   audioFormat,
   conversationMessages,
   dataUrl,
@@ -475,7 +476,7 @@ function responsesItem(item: ContentItem, systemRole: 'system' | 'developer'): R
     case 'message':
       return responsesMessage(item, systemRole);
     case 'tool_call':
-      return { type: 'function_call', call_id: item.toolCallId, name: functionName(item.name), arguments: JSON.stringify(item.arguments) };
+      return { type: 'function_call', call_id: item.toolCallId, name: functionName(item.name), arguments: argumentsText(item) };
     case 'tool_result':
       return { type: 'function_call_output', call_id: item.toolCallId, output: toolOutputText(item) };
   }

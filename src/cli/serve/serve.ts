@@ -8,7 +8,7 @@ import { anyOf, type Authenticate } from '../../server/auth/caller.ts';
 import { jwt } from '../../server/auth/jwt.ts';
 import { requireLoopback } from '../../server/auth/open-access.ts';
 import { environmentTokenSecrets } from '../../server/auth/run-tokens.ts';
-import { createHandler, type Handler, type HandlerOptions } from '../../server/index.ts';
+import { createHandler, type Handler, type HandlerOptions, type OidcOptions } from '../../server/index.ts';
 import { type EndingService, type HttpServer, listen, shutDown } from '../../server/node-server.ts';
 import { reportText } from '../../server/problems.ts';
 import { STUDIO_PATH } from '../../server/studio.ts';
@@ -189,6 +189,10 @@ export interface AuthenticationFlags {
   jwtAudience?: string;
   /** The URL of the issuer's public keys. Default: its discovery document names it. */
   jwksUrl?: string;
+  /** The client id with which people log in at the issuer. */
+  oidcClient?: string;
+  /** What a log-in asks for. */
+  oidcScope?: string;
 }
 
 /** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
@@ -197,6 +201,7 @@ export interface CallerVerification {
   kinds: readonly string[];
   authenticate?: Authenticate;
   tokenSecrets?: readonly string[];
+  oidc?: OidcOptions;
 }
 
 /**
@@ -217,8 +222,24 @@ export function callerVerification(flags: AuthenticationFlags, env: NodeJS.Proce
   return {
     kinds: ways.map(({ kind }) => kind),
     ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways.map(({ authenticate }) => authenticate)) }),
-    ...defined({ tokenSecrets: secrets }),
+    ...defined({ tokenSecrets: secrets, oidc: loginOf(flags, env) }),
   };
+}
+
+/** The secret of the client, which has no flag: arguments of processes can be read by others. */
+const CLIENT_SECRET_VARIABLE = 'LONGHAUL_OIDC_CLIENT_SECRET';
+
+function loginOf(
+  { oidcClient: clientId, oidcScope: scope, jwtIssuer: issuer, jwtAudience: audience }: AuthenticationFlags,
+  env: NodeJS.ProcessEnv,
+): OidcOptions | undefined {
+  if (clientId === undefined) {
+    if (scope !== undefined) throw new UsageError('--oidc-scope belongs to a log-in: write --oidc-client, too');
+    return undefined;
+  }
+  if (issuer === undefined)
+    throw new UsageError('--oidc-client needs the issuer: write --jwt-issuer and --jwt-audience, by which the tokens are verified');
+  return { issuer, clientId, ...defined({ scope, audience, clientSecret: env[CLIENT_SECRET_VARIABLE] || undefined }) };
 }
 
 function issuerOf({

@@ -4,8 +4,9 @@ import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { summaryText } from '../domain/text.ts';
-import { type BurstEntry, type BurstRecord, mayRunInBurst } from '../bursts/burst.ts';
+import { type BurstRecord, mayRunInBurst } from '../bursts/burst.ts';
 import { toBurstState } from '../bursts/burst-state.ts';
+import { burstRecordOf, isStoredEntry, type StoredBurst } from '../bursts/stored-burst.ts';
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { activityCause, type RequestingRun, type RequestOf, RETRY_LOST, SCHEDULE_TO_CLOSE } from './activity-request.ts';
@@ -53,7 +54,7 @@ export function burstRequest(
       ...begin,
       ...(jsonBytes(state) > STATE_BYTES ? {} : { state }),
     },
-    returned: (record) => record,
+    returned: burstRecordOf,
     failed: burstRecordIn,
   };
 }
@@ -67,13 +68,22 @@ function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
   return (burst?.seconds ?? 0) * 1_000 + ofModel + Math.max(0, ...ofTools) + BESIDE_MS;
 }
 
+/** Returns the outcomes of a burst of a history: undefined if nothing is known of its calls. */
+export function recordOfBurst({ output, failure }: { output?: StoredBurst | undefined; failure?: unknown }): BurstRecord | undefined {
+  if (output !== undefined) return burstRecordOf(output);
+  return failure === undefined ? undefined : burstRecordIn(failure);
+}
+
 /** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
-export function burstRecordIn(error: unknown): BurstRecord | undefined {
+function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
   // No worker had begun it.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };
-  if (cause instanceof TimeoutFailure) return (checkpointIn(cause.lastHeartbeatDetails) ?? checkpointIn(detailsOf(cause.cause)))?.record;
-  return checkpointIn(detailsOf(cause))?.record;
+  const stored =
+    cause instanceof TimeoutFailure
+      ? (checkpointIn(cause.lastHeartbeatDetails) ?? checkpointIn(detailsOf(cause.cause)))
+      : checkpointIn(detailsOf(cause));
+  return stored && burstRecordOf(stored.record);
 }
 
 function detailsOf(failure: unknown): unknown {
@@ -82,7 +92,7 @@ function detailsOf(failure: unknown): unknown {
 
 /** What a burst stores while it runs: the outcomes so far, and the attempt of its activity that has stored them. */
 export interface Checkpoint {
-  record: BurstRecord;
+  record: Pick<StoredBurst, 'entries'>;
   attempt: number;
 }
 
@@ -90,13 +100,7 @@ export interface Checkpoint {
 export function checkpointIn(details: unknown): Checkpoint | undefined {
   const record = isJsonObject(details) ? details['record'] : undefined;
   const entries: unknown = isJsonObject(record) ? record['entries'] : undefined;
-  if (!Array.isArray(entries)) return undefined;
-  const isEntry = (one: unknown): boolean =>
-    isJsonObject(one) &&
-    typeof one['at'] === 'number' &&
-    typeof one['key'] === 'string' &&
-    (isJsonObject(one['model']) || isJsonObject(one['tool']));
-  if (!entries.every(isEntry)) return undefined;
+  if (!Array.isArray(entries) || !entries.every(isStoredEntry)) return undefined;
   const attempt = isJsonObject(details) && typeof details['attempt'] === 'number' ? details['attempt'] : 0;
-  return { record: { entries: entries as BurstEntry[] }, attempt };
+  return { record: { entries }, attempt };
 }

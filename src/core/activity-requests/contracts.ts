@@ -29,8 +29,8 @@ import type {
   UseMemoryInput,
   UseMemoryOutput,
 } from '../domain/program-run.ts';
-import type { BurstRecord } from '../bursts/burst.ts';
 import type { BurstState } from '../bursts/burst-state.ts';
+import type { StoredBurst } from '../bursts/stored-burst.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { InheritedRules } from '../domain/parts.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';
@@ -299,7 +299,7 @@ function contract<Input, Result>(traits: Traits<Input> = {}): Contract<Input, Re
 export const CONTRACTS = {
   resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
   callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
-  runBurst: contract<RunBurstInput, BurstRecord>({ progress: 'makes several steps', isDecisive: true }),
+  runBurst: contract<RunBurstInput, StoredBurst>({ progress: 'makes several steps', isDecisive: true }),
   summarise: contract<SummariseInput, SummariseOutput>({ progress: 'summarises the conversation', isDecisive: true }),
   archiveEvents: contract<ArchiveEventsInput, void>({ progress: 'sends events to the archive', endsLoop: true }),
   readResult: contract<ReadResultInput, RunResultFields | null>(),

@@ -3,7 +3,7 @@ import { Inbox } from '../kernel/inbox.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import { recordEvent, type RunState } from '../kernel/run-state.ts';
-import { type BegunCall, type BurstEntry, burstIds, modelKey, toolKey } from './burst.ts';
+import { type BegunCall, type BurstEntry, type BurstRecord, burstIds, modelKey, toolKey } from './burst.ts';
 import { type BurstListener, type EndedBurst, RecordedBurst } from './recorded-burst.ts';
 
 /** How a run makes bursts, and what is left of them. */
@@ -59,6 +59,9 @@ export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts)
   return { ports: decorated as Ports, end };
 }
 
+/** The most model calls that the run makes itself before it tries a burst again. */
+const MOST_SINGLE_CALLS = 64;
+
 /** Makes bursts, and plays their outcomes back. */
 class BurstPlayer {
   readonly noRequests = new Inbox();
@@ -67,6 +70,10 @@ class BurstPlayer {
   readonly #ports: RunPorts;
   readonly #bursts: Bursts;
   #burst: RecordedBurst | undefined;
+  /** The bursts in a row that have come to nothing: their workers are those of another release. */
+  #inVain = 0;
+  /** The model calls that the run makes itself before the next burst. */
+  #singleCalls = 0;
 
   constructor(ports: RunPorts, bursts: Bursts) {
     this.#ports = ports;
@@ -86,7 +93,7 @@ class BurstPlayer {
     if (entry !== undefined) return this.#played(entry);
     const begun = this.#burst?.takeBegun(key);
     if (begun !== undefined) return this.#bursts.continueModelCall(call, begun);
-    const made = call.beside ? undefined : this.#bursts.make(call);
+    const made = call.beside || this.#isSingle() ? undefined : this.#bursts.make(call);
     return made === undefined ? this.#ports.callModel(call) : this.#begin(call, made);
   }
 
@@ -108,6 +115,7 @@ class BurstPlayer {
 
   async #begin(call: ModelCall, made: Promise<EndedBurst | undefined>): Promise<ModelCallOutcome> {
     const ended = await made;
+    this.#noteWorth(ended?.record);
     if (ended === undefined) return this.#ports.callModel(call);
     const burst = (this.#burst = new RecordedBurst(ended, this.#bursts));
     this.nextId = burstIds(ended.seed);
@@ -119,6 +127,20 @@ class BurstPlayer {
     this.end();
     const begun = burst.takeBegun(key);
     return begun === undefined ? this.#ports.callModel(call) : this.#bursts.continueModelCall(call, begun);
+  }
+
+  /** True if the run makes the call itself because bursts have come to nothing. */
+  #isSingle(): boolean {
+    if (this.#singleCalls === 0) return false;
+    this.#singleCalls -= 1;
+    return true;
+  }
+
+  /** Notes whether a burst was worth its activity. After one that was not, the next is tried after one call, then after two, four, and so on. */
+  #noteWorth({ entries, left = [], givenUp }: BurstRecord = { entries: [] }): void {
+    if (givenUp) return;
+    this.#inVain = entries.length + left.length > 0 ? 0 : this.#inVain + 1;
+    this.#singleCalls = this.#inVain === 0 ? 0 : Math.min(MOST_SINGLE_CALLS, 2 ** (this.#inVain - 1));
   }
 
   async #played(entry: Promise<BurstEntry>): Promise<ModelCallOutcome> {

@@ -9,6 +9,7 @@ import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
 import type { SnapshotParts } from './parts.ts';
 import { ANSWER_RULES, type AnswerRules, type ProgramDocument } from './program-document.ts';
 import type { ContinueAsNewThresholds } from './run.ts';
+import { REASONING_EFFORTS } from './reasoning-effort.ts';
 import * as s from './shape.ts';
 import type { ModelPrice } from './usage.ts';
 import type { ToolCategory } from './tool-categories.ts';
@@ -100,8 +101,8 @@ const SETTINGS_MEMBERS = {
   toolChoice: s.optional(TOOL_CHOICE),
   /** False: the model makes at most one call in an answer. */
   parallelToolCalls: s.optional(s.FLAG),
-  /** How much the model thinks before it answers: a word of the provider, such as `low` or `high`. */
-  reasoningEffort: s.optional(s.boundedText({ minLength: 1 })),
+  /** How much the model thinks before it answers. A provider that knows other words, or none, says so in a warning. */
+  reasoningEffort: s.optional(s.oneOf(...REASONING_EFFORTS)),
   /**
    * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
    * answer; `text` is.

@@ -2,6 +2,7 @@ import type { Tier } from './batch.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitOptions } from './limits.ts';
 import type { QuietHoursOptions } from './quiet-hours.ts';
+import type { ReasoningEffort } from './reasoning-effort.ts';
 import * as s from './shape.ts';
 import type { Duration } from './time.ts';
 
@@ -53,8 +54,8 @@ export interface UnitDocument {
   instructions?: string | string[];
   /** Names of anchors: checks of every answer of a model in this unit. */
   anchors?: string[];
-  /** The reasoning effort of the model: a word of the provider, such as `low` or `high`. */
-  effort?: string;
+  /** How much the models of its steps think before they answer. */
+  effort?: ReasoningEffort;
   /** Names of the units whose end this unit waits for. Absent in all units: the units run in order. */
   needs?: string[];
   /** The unit is skipped unless the condition holds. */
@@ -166,7 +167,7 @@ export interface AskDocument {
   /** Names of anchors, besides those of the unit. */
   anchors?: string[];
   /** Default: the effort of the unit. */
-  effort?: string;
+  effort?: ReasoningEffort;
   /** Settings of the model call. */
   settings?: JsonObject;
   /** `batch`: the call waits for a batch of its provider. Default: the tier of the run. */

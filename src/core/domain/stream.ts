@@ -59,6 +59,12 @@ export type StreamEntry =
   | { type: 'recorded'; executionId: string; events: number; steps: number; status: RunStatus };
 
 /**
+ * Under this id, in the place of the id of a run, workers publish once more what they record about runs that wait for a decision: whoever
+ * follows all runs need not wait until the lists of the server are asked again. No run has such an id.
+ */
+export const WAITS_STREAM = '\0waits';
+
+/**
  * The recent output of one attempt, as the heartbeats of its activity carry it. Texts of deltas that follow one another are one text with their
  * lengths, because each delta is only a few characters long.
  */

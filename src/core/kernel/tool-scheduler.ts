@@ -313,10 +313,20 @@ function toolAt({ prepared }: ToolBatch, index: number): ToolSnapshot {
 /**
  * Runs the calls of a response, and those that run last after all others, whose results they see. Returns the outcome of each call by index; null for those that are left to the next execution.
  */
-export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+export function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
   const isLater = calls.map((call) => points.runsLast(state, call));
-  if (!isLater.includes(true)) return runTogether(acting, ports, batch);
+  // Not async: a plain call has no further promise on its way.
+  return isLater.includes(true) ? runInTwoTurns(acting, ports, batch, isLater) : runTogether(acting, ports, batch);
+}
+
+async function runInTwoTurns(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  batch: ToolBatch,
+  isLater: readonly boolean[],
+): Promise<(ToolOutcome | null)[]> {
+  const { calls } = acting;
   const outcomes = [...batch.outcomes];
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
@@ -336,9 +346,9 @@ export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, b
 }
 
 /** Runs calls as the scheduler does. Calls around one with a phase of its own, or before those that run last, have their outcomes if the response continues. */
-async function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const isDone = !batch.outcomes.includes(null);
-  return isDone ? batch.outcomes : new ToolScheduler(acting, ports, batch).execute();
+  return isDone ? Promise.resolve(batch.outcomes) : new ToolScheduler(acting, ports, batch).execute();
 }
 
 function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {

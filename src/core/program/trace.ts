@@ -58,8 +58,8 @@ function unitEntries({ units }: ProgramDocument, { timestamp }: Event, note: Ste
   return [{ type: 'end', span: note.at, at, metadata: endMetadata(note, at) }];
 }
 
-function unitMetadata({ persona = '', context = '', effort = '' }: UnitDocument): JsonObject {
-  return { persona: persona.slice(0, MAX_SHOWN_CHARACTERS), context: context.slice(0, MAX_SHOWN_CHARACTERS), effort };
+function unitMetadata({ persona = '', context = '', effort }: UnitDocument): JsonObject {
+  return { persona: persona.slice(0, MAX_SHOWN_CHARACTERS), context: context.slice(0, MAX_SHOWN_CHARACTERS), effort: effort ?? '' };
 }
 
 function endMetadata({ startedAt, status, reason }: StepNote, at: number): JsonObject {

@@ -1,6 +1,7 @@
 import { defined } from '../../core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program-document.ts';
+import type { ReasoningEffort } from '../../core/domain/reasoning-effort.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram, type Problem } from '../../core/program/check/problems.ts';
 import { isReferenceName } from '../../core/program/references.ts';
@@ -157,7 +158,8 @@ class CompiledReader {
       name: isReferenceName(flow) ? flow : flow.replaceAll(/[.[\]{}"\p{Cc}]+/gu, '_').trim() || `unit_${index + 1}`,
       ...(instructions === '' ? {} : { instructions }),
       ...(anchors.length === 0 ? {} : { anchors: [...new Set(anchors)] }),
-      ...(effort === '' ? {} : { effort }),
+      // A word that is none is refused with the program.
+      ...(effort === '' ? {} : { effort: effort as ReasoningEffort }),
       steps,
     };
   }

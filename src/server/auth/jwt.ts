@@ -13,7 +13,7 @@ import {
 } from 'jose';
 import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject } from '../../core/domain/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { principalProblem } from '../../core/input-checks.ts';
 import { type Authenticate, bearerCredentials, type Caller, isScope, type Scope, unusableToken } from './caller.ts';
@@ -168,14 +168,24 @@ function discoveredKeys(issuer: string): JWTVerifyGetKey {
 }
 
 async function discover(issuer: string): Promise<string> {
+  return discoveredUrl(await discoveryDocument(issuer), 'jwks_uri');
+}
+
+/** Reads the discovery document of an issuer. Throws if it has none, or that of another one. */
+export async function discoveryDocument(issuer: string): Promise<JsonObject> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (response.status !== 200) throw new Error(`"${url}" does not answer with 200`);
   const found: unknown = await response.json();
-  const { issuer: named, jwks_uri: jwksUrl } = isJsonObject(found) ? found : {};
-  if (named !== issuer) throw new Error(`"${url}" is the document of another issuer`);
-  if (typeof jwksUrl !== 'string' || !isSafeUrl(jwksUrl)) throw new Error(`"${url}" names no https URL of keys`);
-  return jwksUrl;
+  if (!isJsonObject(found) || found['issuer'] !== issuer) throw new Error(`"${url}" is the document of another issuer`);
+  return found;
+}
+
+/** Returns a URL of the discovery document of an issuer. Throws unless it is one of https, or of this machine. */
+export function discoveredUrl(document: JsonObject, name: 'jwks_uri' | 'authorization_endpoint' | 'token_endpoint'): string {
+  const url = document[name];
+  if (typeof url !== 'string' || !isSafeUrl(url)) throw new Error(`The discovery document of the issuer names no https URL as "${name}"`);
+  return url;
 }
 
 /** Errors of jose that are about the token, and not about the keys of the issuer. */
@@ -204,11 +214,13 @@ async function boundedFetch(url: string, init: { headers?: Headers; method?: 'GE
 }
 
 async function boundedText({ body, status }: Response): Promise<string> {
-  if (body === null) return '';
-  if (status !== 200) {
-    await body.cancel();
-    return '';
-  }
+  if (body !== null && status === 200) return smallText(body);
+  await body?.cancel();
+  return '';
+}
+
+/** Reads the body of an answer of an issuer. Throws for one that is larger than 1 MB. */
+export async function smallText(body: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TIERS } from '../../core/domain/batch.ts';
 import type { ProgramDocument } from '../../core/domain/program-document.ts';
+import { REASONING_EFFORTS } from '../../core/domain/reasoning-effort.ts';
 import {
   BEFORE_TURN_RECEIPT,
   CLOSE_RECEIPT,
@@ -48,7 +49,7 @@ const modelSettings = component(
       ])
       .exactOptional(),
     parallelToolCalls: z.boolean().exactOptional(),
-    reasoningEffort: z.string().exactOptional(),
+    reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
     thinkTags: z.enum(['reasoning', 'text']).exactOptional(),
     extra: jsonObject.exactOptional(),
   }),

@@ -12,7 +12,7 @@ const SETTINGS = {
   maxOutputTokens: 100,
   toolChoice: 'auto' as const,
   parallelToolCalls: false,
-  reasoningEffort: 'low',
+  reasoningEffort: 'low' as const,
   extra: { seed: 7, temperature: 1 },
 };
 

@@ -16,7 +16,7 @@ describe('the Responses API', () => {
       maxOutputTokens: 9,
       toolChoice: { tool: 'search_web' },
       parallelToolCalls: true,
-      reasoningEffort: 'high',
+      reasoningEffort: 'high' as const,
     };
     await ask(
       responsesStream([outputMessage('hi')]),

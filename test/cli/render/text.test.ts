@@ -87,6 +87,16 @@ test('what a provider ignored of a request is shown with its step', () => {
   expect(runLines({ ...view, records }, { output: plain })).toContain('  warning: temperature is not supported');
 });
 
+test('the share of the prompts that came from the cache of the provider is shown for a run and for each step', () => {
+  const used = { promptTokens: 1_000, completionTokens: 10, totalTokens: 1_010, cachedTokens: 959 };
+  const records = steps({ ...newStep(1), usage: used }, { ...newStep(2), usage: { ...used, cachedTokens: 0 } });
+  const lines = runLines({ ...view, usage: { ...view.usage, ...used }, records }, { output: plain });
+  expect(lines.filter((line) => line.includes('cached'))).toEqual([
+    expect.stringMatching(/^Tokens +1010 \(prompt 1000, 95 % cached, completion 10\)/),
+    expect.stringMatching(/^Step 1 .* 1010 tokens \(prompt 95 % cached\)$/),
+  ]);
+});
+
 test('a run is shown with its steps, calls and output', () => {
   const call = { ...newToolCallRecord('search', 'call_1', AT), arguments: { query: 'order 42' }, result: 'found\nit', durationMs: 12.4 };
   const failed = { ...newToolCallRecord('search', 'call_2', AT), result: 'boom', isError: true };

@@ -99,6 +99,44 @@ async function runWith(entries: BurstEntry[]): Promise<{ error: unknown; state: 
   return { error, state, asked };
 }
 
+test('after bursts that have come to nothing, the next one is tried after one call, after two, four, and so on', async () => {
+  const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], limits: { steps: 100, finalAttempt: false } });
+  let ids = 0;
+  const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
+  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const made: string[] = [];
+  const calls = (): number => made.filter((one) => one === 'call').length;
+  const plain = {
+    ...quietPorts(),
+    ...clock,
+    callModel: async () => {
+      made.push('call');
+      return calls() === 30 ? said('done') : called(call(`c${calls()}`, 't'));
+    },
+    runTool: async () => returned('found'),
+  };
+  const { ports } = burstPorts(plain, {
+    state: () => state,
+    make: ({ through }) => {
+      made.push('burst');
+      return Promise.resolve({
+        record: { entries: [] },
+        seed: `00000000-0000-4000-8000-${String(through).padStart(12, '0')}`,
+        begunAt: 500,
+      });
+    },
+    continueModelCall: plain.callModel,
+    continueTool: plain.runTool,
+    settled: () => new Promise((resolve) => setImmediate(resolve)),
+    growth: () => 0,
+  });
+  await runLoop(state, ports, BEGINNING);
+  const single = (count: number): string[] => Array.from({ length: count }, () => 'call');
+  // The first of them is the one that the burst should have made.
+  const expected = [2, 3, 5, 9, 11].flatMap((count) => ['burst', ...single(count)]);
+  expect(made).toEqual(expected);
+});
+
 const first: BurstEntry = { at: 1, key: 'm1', model: called(call('c1', 't')) };
 const result: BurstEntry = { at: 2, key: 't1/0', tool: returned('by the burst') };
 const answer: BurstEntry = { at: 3, key: 'm3', model: said('done', { usage: tokens(10, 5) }) };

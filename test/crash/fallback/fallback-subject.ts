@@ -6,7 +6,7 @@ import { CONTINUE, CONTINUED } from '../points/points.ts';
 import type { Pass } from '../pass.ts';
 import type { Subject } from '../subject.ts';
 import { type FallbackRecord, holdThroughOutages } from './fallback-run.ts';
-import { answerTo, effectOf, FIRST, OUTAGES, SECOND } from './outages.ts';
+import { answerTo, effectOf, FIRST, OUTAGES, RETURNING, SECOND, STEADFAST } from './outages.ts';
 
 /** The parts of a record that are equal in all runs, as JSON. */
 interface PlainFallback {
@@ -24,12 +24,16 @@ function plainFallback({ result, events, answers }: FallbackRecord): PlainFallba
   return { result: plain(result), events: plain(events.filter(({ failed }) => failed === undefined)), answers };
 }
 
-/** The problems that every session may have: each turn begins with the first model, and keeps to the second one once that has answered. */
+/**
+ * The problems that every session may have. Each turn begins with the first model. Once the second one has answered, the rest of the turn is its, or the
+ * first one is asked again with the next call.
+ */
 function sessionProblems({ result, answers, effects, executions }: FallbackRecord): string[] {
+  const last = result.agentName === RETURNING ? undefined : SECOND;
   const { steps = [], status } = result;
   const expected = OUTAGES.flatMap(({ code }) => [
     { answeredBy: SECOND, tried: [{ model: FIRST, code }] },
-    { answeredBy: SECOND, tried: [] },
+    { answeredBy: last, tried: [] },
   ]);
   const told = steps.map(({ answeredBy, tried = [] }) => ({ answeredBy, tried }));
   const models = difference(expected, told);
@@ -69,12 +73,14 @@ function sampleOfFallback(points: readonly string[], pass: Pass): string[] {
   return points.filter((point) => isBetween(point) || point === CONTINUE || point === CONTINUED);
 }
 
+type FallbackSubject = Subject<FallbackRecord, PlainFallback>;
+
 /** A session with a turn for each failure of its first model: its second one is asked in the same attempt. */
-export const fallbackSubject: Subject<FallbackRecord, PlainFallback> = {
+const ofTurns: FallbackSubject = {
   name: 'fallback',
   eventsOfExecution: 300,
-  heartbeatMs: 400,
-  run: holdThroughOutages,
+  heartbeatMs: 800,
+  run: holdThroughOutages(STEADFAST),
   plain: plainFallback,
   undisturbedProblems: (record, points) => [
     ...unless(record.kills === 0, `a process was killed ${record.kills} times`),
@@ -98,3 +104,9 @@ export const fallbackSubject: Subject<FallbackRecord, PlainFallback> = {
   isSlow: (point) => /(before|after) resolveAgent/.test(point) || point.endsWith('query data'),
   sample: sampleOfFallback,
 };
+
+/** The same with an agent that returns to its first model with the next turn, and with one that does so with the next call. */
+export const fallbackSubjects: readonly FallbackSubject[] = [
+  ofTurns,
+  { ...ofTurns, name: 'fallback-by-call', run: holdThroughOutages(RETURNING) },
+];

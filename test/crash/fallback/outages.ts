@@ -6,8 +6,11 @@ import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { defineAgent, defineTool, type RunContext } from '../../../src/index.ts';
 import type { Act } from '../processes/ledger.ts';
 
-/** The name of the agent, and its models. The first one fails in each turn, and the second one answers. */
+/** The agents: one keeps to the model that has answered until the turn ends, and one asks the first one again with each call. */
 export const STEADFAST = 'steadfast';
+export const RETURNING = 'returning';
+
+/** Their models. The first one fails in each turn, and the second one answers. */
 export const FIRST = 'outages/first';
 export const SECOND = 'outages/second';
 
@@ -49,11 +52,14 @@ export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: 
     call: async ({ model, conversation }, { onDelta, onUsage }) => {
       const items = conversation.flatMap(({ content }) => content);
       const texts = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : []));
-      const outage = OUTAGES.find(({ message }) => message === texts.at(-1));
+      // A call of the second model, and its result, are sent to the first one as text.
+      const last = texts.at(-1);
+      const isToldInText = typeof last === 'string' && last.startsWith('[look_up returned: ');
+      const outage = OUTAGES.find(({ message }) => message === texts.at(isToldInText ? -2 : -1));
       // A title or a summary is asked for in other words.
       if (outage === undefined) return { content: 'It went on.', toolCalls: [], usage: USAGE, finishReason: 'stop' };
       const { message, code, when } = outage;
-      if (`outages/${model}` === FIRST) {
+      if (`outages/${model}` === FIRST && !isToldInText) {
         hasFailed = true;
         if (when === 'middle') {
           onDelta?.({ type: 'text', text: 'half of an ans' });
@@ -64,7 +70,7 @@ export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: 
       if (hasFailed) movesOn();
       hasFailed = false;
       asked();
-      const isLookedUp = items.some((item) => item.type === 'tool_result' && item.toolCallId === message);
+      const isLookedUp = isToldInText || items.some((item) => item.type === 'tool_result' && item.toolCallId === message);
       if (isLookedUp) return { content: answerTo(message), toolCalls: [], usage: USAGE, finishReason: 'stop' };
       const call = { id: message, name: 'look_up', arguments: {} };
       return { content: '', toolCalls: [call], usage: USAGE, finishReason: 'tool_calls' };
@@ -72,13 +78,17 @@ export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: 
   };
 }
 
-/** The agent of the session. `act` records the effect of its tool. */
-export function steadfast(act: (act: Act) => void): AnyAgent {
+/** The agents of the sessions. `act` records the effect of their tool. */
+export function agentsInOutages(act: (act: Act) => void): AnyAgent[] {
+  return [agentInOutages(STEADFAST, 'turn', act), agentInOutages(RETURNING, 'call', act)];
+}
+
+function agentInOutages(name: string, returnAt: 'turn' | 'call', act: (act: Act) => void): AnyAgent {
   return defineAgent({
-    name: STEADFAST,
+    name,
     model: [FIRST, SECOND],
-    // Each turn begins with the first one.
-    fallback: { coolDown: 0 },
+    // Each turn, or each call, begins with the first one.
+    fallback: { coolDown: 0, returnAt },
     tools: [
       defineTool({
         name: 'look_up',

@@ -1,3 +1,5 @@
+import type { StoredEntry } from '../../../src/core/bursts/stored-burst.ts';
+
 /** The points at which a run can be hit, by name. Used in the worker and inside the sandbox of its workflows: only text here. */
 
 /** The moment of an activity. */
@@ -38,8 +40,8 @@ const STORED = 'stored ';
 
 /** The server has stored the outcomes of a burst up to one of them, and its worker does not know it yet. Undefined without outcomes. */
 export function storedPoint(details: Uint8Array): string | undefined {
-  const { record } = JSON.parse(new TextDecoder().decode(details)) as { record?: { entries: { key: string }[] } };
-  const last = record?.entries.at(-1)?.key;
+  const { record } = JSON.parse(new TextDecoder().decode(details)) as { record?: { entries: StoredEntry[] } };
+  const [, last] = record?.entries.at(-1) ?? [];
   return last === undefined ? undefined : `${STORED}${last}`;
 }
 

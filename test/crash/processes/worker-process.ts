@@ -7,7 +7,7 @@ import { answerRequests, readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { activityPoints, currentExecution, watchCheckpoints } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
-import { failingModels, steadfast } from '../fallback/outages.ts';
+import { agentsInOutages, failingModels } from '../fallback/outages.ts';
 import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
@@ -52,7 +52,7 @@ const worker = await createWorker({
     coderAgent(ledger, setting.onceTimeoutMs),
     delegation((act) => ledger.act(act)),
     attendant((act) => ledger.act(act)),
-    steadfast((act) => ledger.act(act)),
+    ...agentsInOutages((act) => ledger.act(act)),
   ],
   programs: [errand((act) => ledger.act(act))],
   providers: {

@@ -1,9 +1,9 @@
 import type { Pass } from '../pass.ts';
-import type { SubjectName } from '../subject.ts';
+import type { RunName } from '../subject.ts';
 
 /** The outcome of one run. */
 export interface Outcome {
-  subject: SubjectName;
+  subject: RunName;
   pass: Pass;
   /** The point at which it was hit, or the name of a run that was hit at random. */
   name: string;

@@ -1,67 +1,37 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunHandle, SessionHandle, TurnResult } from '../../../src/client/index.ts';
+import type { SessionHandle, TurnResult } from '../../../src/client/index.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { ASLEEP, KILLED } from '../points/points.ts';
 import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
-import { attemptsGivenUp } from '../program/given-up.ts';
-import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '../runs/disturbance.ts';
+import { type Disturbance, killIdle } from '../runs/disturbance.ts';
 import { callerOf, untilRun } from '../runs/start-once.ts';
 import { ATTENDANT, FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
+import { closeSession, type HeldSession, holdToEnd } from './held-session.ts';
 import type { SessionRecord } from './session-record.ts';
 
-/** The longest waits are those for attempts without heartbeats. */
-const PATIENCE_MS = 150_000;
 const LOOK_EVERY_MS = 50;
-
-/** A session that is held, and disturbed. */
-interface Held {
-  testbed: CrashTestbed;
-  session: SessionHandle;
-  disturbance: Disturbance;
-  deadline: number;
-}
 
 /** Holds the session to its end. Throws if it does not end. */
 export async function holdSession(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<SessionRecord> {
-  const { worker, client, ledger, taskQueue } = testbed;
-  const deadline = Date.now() + PATIENCE_MS;
-  const kills = killsOf(testbed);
-  await armFor(testbed, runId, disturbance);
+  const { client, taskQueue } = testbed;
   const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS, ...callerOf(testbed, runId) });
-  const held: Held = { testbed, session, disturbance, deadline };
-  const conversation = converse(held);
-  const disturbed = disturbUntilEnded(disturbance, conversation);
-  const said = await conversation;
-  await disturbed;
-  const read = <Result>(what: string, work: () => Promise<Result>): Promise<Result> => retryWhileDown(what, deadline, work);
-  const run: RunHandle<unknown, unknown> = session.run;
-  const result = await read('The result', () => run.result({ steps: true }));
-  const events = await read('Reading the events', () => Array.fromAsync(run.events()));
-  const turns: SessionRecord['turns'] = [];
-  for (const [index] of MESSAGES.entries()) turns.push((await read('Reading a turn', () => readTurn(session, index + 1))).toJSON());
-  const givenUp = await read('Reading the history', () => attemptsGivenUp(testbed, [runId]));
-  const { executions } = await read('The status', () => run.status());
-  await worker.whenReady();
-  return {
-    runId,
-    result: result.toJSON(),
-    events,
-    turns,
-    ...said,
-    executions,
-    effects: ledger.effects(runId),
-    memory: await keysOf(testbed.memory, runId),
-    asks: ledger.asks(runId),
-    givenUp,
-    kills: killsOf(testbed) - kills,
-  };
+  const { said, ...record } = await holdToEnd(testbed, { session, disturbance }, async (held) => {
+    const answers = await converse(held);
+    const turns: SessionRecord['turns'] = [];
+    for (const [index] of MESSAGES.entries()) {
+      const turn = await retryWhileDown('Reading a turn', held.deadline, () => readTurn(session, index + 1));
+      turns.push(turn.toJSON());
+    }
+    return { ...answers, turns };
+  });
+  return { ...record, ...said, memory: await keysOf(testbed.memory, runId) };
 }
 
 /** Sends all messages, each after the end of the turn before, and closes the session. */
-async function converse(held: Held): Promise<Pick<SessionRecord, 'answeredIn' | 'refusal' | 'waiting'>> {
+async function converse(held: HeldSession): Promise<Pick<SessionRecord, 'answeredIn' | 'refusal' | 'waiting'>> {
   const { session, deadline } = held;
   const answeredIn: Record<string, number> = {};
   let waiting: SessionRecord['waiting'] = { status: 'never asked', waitingFor: [] };
@@ -78,7 +48,7 @@ async function converse(held: Held): Promise<Pick<SessionRecord, 'answeredIn' | 
     answeredIn[message] = (await answer).turn;
     if (message === LOOKS_UP) await killAsleep(held);
   }
-  await retryWhileDown('The end', deadline, () => closed(session));
+  await closeSession(held);
   return { answeredIn, refusal, waiting };
 }
 
@@ -93,17 +63,8 @@ function readTurn(session: SessionHandle<unknown, unknown>, turn: number): Promi
   return session.turn(turn);
 }
 
-/** Closes the session, unless the answer to an earlier attempt was lost. */
-async function closed(session: SessionHandle): Promise<void> {
-  try {
-    await session.close({ by: 'ada' });
-  } catch (error) {
-    if (!(error instanceof LonghaulError) || error.code !== 'run_ended') throw error;
-  }
-}
-
 /** Is refused a message, and raises the limit. Returns the code of the refusal. */
-async function raiseAtLimit({ session, deadline }: Held): Promise<string> {
+async function raiseAtLimit({ session, deadline }: HeldSession): Promise<string> {
   const refusal = await retryWhileDown('The message at the limit', deadline, async () => {
     try {
       await session.send(REFUSED, { id: `${REFUSED} too early` });
@@ -118,7 +79,7 @@ async function raiseAtLimit({ session, deadline }: Held): Promise<string> {
 }
 
 /** Waits for the pending approval, and approves it once nothing else goes on. */
-async function approve({ testbed, session, disturbance, deadline }: Held): Promise<SessionRecord['waiting']> {
+async function approve({ testbed, session, disturbance, deadline }: HeldSession): Promise<SessionRecord['waiting']> {
   const { run } = session;
   const digest = await within(
     'The wait for the approval',
@@ -137,7 +98,7 @@ async function approve({ testbed, session, disturbance, deadline }: Held): Promi
 }
 
 /** Interrupts the turn whose model never answers, once its model is called. */
-async function interrupt({ testbed, session, deadline }: Held): Promise<void> {
+async function interrupt({ testbed, session, deadline }: HeldSession): Promise<void> {
   const turn = MESSAGES.indexOf(INTERRUPTED) + 1;
   for (;;) {
     const status = await retryWhileDown('The status', deadline, () => session.status()).catch((error: unknown) => {
@@ -153,7 +114,7 @@ async function interrupt({ testbed, session, deadline }: Held): Promise<void> {
 }
 
 /** Waits until the session sleeps between two turns, and kills the victim there if that is the disturbance. */
-async function killAsleep({ testbed, session, disturbance, deadline }: Held): Promise<void> {
+async function killAsleep({ testbed, session, disturbance, deadline }: HeldSession): Promise<void> {
   await untilRun(testbed, { runId: session.id, deadline, isMet: ({ isIdle }) => isIdle });
   testbed.ledger.reached(session.id, ASLEEP);
   if (disturbance.type !== 'at' || disturbance.point !== ASLEEP) return;

@@ -3,8 +3,8 @@ import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-const RUNS = 6;
-const STEPS = 12;
+const RUNS = 20;
+const STEPS = 40;
 
 test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
   await using testbed = await Testbed.open();
@@ -28,12 +28,12 @@ test('killed workers repeat no more than the calls in flight, and no other key, 
   const needed = RUNS * (STEPS + 1);
   const kills = [0.2, 0.5, 0.8];
   for (const part of kills) {
-    await until(() => model.requests.length >= part * needed, 'the calls before the next kill', 60_000);
+    await until(() => model.requests.length >= part * needed, 'the calls before the next kill', 120_000);
     await killProcess(worker);
     worker = await startWorkerProcess(environment);
   }
   for (const run of runs)
-    expect(await run.result({ timeout: 90_000 })).toMatchObject({ status: 'completed', output: 'all done', stepsUsed: STEPS + 1 });
+    expect(await run.result({ timeout: 120_000 })).toMatchObject({ status: 'completed', output: 'all done', stepsUsed: STEPS + 1 });
   const lost = await lostAttempts(testbed, runs);
   expect(lost).toBeGreaterThanOrEqual(kills.length);
   // Each of them may have lost the one call that its run had in flight.
@@ -44,7 +44,7 @@ test('killed workers repeat no more than the calls in flight, and no other key, 
   await killProcess(worker);
   await model.close();
   await tools.close();
-}, 240_000);
+}, 400_000);
 
 /** Returns the number of attempts at activities that ended without telling the server: their workers were killed, or seemed to be. */
 async function lostAttempts(testbed: Testbed, runs: readonly { runId: string }[]): Promise<number> {

@@ -51,8 +51,10 @@ test('on a worker with another loop a burst makes no call, and the run makes its
   const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result({ timeout: 20_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 4 });
   expect(scripted.requests).toHaveLength(4);
-  const step = ['runBurst', 'callModel', 'read_page'];
-  expect((await activitiesOf(testbed, run)).names).toEqual(['resolveAgent', ...step, ...step, ...step, 'runBurst', 'callModel']);
+  const single = ['callModel', 'read_page'];
+  // The second burst is tried after one call, and the third would be after two.
+  const bursts = ['runBurst', ...single, ...single, 'runBurst', ...single, 'callModel'];
+  expect((await activitiesOf(testbed, run)).names).toEqual(['resolveAgent', ...bursts]);
   await expectSameFromHistory(testbed, run);
   await rm(folder, { recursive: true });
 }, 40_000);
@@ -75,8 +77,9 @@ function leaving(details: unknown): ActivityInterceptorsFactory {
 test.each<[what: string, details: unknown]>([
   ['no object', 'nonsense'],
   ['no record', { record: null, attempt: 1 }],
-  ['a cut entry', { record: { entries: [{ at: 1, key: 'm1' }] }, attempt: 1 }],
-  ['an entry without a time', { record: { entries: [{ key: 'm1', model: { type: 'response' } }] }, attempt: 1 }],
+  ['a cut entry', { record: { entries: [[1, 'm1']] }, attempt: 1 }],
+  ['an entry without a time', { record: { entries: [['m1', { content: [] }]] }, attempt: 1 }],
+  ['an answer without content', { record: { entries: [[1, 'm1', { usage: null }]] }, attempt: 1 }],
 ])(
   'details of a heartbeat that are no outcomes are not used: %s',
   async (_, details) => {
@@ -95,7 +98,7 @@ test.each<[what: string, details: unknown]>([
 test('a forged outcome that the run does not ask for ends it, named, and no call depends on it', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
-  const forged = { at: 5, key: 't7/0', tool: { type: 'result', status: 'success', content: ['forged'], durationMs: 1 } };
+  const forged = [5, 't7/0', ['forged'], 1];
   const interceptors = { activity: [leaving({ record: { entries: [forged] }, attempt: 1 })] };
   await testbed.work({ agents: [reader], providers: { scripted }, worker: { interceptors } });
   const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.ts';
+import { durableTest, killWorker } from '../../../src/testing/index.ts';
 import { aiSdk } from '../../../worker/index.ts';
 import type { Answer, Said } from '../../ai-sdk/families.ts';
 import { FakeServer } from '../../ai-sdk/fake-server.ts';
@@ -52,4 +53,25 @@ test.each(V4)('reasoning of $name goes back to it after a retry, too', async (on
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.' });
   expect(server.refused).toEqual([]);
   expect(JSON.stringify(server.last).split('sig_').length - 1).toBe(2);
+});
+
+describe.each(V4)('the kit on a server', (one) => {
+  const trips = roundTrips(one).filter(({ title }) => /^several steps$|handoff|between calls/.test(title));
+
+  test.each(trips)(
+    `sends $title of ${one.name} back as its API demands, although a worker was killed`,
+    async ({ agent, script, output }) => {
+      server.script(...script);
+      const { result } = await durableTest(agent, {
+        input: 'Look.',
+        model: aiSdk((id) => one.model(url, id)),
+        faults: [killWorker({ afterStep: 1 })],
+        address: inject('temporalAddress'),
+        namespace: inject('temporalNamespace'),
+        worker: { workflowBundle: { codePath: inject('workflowBundlePath') } },
+      });
+      expect(server.refused).toEqual([]);
+      expect(result).toMatchObject({ status: 'completed', output });
+    },
+  );
 });

@@ -1,22 +1,72 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runView } from '../../../src/cli/render/run-view.ts';
-import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+import { costText, number, statusText } from '../../../studio/format.ts';
+import { callCli } from '../../cli/call-cli.ts';
+import { matrixSample } from '../../matrix-sample.ts';
+import { until } from '../testbed/testbed.ts';
+import { SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
-/** Inputs of runs: answers, calls, children, failures, limits. */
-const INPUTS = [
-  ['clerk', 'Hello'],
-  ['clerk', 'My lamp arrived broken.'],
-  ['clerk', 'many steps 3'],
-  ['clerk', 'many steps 12'],
-  ['parrot', 'A text'],
-  ['parrot', JSON.stringify({ args: { a: 1 }, say: 'x' })],
-  ['parrot', JSON.stringify({ args: {}, tool: 'no_such_tool', say: 'y' })],
-  ['clerk', 'many steps 7'],
-] as const;
+/** Runs that are generated. A commit looks at a part of them. */
+const RUNS = Number(process.env['STUDIO_RUNS'] ?? 200);
 
-/** Reads the facts of a run off the page. */
-const FACTS =
-  'Object.fromEntries([...document.querySelectorAll("aside .facts > div")].map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent]))';
+/** Runs that are started at once. */
+const AT_ONCE = 20;
+
+/** A run to start: answers, calls, failures, children, handoffs, flows, limits, waits, programs, sessions, cancellations. */
+interface Generated {
+  kind: 'agent' | 'program' | 'session';
+  name: string;
+  input: string;
+  cancel?: true;
+}
+
+/** Returns the run of a number. The same number is the same run in every process. */
+function generated(index: number): Generated {
+  const shapes: ((size: number) => Generated)[] = [
+    (size) => agent('clerk', `many steps ${size % 12}`),
+    () => agent('clerk', 'My lamp arrived broken.'),
+    (size) => agent('parrot', JSON.stringify({ args: { size, text: 'x'.repeat(size * 20) }, say: 'Done' })),
+    (size) => agent('parrot', JSON.stringify({ args: {}, tool: `no_such_tool_${size}`, say: 'y' })),
+    () => agent('desk', 'Hello'),
+    () => agent('article', 'Write'),
+    (size) => agent('limited', `many steps ${size % 5}`),
+    () => agent('asker', 'Paint it'),
+    () => agent('forgetful', 'What is the price on page 1?'),
+    () => ({ kind: 'program', name: 'letter', input: '' }),
+    (size) => ({ kind: 'session', name: 'clerk', input: `many steps ${size % 3}` }),
+    () => ({ ...agent('clerk', 'My lamp arrived broken.'), cancel: true }),
+    () => agent('clerk', 'Pay twice'),
+  ];
+  const shape = shapes[index % shapes.length] ?? (() => agent('clerk', 'Hello'));
+  return shape(Math.floor(index / shapes.length));
+}
+
+function agent(name: string, input: string): Generated {
+  return { kind: 'agent', name, input };
+}
+
+/** Reads off the page what it says of a run: the facts, the runs below, and what waits. */
+const READ = `({
+  facts: Object.fromEntries([...document.querySelectorAll('aside .facts > div')].map((one) => [one.querySelector('dt').textContent, one.querySelector('dd').textContent])),
+  status: document.querySelector('header.title .status')?.textContent,
+  below: [...document.querySelectorAll('aside .branch li')].map((one) => [one.querySelector('a').textContent, one.querySelector('.status').textContent, one.querySelector('.dim').textContent]),
+  waiting: [...document.querySelectorAll('.approvals .decision h2')].map((one) => one.textContent),
+})`;
+
+interface Tree {
+  agentName: string;
+  status: string;
+  treeUsage: { totalTokens: number; costUsd?: number };
+  children: Tree[];
+}
+
+/** What the command line says of a run, in the words of the page. */
+interface Said {
+  facts: Record<string, string>;
+  status: string;
+  below: string[][];
+  waiting: string[];
+}
 
 describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
@@ -25,53 +75,93 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
   }, 120_000);
   afterAll(async () => studio?.[Symbol.asyncDispose]());
 
-  test('both have the same numbers, for runs that wait and runs that have ended', async () => {
-    const runs = await Promise.all(INPUTS.map(([agent, input]) => studio.client.start(agent, { input })));
+  async function start({ kind, name, input, cancel }: Generated): Promise<string> {
+    const { client } = studio;
+    if (kind === 'program') return (await client.startProgram(name, {})).runId;
+    if (kind === 'session') {
+      const session = client.session(name, { id: `session-${randomUUID()}` });
+      await session.ask(input);
+      return session.id;
+    }
+    const run = await client.start(name, { input });
+    if (cancel) {
+      await until(async () => (await run.approvals()).pending.length === 1, 'the call waits', 60);
+      await run.cancel('seen');
+    }
+    return run.runId;
+  }
+
+  async function cli<Answer>(...args: string[]): Promise<Answer> {
+    const { address, client } = studio.testbed;
+    const where = ['--address', address, '--namespace', client.temporal.options.namespace];
+    const { exitCode, stdout, stderr } = await callCli([...args, '--json', ...where]);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as Answer;
+  }
+
+  async function saidOf(runId: string): Promise<Said> {
+    const [view, tree, approvals] = await Promise.all([
+      cli<{ status: string; stepsUsed: number; limits: { steps: number } | null; toolCallsTotal: number }>('show', runId),
+      cli<Tree>('tree', runId),
+      cli<{ pending: { toolName: string }[] }>('approvals', runId),
+    ]);
+    const below = (of: Tree): string[][] =>
+      of.children.flatMap((child) => [
+        [child.agentName, statusText(child.status), `${number(child.treeUsage.totalTokens)} tokens`],
+        ...below(child),
+      ]);
+    const all = below(tree);
+    const limit = view.limits === null ? '' : ` / ${number(view.limits.steps)}`;
+    const withRuns = all.length === 0 ? '' : ` with ${all.length} run${all.length === 1 ? '' : 's'} below`;
+    return {
+      facts: {
+        Steps: `${number(view.stepsUsed)}${limit}`,
+        Tokens: `${number(tree.treeUsage.totalTokens)}${withRuns}`,
+        Cost: costText(tree.treeUsage.costUsd),
+        'Tool calls': number(view.toolCallsTotal),
+      },
+      status: statusText(view.status),
+      below: all,
+      waiting: approvals.pending.map(({ toolName }) => toolName).toSorted(),
+    };
+  }
+
+  test('both have the same numbers of generated runs, in every state', async () => {
+    const chosen = matrixSample(Array.from({ length: RUNS }, (_, index) => generated(index)));
+    const ids: string[] = [];
+    for (let begun = 0; begun < chosen.length; begun += AT_ONCE)
+      ids.push(...(await Promise.all(chosen.slice(begun, begun + AT_ONCE).map(start))));
+    // Until nothing moves any more: what is compared is read at several moments.
     await expect
-      .poll(async () => (await Promise.all(runs.map((run) => run.status()))).filter(({ status }) => status === 'running').length, {
-        timeout: 120_000,
-      })
+      .poll(
+        async () =>
+          (await Promise.all(ids.map((id) => studio.client.handle(id).status()))).filter(({ status }) => status === 'running').length,
+        {
+          timeout: 120_000,
+          interval: 500,
+        },
+      )
       .toBe(0);
     const page = await studio.page();
-    for (const run of runs) {
-      const view = await runView(studio.client, run.runId);
-      const tree = await run.tree();
-      await page.goto(`${studio.url}#/runs/${encodeURIComponent(run.runId)}`);
-      await shows(page, run.runId);
-      await expect.poll(() => page.locator('.facts dt').count(), { timeout: 40_000 }).toBeGreaterThan(3);
-      // The tree comes after the status.
-      const factsOf = async (): Promise<Record<string, string>> => (await page.evaluate(FACTS)) as Record<string, string>;
-      const below = (node: typeof tree): number => node.children.reduce((sum, child) => sum + 1 + below(child), 0);
-      const tokens = tree.treeUsage.totalTokens.toLocaleString('en');
-      const expected = {
-        Steps: `${view.steps.length} / ${view.limits?.steps}`,
-        Tokens: below(tree) > 0 ? `${tokens} with ${below(tree)} run below` : tokens,
-        'Tool calls': String(view.toolCallsTotal),
+    const seen = new Set<string>();
+    for (const [index, id] of ids.entries()) {
+      const expected = await saidOf(id);
+      seen.add(expected.status);
+      await page.goto(`${studio.url}#/runs/${encodeURIComponent(id)}`);
+      const read = async (): Promise<Said> => {
+        const { facts, waiting, ...rest } = (await page.evaluate(READ)) as Said;
+        const named = Object.fromEntries(Object.keys(expected.facts).map((name) => [name, facts[name] ?? '']));
+        return { facts: named, ...rest, waiting: waiting.toSorted() };
       };
-      await expect.poll(async () => pick(await factsOf(), Object.keys(expected)), { timeout: 40_000 }).toEqual(expected);
-      expect(await page.locator('.row.answer').count()).toBeGreaterThanOrEqual(view.steps.length);
+      await expect.poll(read, { timeout: 40_000, message: JSON.stringify(chosen[index]) }).toEqual(expected);
     }
+    expect([...seen]).toEqual(expect.arrayContaining(['waiting', 'completed']));
+    // The inbox has what waits in all of them, as the command lists it.
+    const { address, client } = studio.testbed;
+    const where = ['--address', address, '--namespace', client.temporal.options.namespace];
+    const listed = (await callCli(['approvals', '--json', '--tenant', studio.tenant, ...where])).stdout.trim().split('\n');
+    await page.goto(`${studio.url}#/inbox`);
+    await expect.poll(() => page.locator('.waiting li').count(), { timeout: 40_000 }).toBe(listed.length);
     expect(studio.problems).toEqual([]);
-  }, 240_000);
-
-  test('a page goes on when the service is gone for a moment, and has every step once', async () => {
-    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
-    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
-    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
-    await shows(page, 'Step 3');
-    await studio.restart(async () => {
-      await shows(page, 'The service does not answer');
-      const [pending] = (await run.approvals()).pending;
-      await run.approve(pending!);
-      await run.result();
-    });
-    await shows(page, 'within three days. We are sorry');
-    expect(await page.locator('.row.answer').count()).toBe(4);
-    await shows(page, 'completed');
-    expect(studio.problems.filter((one) => !/ERR_CONNECTION|fetch/.test(one))).toEqual([]);
-  }, 120_000);
+  }, 600_000);
 });
-
-function pick(facts: Record<string, string>, names: readonly string[]): Record<string, string | undefined> {
-  return Object.fromEntries(names.map((name) => [name, facts[name]]));
-}

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
@@ -93,10 +94,16 @@ const TEXTS = [...MARKUP, ...HIDDEN.map(([text]) => text)];
 
 describe.skipIf(SKIPPED !== '')(`hostile texts in every place of Studio${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
+  /** A service whose reader reaches the runs of all tenants. */
+  let operator: StudioTestbed;
   beforeAll(async () => {
     studio = await StudioTestbed.open();
+    operator = await StudioTestbed.open({ authenticate: () => ({ id: 'operator', scopes: ['admin'] }) });
   }, 120_000);
-  afterAll(async () => studio?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await studio?.[Symbol.asyncDispose]();
+    await operator?.[Symbol.asyncDispose]();
+  });
 
   test('80 texts of models, tools and users run nothing, load nothing and hide nothing', async () => {
     expect(TEXTS.length).toBe(80);
@@ -130,6 +137,75 @@ describe.skipIf(SKIPPED !== '')(`hostile texts in every place of Studio${SKIPPED
     const named = await studio.page(`#/runs/${encodeURIComponent(hostileTool.runId)}`);
     await shows(named, '⟨U+202E⟩');
     expect(await list.evaluate('window.ran')).toBeUndefined();
+    expect(studio.problems).toEqual([]);
+  }, 120_000);
+
+  /** Asserts that a page shows the codes of all hidden characters, and that nothing has come of any text. */
+  async function isHarmless(page: Page): Promise<void> {
+    const shown = await page.locator('main').innerText();
+    for (const [text, code] of HIDDEN) expect([text, code, shown.includes(`⟨${code}⟩`)]).toEqual([text, code, true]);
+    expect(shown).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200B-\u200F\u2028\u2029\uFEFF\u00AD]/);
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    expect(await page.locator('main :is(script, iframe, img, object, embed, style, video, meta, base, form[action])').count()).toBe(0);
+    expect(await page.locator('main a[href]:not([href^="#/"])').count()).toBe(0);
+    expect(studio.problems).toEqual([]);
+  }
+
+  test('80 names of tools are names, and nothing else', async () => {
+    const run = await studio.client.start('parrot', { input: JSON.stringify({ names: TEXTS, say: 'Done' }) });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'completed');
+    await expect.poll(() => page.locator('section.call').count(), { timeout: 20_000 }).toBe(TEXTS.length);
+    await isHarmless(page);
+  });
+
+  test('80 names of tenants, users, titles and tags are names, and nothing else', async () => {
+    const tag = `hostile-${studio.tenant}`;
+    const names = TEXTS.filter((text) => text.trim() !== '');
+    const started = await Promise.all(
+      names.map((text) =>
+        operator.unbound.as({ tenant: text, user: text }).start('parrot', { input: text, tags: [tag, text.slice(0, 100)] }),
+      ),
+    );
+    await Promise.all(started.map((run) => run.result()));
+    const page = await operator.page(`#/runs?tag=${encodeURIComponent(tag)}`);
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(() => page.locator('tbody tr').count(), { timeout: 40_000 }).toBe(names.length);
+    await isHarmless(page);
+    for (const { runId } of started.slice(0, 5)) {
+      await page.goto(`${operator.url}#/runs/${encodeURIComponent(runId)}`);
+      await shows(page, 'completed');
+      expect(await page.evaluate('window.ran')).toBeUndefined();
+    }
+    expect(operator.problems).toEqual([]);
+  });
+
+  test('a line of 1 MB and 300 levels of JSON are cut with a count, and open in pages', async () => {
+    const deep = Array.from({ length: 300 }).reduce<object>((inside) => ({ inside }), { end: 'of it' });
+    const base = { executionId: 'x', timestamp: '2026-11-01T00:00:00.000Z', author: 'clerk' };
+    const call = { type: 'tool_call', toolCallId: 'c1', name: 'look_up', arguments: { deep, line: 'x'.repeat(1_000_000) } };
+    const said = { type: 'message', role: 'assistant', content: `${'y'.repeat(999_990)}THE END` };
+    const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+    const event = { ...base, id: 'e0', content: [said, call], usage };
+    const page = await studio.page('#/agents');
+    // No run records as much: what the page makes of it is the page's affair alone.
+    await page.route('**/v1/runs/big/stream*', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: `id: 1\nevent: event\ndata: ${JSON.stringify({ type: 'event', offset: 0, event })}\n\n`,
+      }),
+    );
+    await page.goto(`${studio.url}#/runs/big`);
+    await shows(page, /Show 20,000 more of 999,997 characters/);
+    await shows(page, /Show 20,000 more of 1,000,0\d\d characters/);
+    const main = page.locator('main');
+    expect(await main.innerText()).not.toContain('THE END');
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    for (let presses = 0; presses < 60 && !(await main.innerText()).includes('THE END'); presses += 1)
+      await page.locator('button.more').first().click();
+    expect(await main.innerText()).toContain('THE END');
+    expect(await page.locator('.json').first().textContent()).toContain('inside');
     expect(studio.problems).toEqual([]);
   }, 120_000);
 

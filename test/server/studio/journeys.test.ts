@@ -1,9 +1,10 @@
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { openapiDocument } from '../../../src/server/openapi.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
-import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+import { LOGIN_ROUTES } from '../../../src/server/routes/login.ts';
+import { until } from '../testbed/testbed.ts';
+import { press, shows, SKIPPED, StudioTestbed, tabTo } from './studio-testbed.ts';
 
 const BROKEN = 'My lamp arrived broken. It is order 42.';
 
@@ -14,23 +15,17 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
   }, 120_000);
   afterAll(async () => studio?.[Symbol.asyncDispose]());
 
+  // What waits is in the inbox of the next reader.
+  afterEach(async () => {
+    for await (const { runId, endTime } of studio.client.list()) if (endTime === null) await studio.client.handle(runId).cancel('seen');
+    await until(async () => (await studio.client.approvals().next()).done === true, 'nothing waits', 30);
+  });
+
   /** Starts a run of the clerk, and returns it once its refund waits. */
   async function waitingRun(): Promise<RunHandle> {
     const run = await studio.client.start('clerk', { input: BROKEN });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     return run;
-  }
-
-  /** Presses Tab until the element with that name has the focus. */
-  async function tabTo(page: Page, name: string | RegExp): Promise<void> {
-    for (let presses = 0; presses < 80; presses += 1) {
-      await page.keyboard.press('Tab');
-      const text = await page.evaluate(
-        '(() => { const one = document.activeElement; return [one.getAttribute("aria-label"), one.labels?.[0]?.textContent, one.textContent].find((text) => text) ?? ""; })()',
-      );
-      if (typeof name === 'string' ? String(text).startsWith(name) : name.test(String(text))) return;
-    }
-    throw new Error(`No element named ${name} can be reached by Tab`);
   }
 
   test('a reader finds a run that waits, edits its arguments, and approves it', async () => {
@@ -181,8 +176,226 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
+  test('a reader finds out why step 7 did not know what step 1 had read', async () => {
+    const run = await studio.client.start('forgetful', { input: 'What is the price on page 1?' });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'I do not know the price');
+    await press(page, 'Request of step 7');
+    await shows(page, 'As sent');
+    // What the model had read first is not among what it was asked.
+    const asked = await page.locator('section[aria-labelledby=wire]').innerText();
+    expect([asked.includes('The price on page 6'), asked.includes('The price on page 1 ')]).toEqual([true, false]);
+    // The step before says where it went.
+    const taken = async (): Promise<boolean> =>
+      /Content taken out|not in the conversation any more/i.test(await page.locator('main').innerText());
+    for (let step = 7; step > 1 && !(await taken()); step -= 1) {
+      await press(page, /Step before/);
+      await shows(page, `Request of step ${step - 1}`);
+      await shows(page, 'As sent');
+    }
+    expect(await taken()).toBe(true);
+  });
+
+  test('the request of the last step has none behind it, and the one before leads there', async () => {
+    const run = await studio.client.start('clerk', { input: 'many steps 1' });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/1/request`);
+    await shows(page, 'As sent');
+    await press(page, /Step after/);
+    await shows(page, 'Request of step 2');
+    await shows(page, 'As sent');
+    expect(await page.getByText('Step after').count()).toBe(0);
+  });
+
+  test('a request is copied as a command, without a key', async () => {
+    const run = await studio.client.start('clerk', { input: "It's order 41" });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/1/request`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await shows(page, 'As sent');
+    await press(page, 'Copy as curl');
+    await shows(page, 'Copied');
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toMatch(/^curl "\$BASE_URL\/chat\/completions" -H "authorization: Bearer \$API_KEY"/);
+    const [, body = ''] = /--data-raw '(.*)'$/s.exec(copied) ?? [];
+    expect(JSON.parse(body.replaceAll(String.raw`'\''`, "'"))).toMatchObject({ model: 'clerk' });
+  });
+
+  test('a run is paused, gets more steps and other permissions, and continues, each with its receipt', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Controls');
+    await press(page, 'Pause');
+    await shows(page, 'The run pauses after its current step');
+    await press(page, 'Raise limits');
+    await tabTo(page, 'Steps');
+    await page.keyboard.type('77');
+    await press(page, 'Apply');
+    await shows(page, /Limits that hold now: .*77/);
+    await press(page, 'Permissions');
+    await tabTo(page, 'Rules as JSON');
+    await page.keyboard.type('{"deny": [{"tool": "ask_warehouse"}]}');
+    await press(page, 'Apply');
+    await shows(page, 'The permissions are set');
+    await press(page, 'Resume');
+    await shows(page, 'The run continues');
+    expect((await run.status()).limits).toMatchObject({ steps: 77 });
+    await run.cancel('seen');
+  });
+
+  test('a message steers a run before its next model call, and another one interrupts the model', async () => {
+    const run = await studio.client.start('clerk', { input: 'Answer slowly' });
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'and slowly and slowly');
+    await tabTo(page, /^Message/);
+    await page.keyboard.type('By the way');
+    await tabTo(page, /^When the model reads it/);
+    await page.keyboard.type('before');
+    await press(page, 'Send');
+    await shows(page, 'Accepted: the model reads it before step');
+    await tabTo(page, /^Message/);
+    await page.keyboard.type('Stop. My lamp arrived broken.');
+    await tabTo(page, /^When the model reads it/);
+    await page.keyboard.type('now');
+    await press(page, 'Send');
+    await shows(page, 'The answer was interrupted');
+    await shows(page, 'Step 3');
+    expect((await run.status()).status).not.toBe('completed');
+    await run.cancel('seen');
+  });
+
+  test('a run that has failed is retried from a step, and the page shows how it continues', async () => {
+    const run = await studio.client.start('clerk', { input: 'many steps 3' });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'completed');
+    await tabTo(page, 'From step');
+    await page.keyboard.type('2');
+    await press(page, 'Retry');
+    await shows(page, /The run continues from step 2|Problem:/);
+    await shows(page, 'completed');
+    await expect.poll(() => page.locator('.row.answer').count(), { timeout: 20_000 }).toBe(4);
+    await shows(page, /Ended\s+completed/);
+  });
+
+  test('a decision that is remembered is made once for every call of the tool', async () => {
+    const run = await studio.client.start('clerk', { input: 'Pay twice' });
+    const page = await studio.page('#/inbox');
+    await shows(page, 'Pay twice');
+    await tabTo(page, 'Remember for this run');
+    await page.keyboard.type('every');
+    await press(page, 'Approve');
+    expect(await run.result()).toMatchObject({ output: 'Paid twice.' });
+    const decisions = [];
+    for await (const { decision } of run.events()) if (decision !== undefined) decisions.push([decision.type, decision.source]);
+    expect(decisions).toEqual([
+      ['approve', 'update'],
+      ['approve', 'remembered'],
+    ]);
+  });
+
+  test('arguments that do not fit are refused with the words of the validator, and can be mended', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/inbox`);
+    await shows(page, 'within 30 days');
+    await page.keyboard.press('e');
+    await tabTo(page, /^amount/);
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('-5');
+    await press(page, 'Approve as edited');
+    await shows(page, 'Problem: invalid_arguments');
+    await shows(page, /amount/);
+    expect((await run.approvals()).pending).toHaveLength(1);
+    await tabTo(page, /^amount/);
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('5');
+    await press(page, 'Approve as edited');
+    await run.result();
+    await shows(page, 'Nothing waits');
+  });
+
+  test('a question is answered in the form of its schema, and a limit is raised by approval', async () => {
+    const asked = await studio.client.start('asker', { input: 'Paint it' });
+    const page = await studio.page('#/inbox');
+    await shows(page, 'Which colour?');
+    await tabTo(page, /^colour/);
+    await page.keyboard.type('blue');
+    await tabTo(page, /^glossy/);
+    await page.keyboard.press('Space');
+    await press(page, 'Answer');
+    expect(await asked.result()).toMatchObject({ output: 'It is done.' });
+    expect(JSON.stringify(await asked.steps())).toMatch(/blue.*true/);
+    const limited = await studio.client.start('limited', { input: 'many steps 3' });
+    await shows(page, 'The run has reached a limit');
+    await page.keyboard.press('a');
+    expect(await limited.result()).toMatchObject({ status: 'completed' });
+  });
+
+  test('a chat begins with deps and a file, and a second turn follows', async () => {
+    const page = await studio.page('#/playground/guide');
+    await shows(page, 'Deps of the session');
+    await tabTo(page, /^city/);
+    await page.keyboard.type('Hamburg');
+    await tabTo(page, /^days/);
+    await page.keyboard.type('3');
+    await tabTo(page, 'Say something');
+    await page.keyboard.type('Show me this');
+    await tabTo(page, 'Attach a file');
+    const chooser = page.waitForEvent('filechooser');
+    await page.keyboard.press('Enter');
+    await (await chooser).setFiles({ name: 'map.png', mimeType: 'image/png', buffer: Buffer.from('not a picture') });
+    await shows(page, 'Attached: map.png');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await shows(page, 'You have sent 1 files');
+    await shows(page, 'image/png');
+    await tabTo(page, 'Say something');
+    await page.keyboard.type('And now?');
+    await page.keyboard.press('Enter');
+    await shows(page, /turn 2 answers it|Turn 2 ended/);
+    await press(page, 'Open the run');
+    await shows(page, 'Turn 2 ended');
+    expect(await page.locator('main img').count()).toBe(0);
+  });
+
+  test('an agent, a handoff, a flow and a program are graphs, with what a run made of them', async () => {
+    const [passed, flow, program] = await Promise.all([
+      studio.client.start('desk', { input: 'Hello' }),
+      studio.client.start('article', { input: 'Write' }),
+      studio.client.startProgram('letter', {}),
+    ]);
+    await Promise.all([passed.result(), flow.result(), program.result()]);
+    const page = await studio.page('#/agents');
+    await shows(page, 'Passes people on');
+    await press(page, 'desk');
+    await shows(page, 'hands over');
+    await page.locator('svg.graph g').nth(1).waitFor();
+    const draws = async (runId: string, text: RegExp): Promise<void> => {
+      await page.goto(`${studio.url}#/runs/${encodeURIComponent(runId)}`);
+      await expect.poll(() => page.locator('svg.graph').first().textContent(), { timeout: 20_000 }).toMatch(text);
+    };
+    await draws(passed.runId, /desk.*1 step.*parrot.*1 step/);
+    await draws(flow.runId, /sequential flow.*writer.*1 step.*editor.*1 step/);
+    await draws(program.runId, /Letter.*2 attempts · 1 breach/);
+  });
+
+  test('the tree leads to a run below, and from there back to the one above', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'with 1 run below');
+    await tabTo(page, 'order_reader');
+    await page.keyboard.press('Enter');
+    await shows(page, 'It was paid by card');
+    await press(page, run.runId);
+    await shows(page, 'My lamp arrived broken');
+    expect(page.url()).toContain(encodeURIComponent(run.runId));
+    await run.cancel('seen');
+  });
+
   test('every request of the page is in the OpenAPI document, and nothing went wrong in any of them', () => {
-    const { paths } = openapiDocument(ROUTES, '') as { paths: Record<string, Record<string, unknown>> };
+    const { paths } = openapiDocument([...ROUTES, ...LOGIN_ROUTES], '') as { paths: Record<string, Record<string, unknown>> };
     const known = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)] as const),
     );

@@ -30,6 +30,15 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
       await page.screenshot({ path: `${folder}studio-${name}${colorScheme === 'dark' ? '-dark' : ''}.png` });
     }
     expect([name, found]).toEqual([name, []]);
+    // A telephone, and twice the size of everything on this screen: nothing is beyond the edge.
+    for (const width of [390, 640]) {
+      await page.setViewportSize({ width, height: 860 });
+      expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width]);
+    }
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.emulateMedia({ forcedColors: 'active' });
+    expect([name, await axeProblems(page)]).toEqual([name, []]);
+    await page.emulateMedia({ forcedColors: 'none' });
   }
 
   test('every page is readable by everyone, in light and dark', async () => {

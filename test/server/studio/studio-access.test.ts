@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../../../src/server/index.ts';
+import { type Caller, RunTokens, SCOPES } from '../../../src/server/index.ts';
 import { studioFor } from '../../../src/server/studio-elsewhere.ts';
 import { listen } from '../../../src/server/node-server.ts';
-import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+import { CHROMIUM, shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+
+const TOKEN_SECRET = 's'.repeat(32);
+
+/** What the user of a run has said, which others must not read. */
+const SECRET = 'the lamp of Ada';
 
 /** Callers by their keys. */
 const callers: Record<string, Caller> = {};
@@ -15,6 +21,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
   const expired = new Set<string>();
   beforeAll(async () => {
     studio = await StudioTestbed.open({
+      tokenSecrets: [TOKEN_SECRET],
       authenticate: (request) => {
         const key = request.headers.get('authorization')?.replace('Bearer ', '') ?? '';
         return expired.has(key) ? undefined : callers[key];
@@ -75,6 +82,111 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     await stranger.goto(`${studio.url}#/inbox`);
     await shows(stranger, 'Nothing waits');
     await run.cancel('seen');
+  });
+
+  test('every scope, principal and run token sees in every place of the page what it may see, and no more', async () => {
+    const run = await studio.client.start('clerk', { input: `My lamp arrived broken. ${SECRET}` });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    const id = encodeURIComponent(run.runId);
+    const tokens = new RunTokens({ secrets: [TOKEN_SECRET] });
+    const own = { id: 'maker', scopes: SCOPES, principal: { tenant: studio.tenant } };
+    const tokenFor = async (runId: string): Promise<string> =>
+      (await tokens.make(own, { runId, scopes: ['runs:read', 'approvals:decide'] })).token;
+    callers['ofUser'] = { id: 'ofUser', scopes: ['admin'], principal: { tenant: studio.tenant, user: 'somebody-else' } };
+    callers['nothing'] = { id: 'nothing', scopes: [], principal: { tenant: studio.tenant } };
+    const keys = {
+      reader: 'reader',
+      writer: 'writer',
+      decider: 'decider',
+      'another tenant': 'other',
+      'another user': 'ofUser',
+      'no scope': 'nothing',
+      'the token of the run': await tokenFor(run.runId),
+      'the token of another run': await tokenFor('another-run'),
+    };
+    // What each place shows once it has come, or the refusal in its place.
+    const places: Record<string, RegExp> = {
+      runs: /\d+ runs?|No run/,
+      [`runs/${id}`]: /Step 3/,
+      [`runs/${id}/steps/1/request`]: /As sent/,
+      inbox: /waiting|Nothing waits/,
+      'playground/clerk': /Say something|do not allow/,
+      agents: /Passes people on/,
+      'agents/clerk': /Instructions/,
+      'programs/letter': /RequiresCitation/,
+    };
+    const read = { run: 'reads', 'run/request': 'reads', inbox: 'reads' };
+    const expected: Record<string, Record<string, string>> = {
+      reader: read,
+      writer: { ...read, run: 'reads, writes', playground: 'writes' },
+      decider: { ...read, run: 'reads, decides', inbox: 'reads, decides' },
+      'another tenant': { playground: 'writes' },
+      'another user': { playground: 'writes' },
+      'no scope': {},
+      'the token of the run': {},
+      'the token of another run': {},
+    };
+    expect(Object.keys(expected)).toEqual(Object.keys(keys));
+    for (const [who, key] of Object.entries(keys)) {
+      const page = await opened(key, '#/agents');
+      const main = page.locator('main');
+      for (const [place, shown] of Object.entries(places)) {
+        await page.goto(`${studio.url}#/${place}`);
+        const hasCome = new RegExp(`Problem: |${shown.source}`);
+        await expect.poll(() => main.innerText(), { timeout: 20_000, message: `${who} at ${place}` }).toMatch(hasCome);
+        const name = place.includes('/steps/') ? 'run/request' : place === `runs/${id}` ? 'run' : (place.split('/')[0] ?? '');
+        const seen = async (): Promise<string> => {
+          const has = (button: string): Promise<boolean> => page.getByRole('button', { name: button, exact: true }).isVisible();
+          const text = await main.innerText();
+          const writes = (await has('Send')) || (await has('Pause'));
+          return [text.includes(SECRET) && 'reads', writes && 'writes', (await has('Approve')) && 'decides'].filter(Boolean).join(', ');
+        };
+        await expect.poll(seen, { timeout: 20_000, message: `${who} at ${place}` }).toBe(expected[who]?.[name] ?? '');
+      }
+      await page.context().close();
+    }
+    // What the page asked for is refused by the service to each of them: the matrix of access has every route.
+    const asked = new Set(studio.requests.filter(({ path }) => path.startsWith('/v1/')).map(({ method }) => method));
+    expect([...asked].toSorted()).toEqual(['GET']);
+    await run.cancel('seen');
+  }, 240_000);
+
+  test('a page of another origin, and one whose name was rebound to this machine, reach nothing of a service without authentication', async () => {
+    await using open = await StudioTestbed.open();
+    const { origin } = new URL(open.url);
+    const foreign = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<p>foreign</p>'));
+    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
+    const { port } = foreign.address() as AddressInfo;
+    const context = await open.browser.newContext();
+    try {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${port}/`);
+      const reached = (await page.evaluate(`Promise.all([
+        fetch('${origin}/v1/runs').then((answer) => answer.status, () => 'refused'),
+        fetch('${origin}/v1/runs', { method: 'POST', mode: 'no-cors', body: '{}' }).then((answer) => answer.type, () => 'refused'),
+        new Promise((resolve) => {
+          const frame = document.createElement('iframe');
+          frame.src = '${open.url}';
+          frame.onload = () => resolve(frame.contentDocument === null ? 'framed elsewhere' : frame.contentDocument.body.textContent);
+          document.body.append(frame);
+        }),
+      ])`)) as unknown[];
+      expect(reached).toEqual(['refused', 'opaque', 'framed elsewhere']);
+      const listed = [];
+      for await (const run of open.client.list()) listed.push(run);
+      expect(listed).toEqual([]);
+      // A page whose name was rebound has its own name in `Host`, which the browser takes for the same origin.
+      const launched = await chromium.launch({
+        executablePath: CHROMIUM ?? '',
+        args: ['--no-sandbox', '--host-resolver-rules=MAP rebound.example 127.0.0.1'],
+      });
+      const answer = await (await launched.newPage()).goto(open.url.replace('127.0.0.1', 'rebound.example'));
+      expect(answer?.status()).toBe(403);
+      await launched.close();
+    } finally {
+      await context.close();
+      foreign.close();
+    }
   });
 
   test('a key that is revoked while the page is open leads back to the question', async () => {

@@ -8,29 +8,38 @@ import { createHandler, type Handler, type HandlerOptions } from '../../../src/s
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';
 import { memoryStreams } from '../../../src/streams/memory-streams.ts';
 import { Testbed } from '../testbed/testbed.ts';
-import { clerk, parrot, shopModel } from './studio-agents.ts';
+import { AGENTS, letter, shopModel } from './studio-agents.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
+/** The browser of this machine, if it has one. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
 
 /** What tests of the page lack on this machine, for the name of what is skipped; empty if nothing. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
+
+/** The options of the service, the pause between two words of the model, and the way from the service to Temporal. */
+type StudioOptions = HandlerOptions & { everyMs?: number; temporal?: LonghaulClient['temporal'] };
 
 /** A service with the page, a worker with the agents of a shop, and a browser. Its runs are those of one tenant. */
 export class StudioTestbed {
   readonly tenant: string;
   readonly testbed: Testbed;
   readonly client: LonghaulClient;
+  /** The client of the service: if it verifies its callers, it reaches the runs of all. */
+  readonly unbound: LonghaulClient;
   readonly browser: Browser;
   /** What went wrong in pages: errors, requests of other hosts, and breaches of the policy. */
   readonly problems: string[] = [];
   /** The requests of all pages: method and path. */
   readonly requests: { method: string; path: string }[] = [];
-  readonly #handler: Handler;
+  /** The origins besides its own to which a page may lead its reader: those of an issuer. */
+  readonly leadsTo = new Set<string>();
+  #handler: Handler;
   #server: HttpServer;
 
   private constructor(parts: {
     testbed: Testbed;
     client: LonghaulClient;
+    unbound: LonghaulClient;
     browser: Browser;
     handler: Handler;
     server: HttpServer;
@@ -38,27 +47,37 @@ export class StudioTestbed {
   }) {
     this.testbed = parts.testbed;
     this.client = parts.client;
+    this.unbound = parts.unbound;
     this.browser = parts.browser;
     this.#handler = parts.handler;
     this.#server = parts.server;
     this.tenant = parts.tenant;
   }
 
-  static async open({ everyMs = 0, ...options }: HandlerOptions & { everyMs?: number } = {}): Promise<StudioTestbed> {
+  static async open({ everyMs = 0, ...options }: StudioOptions = {}): Promise<StudioTestbed> {
     const testbed = await Testbed.open();
     const tenant = `acme-${randomUUID().slice(0, 6)}`;
     const streams = memoryStreams();
     const provider = shopModel({ everyMs });
     const prices = { 'scripted/clerk': { input: 2, output: 8 } };
-    await testbed.work({ agents: [clerk, parrot], providers: { scripted: provider }, prices, streams });
-    const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams, principal: { tenant } });
+    await testbed.work({ agents: AGENTS, programs: [letter], providers: { scripted: provider }, prices, streams });
+    const { taskQueue } = testbed;
+    const client = new LonghaulClient(testbed.client.temporal, { taskQueue, streams, principal: { tenant } });
+    const { temporal = testbed.client.temporal, ...handlerOptions } = options;
     // A service that verifies its callers acts for each of them, and for nobody itself.
-    const own =
-      options.authenticate === undefined ? client : new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
-    const handler = createHandler(own, { agents: [clerk, parrot], providers: { scripted: provider }, studio: true, ...options });
+    const principal = options.authenticate === undefined ? { principal: { tenant } } : {};
+    const own = new LonghaulClient(temporal, { taskQueue, streams, ...principal });
+    const handler = createHandler(own, {
+      agents: AGENTS,
+      programs: [letter],
+      providers: { scripted: provider },
+      studio: true,
+      limits: false,
+      ...handlerOptions,
+    });
     const server = await listen(handler, { host: '127.0.0.1', port: 0 });
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
-    return new StudioTestbed({ testbed, client, browser, handler, server, tenant });
+    return new StudioTestbed({ testbed, client, unbound: own, browser, handler, server, tenant });
   }
 
   get url(): string {
@@ -78,6 +97,7 @@ export class StudioTestbed {
     page.on('request', (request) => {
       const url = new URL(request.url());
       if (url.protocol === 'data:') return;
+      if (request.isNavigationRequest() && this.leadsTo.has(url.origin)) return;
       if (url.origin !== origin) this.problems.push(`request of another host: ${request.url()}`);
       this.requests.push({ method: request.method(), path: url.pathname });
     });
@@ -86,6 +106,12 @@ export class StudioTestbed {
     );
     await page.goto(`${this.url}${place}`);
     return page;
+  }
+
+  /** Lets requests pass through a function from now on, as if the service had another version. */
+  changeService(change: (request: Request, next: Handler) => Promise<Response>): void {
+    const next = this.#handler;
+    this.#handler = (request) => change(request, next);
   }
 
   /** Ends the service, does something, and starts the service again at the same port. */
@@ -118,15 +144,37 @@ export async function axeProblems(page: Page): Promise<string[]> {
   return JSON.parse(String(found.result.value)) as string[];
 }
 
-/** Waits until a page shows a text. */
+/** The time that a page has to show something, in milliseconds. */
+const SHOWN_WITHIN_MS = Number(process.env['STUDIO_SHOWN_WITHIN_MS'] ?? 40_000);
+
+/** Waits until a page shows a text. Throws with what it shows instead. */
 export async function shows(page: Page, text: string | RegExp): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        const all = await page.locator('body').innerText();
-        return typeof text === 'string' ? all.includes(text) : text.test(all);
-      },
-      { timeout: 40_000, interval: 100, message: `the page shows ${text}` },
-    )
-    .toBe(true);
+  let all = '';
+  const isShown = async (): Promise<boolean> => {
+    all = await page.locator('body').innerText();
+    return typeof text === 'string' ? all.includes(text) : text.test(all);
+  };
+  try {
+    await expect.poll(isShown, { timeout: SHOWN_WITHIN_MS, interval: 100 }).toBe(true);
+  } catch (cause) {
+    throw new Error(`The page does not show ${text}, but:\n${all.slice(0, 3_000)}`, { cause });
+  }
+}
+
+/** Presses Tab until the element with that name has the focus. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  for (let presses = 0; presses < 120; presses += 1) {
+    await page.keyboard.press('Tab');
+    const text = await page.evaluate(
+      '(() => { const one = document.activeElement; return [one.getAttribute("aria-label"), one.labels?.[0]?.textContent, one.textContent].find((text) => text) ?? ""; })()',
+    );
+    if (typeof name === 'string' ? String(text).startsWith(name) : name.test(String(text))) return;
+  }
+  throw new Error(`No element named ${name} can be reached by Tab`);
+}
+
+/** Presses Tab until the element with that name has the focus, and then Enter. */
+export async function press(page: Page, name: string | RegExp): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press('Enter');
 }

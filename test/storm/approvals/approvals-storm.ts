@@ -7,6 +7,7 @@ import { approvalChecks, type DecidedRun } from './approvals-checks.ts';
 import { atOnce } from '../../processes/at-once.ts';
 import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
+import { agentOf } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
 
@@ -28,7 +29,9 @@ export async function approvalsStorm(testbed: StormTestbed, runs: number): Promi
   const start = performance.now();
   const client = await testbed.connect();
   const runIds = Array.from({ length: runs }, (_, number) => `payer-${number}`);
-  await atOnce(runIds, CLIENTS, (runId, number) => client.start('payer', { runId, input: String(number), taskQueue: testbed.taskQueue }));
+  await atOnce(runIds, CLIENTS, (runId, number) =>
+    client.start(agentOf('payer', number), { runId, input: String(number), taskQueue: testbed.taskQueue }),
+  );
   const waiting = await allWaiting(client, runs);
   const secondsToWait = secondsSince(start);
   testbed.say(`${waiting.length} of ${runs} runs wait at once after ${secondsToWait} s`);

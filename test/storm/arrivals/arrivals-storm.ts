@@ -4,6 +4,7 @@ import { runHistory } from '../../../src/history/history-events.ts';
 import { unless } from '../../processes/check.ts';
 import { atOnce } from '../../processes/at-once.ts';
 import type { Outcome } from '../outcome.ts';
+import { agentOf } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
 
@@ -25,7 +26,7 @@ export async function arrivalsStorm(testbed: StormTestbed, { runs, hogs }: Arriv
   const handles = await atOnce(
     Array.from({ length: runs }, (_, number) => number),
     AT_ONCE,
-    (number) => client.start('greeter', { input: `Guest ${number}`, taskQueue: testbed.taskQueue }),
+    (number) => client.start(agentOf('greeter', number), { input: `Guest ${number}`, taskQueue: testbed.taskQueue }),
   );
   testbed.say(`${runs} runs wait`);
   const threads = Array.from({ length: hogs }, () => new Thread('for (;;) Math.random();', { eval: true }));

@@ -7,6 +7,7 @@ import { fillExecution, type FilledExecution } from './fill-execution.ts';
 import { messagesChecks, type MessagesRecord } from './messages-checks.ts';
 import { readEffects } from '../processes/ledger.ts';
 import { decidePayments, type DecidedPayments } from './payments.ts';
+import { inBursts } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { STOP, type TalkerInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
@@ -41,7 +42,7 @@ export async function messagesStorm(testbed: StormTestbed, { messages, workMs }:
   const sent = textsOf(messages - payments);
   const input: TalkerInput = { payments, together: workMs > 0 ? TOGETHER_WHILE_BUSY : TOGETHER, workMs };
   const start = performance.now();
-  const run = await deciders[0].start('talker', {
+  const run = await deciders[0].start(workMs > 0 ? 'talker' : inBursts('talker'), {
     runId: `${testbed.taskQueue}-run`,
     input: JSON.stringify(input),
     taskQueue: testbed.taskQueue,

@@ -11,6 +11,19 @@ const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol
 /** Milliseconds of a call that does nothing: a run without work should not keep its worker busy. */
 const REST_MS = 100;
 
+/** The agents of the storm. Each is there a second time, with bursts. */
+export type StormAgent = 'payer' | 'talker' | 'clerk' | 'greeter';
+
+/** Returns the name of the agent that a run has: that of every third run makes its quick steps in bursts. */
+export function agentOf(name: StormAgent, number: number): string {
+  return number % 3 === 0 ? inBursts(name) : name;
+}
+
+/** Returns the name of an agent with bursts. */
+export function inBursts(name: StormAgent): string {
+  return `${name}_in_bursts`;
+}
+
 /**
  * The agents of the storm: one that pays once, one that goes on until it is told to stop, one with so many rounds of calls, and one with a single round.
  * Payments are recorded in the ledger.
@@ -43,22 +56,34 @@ export function stormAgents(ledger: string): AnyAgent[] {
       return 'worked';
     },
   });
-  const note = defineTool({
+  const noting = {
     name: 'note',
     description: 'Notes something, without a task of its own',
     parameters: z.object({ number: z.int() }),
-    tier: 'local',
-    execute: ({ number }) => `noted ${number}`,
-  });
+    execute: ({ number }: { number: number }) => `noted ${number}`,
+  };
+  const note = defineTool({ ...noting, tier: 'local' });
+  // No burst makes local calls.
+  const noteInBurst = defineTool(noting);
   const everything = mcpServer({
     name: 'everything',
     command: process.execPath,
     args: [EVERYTHING, 'stdio'],
     tools: { include: ['echo'] },
   });
-  const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
-  const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], limits: { steps: 1_000_000 } });
-  const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], mcp: [everything], limits: { steps: 1_000 } });
-  const greeter = defineAgent({ name: 'greeter', model: 'storm/greeter', tools: [rest, note] });
-  return [payer, talker, clerk, greeter];
+  const payer = { name: 'payer', model: 'storm/payer', tools: [pay] } as const;
+  const talker = { name: 'talker', model: 'storm/talker', tools: [pay, rest, work], limits: { steps: 1_000_000 } } as const;
+  const clerk = { name: 'clerk', model: 'storm/clerk', mcp: [everything], limits: { steps: 1_000 } } as const;
+  const greeter = { name: 'greeter', model: 'storm/greeter' } as const;
+  const burst = true;
+  return [
+    defineAgent(payer),
+    defineAgent({ ...payer, name: inBursts('payer'), burst }),
+    defineAgent(talker),
+    defineAgent({ ...talker, name: inBursts('talker'), burst }),
+    defineAgent({ ...clerk, tools: [pay, rest, note] }),
+    defineAgent({ ...clerk, name: inBursts('clerk'), tools: [pay, rest, noteInBurst], burst }),
+    defineAgent({ ...greeter, tools: [rest, note] }),
+    defineAgent({ ...greeter, name: inBursts('greeter'), tools: [rest, noteInBurst], burst }),
+  ];
 }

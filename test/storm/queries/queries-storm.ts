@@ -11,6 +11,7 @@ import type { Outcome } from '../outcome.ts';
 import { queriesChecks, type QueriedRun } from './queries-checks.ts';
 import { readChain } from './read-chain.ts';
 import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
+import { agentOf } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import type { ClerkInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
@@ -113,11 +114,13 @@ interface Start {
 function startOf(number: number, rounds: number): Start {
   const text = JSON.stringify({ rounds } satisfies ClerkInput);
   const runId = `clerk-${number}`;
+  const clerk = agentOf('clerk', number);
   const host = `host-${number}`;
-  if (number % HOSTED === 1) return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [text, runId], target: { runId } };
+  if (number % HOSTED === 1)
+    return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [clerk, text, runId], target: { runId } };
   if (number % HOSTED === 3)
-    return { workflowType: 'inlineClerk', workflowIds: [host], args: [text], target: { runId: host, key: 'clerk' } };
-  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], target: { runId } };
+    return { workflowType: 'inlineClerk', workflowIds: [host], args: [clerk, text], target: { runId: host, key: 'clerk' } };
+  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: clerk, input: text }], target: { runId } };
 }
 
 /** A run after its end. */

@@ -16,6 +16,9 @@ const { WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE
  */
 const NO_FAULT: readonly unknown[] = [WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND];
 
+/** The activities whose input names the last event: a burst begins with a model call. */
+const MODEL_CALLS: readonly unknown[] = [ACTIVITIES.callModel, ACTIVITIES.runBurst];
+
 /**
  * Replays the executions of a run, and collects failed tasks and accepted Updates from their histories. Keeps a history that
  * does not replay, and reports its path.
@@ -51,7 +54,7 @@ function readEvents({ events }: ExecutionHistory): Omit<ReplayedExecution, 'dive
   const of = (kind: string): (typeof accepted)[number]['input'][] =>
     accepted.filter(({ name }) => name === kind || name.endsWith(`.${kind}`)).map(({ input }) => input);
   const modelCalls = events.flatMap(({ activityTaskScheduledEventAttributes: call }) => {
-    const data = call?.activityType?.name === ACTIVITIES.callModel ? call.input?.payloads?.[0]?.data : undefined;
+    const data = MODEL_CALLS.includes(call?.activityType?.name) ? call?.input?.payloads?.[0]?.data : undefined;
     return data ? [JSON.parse(Buffer.from(data).toString('utf8')) as CallModelInput] : [];
   });
   return {

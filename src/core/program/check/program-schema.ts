@@ -2,6 +2,7 @@ import { TIERS } from '../../domain/batch.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { CLOCK } from '../../domain/quiet-hours.ts';
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
+import { REASONING_EFFORTS } from '../../domain/reasoning-effort.ts';
 
 /** A text with at least one character. */
 export const TEXT: JsonObject = { type: 'string', minLength: 1 };
@@ -24,7 +25,7 @@ export const UNIT_SCHEMA: JsonObject = fields(
     context: { type: 'string' },
     instructions: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
     anchors: NAMES,
-    effort: TEXT,
+    effort: { enum: [...REASONING_EFFORTS] },
     needs: NAMES,
     when: CONDITION,
   },
@@ -100,7 +101,7 @@ export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
       requiredFields: NAMES,
       range: fields({}, { min: NUMBER, max: NUMBER }),
       anchors: NAMES,
-      effort: TEXT,
+      effort: { enum: [...REASONING_EFFORTS] },
       settings: OBJECT,
       tier: { enum: [...TIERS] },
       tools: { ...NAMES, minItems: 1 },

@@ -8,6 +8,7 @@ import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
+import { REASONING_EFFORTS } from '../../../core/domain/reasoning-effort.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
 import { isLimitStatus } from '../../../core/domain/run.ts';
 import { whileWaiting } from '../../requests.ts';
@@ -76,7 +77,7 @@ export const chatParameters = z.object({
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),
   parallel_tool_calls: z.boolean().optional(),
-  reasoning_effort: z.string().min(1).optional(),
+  reasoning_effort: z.enum(REASONING_EFFORTS).optional(),
   response_format: z
     .discriminatedUnion('type', [
       z.object({ type: z.enum(['text', 'json_object']) }),

@@ -5,6 +5,7 @@ import type { ModelSettings } from '../../../core/domain/agent.ts';
 import type { ContentItem, ContentPart, ToolCall } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
+import { REASONING_EFFORTS } from '../../../core/domain/reasoning-effort.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
 import { hasScope, recordedName } from '../../auth/caller.ts';
@@ -86,7 +87,11 @@ export const responseParameters = z.object({
   max_tool_calls: z.int().min(0).optional(),
   parallel_tool_calls: z.boolean().optional(),
   reasoning: z
-    .strictObject({ effort: z.string().nullish(), summary: z.literal('auto').nullish(), generate_summary: z.literal('auto').nullish() })
+    .strictObject({
+      effort: z.enum(REASONING_EFFORTS).nullish(),
+      summary: z.literal('auto').nullish(),
+      generate_summary: z.literal('auto').nullish(),
+    })
     .default({}),
   text: z
     .strictObject({

@@ -3,6 +3,7 @@ import { type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../../../s
 import { type BurstingPorts, burstPorts } from '../../../../src/core/bursts/burst-ports.ts';
 import { fromBurstState, toBurstState } from '../../../../src/core/bursts/burst-state.ts';
 import type { EndedBurst } from '../../../../src/core/bursts/recorded-burst.ts';
+import { burstRecordOf, type StoredEntry, storedEntry } from '../../../../src/core/bursts/stored-burst.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import { defined } from '../../../../src/core/domain/defined.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
@@ -48,7 +49,8 @@ async function burstOf(call: ModelCall, execution: ExecutionState, environment: 
   const entries: BurstEntry[] = [];
   while (await attempt(call, execution, { ...environment, ...begin, entries }));
   actors.act = act;
-  return { record: { entries: JSON.parse(JSON.stringify(entries)) as BurstEntry[] }, ...begin };
+  const stored = JSON.parse(JSON.stringify(entries.map(storedEntry))) as StoredEntry[];
+  return { record: burstRecordOf({ entries: stored }), ...begin };
 }
 
 /** Makes one attempt. Returns true if it was lost. */

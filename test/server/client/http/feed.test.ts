@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { LonghaulClient } from '../../../../src/client/index.ts';
-import { callTool, say } from '../../../../src/testing/index.ts';
+import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
+import { callTool, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { checkedHandler } from '../../../server-http/checked-handler.ts';
 import { answer } from '../../../server-http/requests.ts';
+import { clerk } from '../../approvals/decision-agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 import { type Json, service, started } from './http-testbed.ts';
 
@@ -89,4 +91,30 @@ test('many who listen for the same principal ask the server no more than one doe
   const questions = asked.mock.calls.length;
   expect(questions).toBeLessThan(25);
   stop.abort();
+});
+
+test('a wait that a sink announces is looked for at once, and one that it does not announce within seconds', async () => {
+  await using testbed = await Testbed.open();
+  const streams = memoryStreams();
+  const principal = { tenant: `acme-${randomUUID()}` };
+  const client = new LonghaulClient(await reconnected(testbed), { taskQueue: testbed.taskQueue, streams, principal });
+  const model = scriptedModel([callTool('refund', { amount: 5 }, 'c1'), callTool('refund', { amount: 6 }, 'c2')]);
+  await testbed.work({ agents: [clerk], providers: { scripted: model }, streams });
+  const { workflowService } = client.temporal.connection as unknown as { workflowService: { listWorkflowExecutions: unknown } };
+  const asked = vi.spyOn(workflowService as { listWorkflowExecutions: () => unknown }, 'listWorkflowExecutions');
+  const stop = new AbortController();
+  const feed = client.feed({ signal: stop.signal });
+  const next = feed.next();
+  await until(async () => asked.mock.calls.length > 0, 'the first question');
+  const before = asked.mock.calls.length;
+  const run = await client.start('clerk', { input: 'Refund me' });
+  let item = (await next).value;
+  while (item?.type !== 'waiting') item = (await feed.next()).value;
+  expect(item.run).toMatchObject({ runId: run.runId, waitingFor: ['refund'] });
+  // Two or three: the usual one may lie in between.
+  expect(asked.mock.calls.length - before).toBeLessThan(6);
+  stop.abort();
+  await expect(feed.next()).rejects.toThrow('aborted');
+  await run.cancel('seen');
+  await client.close();
 });

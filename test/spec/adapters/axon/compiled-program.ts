@@ -1,6 +1,7 @@
 import { type AnyProgram, type AnyStep, type AnyUnit, defineProgram, tool, unit } from '../../../../src/define/program/index.ts';
 import type { AnyTool } from '../../../../src/define/tool-definition.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import type { ReasoningEffort } from '../../../../src/core/domain/reasoning-effort.ts';
 import { isReferenceName } from '../../../../src/core/program/references.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { list, number, object, only, said, text } from '../fields.ts';
@@ -34,7 +35,7 @@ function freeName(flow: string, taken: ReadonlyMap<string, string>): string {
 function toUnit(name: string, { system_prompt, effort, anchors, steps }: JsonObject, tools: ReadonlyMap<string, AnyTool>): AnyUnit {
   const options = {
     ...given('instructions', system_prompt, text),
-    ...given('effort', effort, text),
+    ...given('effort', effort, (word) => text(word) as ReasoningEffort),
     ...given('anchors', anchors, texts),
   };
   return unit(

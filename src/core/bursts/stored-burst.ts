@@ -1,0 +1,84 @@
+import { isToolCall } from '../domain/content.ts';
+import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { UsageStats } from '../domain/usage.ts';
+import type { ModelCallOutcome, ToolOutcome } from '../kernel/ports.ts';
+import type { BurstEntry, BurstRecord } from './burst.ts';
+
+// The outcomes of a burst as the server stores them. Each step has two, so that what follows from the rest of an outcome is left out.
+
+/** The answer of a model. The reason for its end, and the sum of its tokens, are absent if they follow from the rest. */
+export type StoredAnswer = Omit<RecordedResponse, 'finishReason' | 'usage'> & {
+  finishReason?: RecordedResponse['finishReason'];
+  usage: (Omit<UsageStats, 'totalTokens'> & Partial<Pick<UsageStats, 'totalTokens'>>) | null;
+};
+
+/**
+ * An entry: when the burst learned of it, the key of the call, and the answer of a model, or the content of a result and its milliseconds.
+ * Every other outcome follows the name of its kind.
+ */
+export type StoredEntry =
+  | [at: number, key: string, answer: StoredAnswer]
+  | [at: number, key: string, content: JsonValue[], durationMs: number]
+  | [at: number, key: string, kind: 'model', outcome: ModelCallOutcome]
+  | [at: number, key: string, kind: 'tool', outcome: ToolOutcome];
+
+/** The outcomes of a burst, as its activity returns them. */
+export interface StoredBurst extends Omit<BurstRecord, 'entries'> {
+  entries: StoredEntry[];
+}
+
+/** Returns an entry as it is stored. */
+export function storedEntry({ at, key, model, tool }: BurstEntry): StoredEntry {
+  if (model !== undefined) return model.type === 'response' ? [at, key, storedAnswer(model.response)] : [at, key, 'model', model];
+  if (tool.type !== 'result' || tool.status !== 'success' || tool.durationMs === null) return [at, key, 'tool', tool];
+  const { type: _, status: __, content, durationMs, resultId, ...more } = tool;
+  const isPlain = resultId !== undefined && Object.values(more).every((value) => value === undefined);
+  return isPlain ? [at, key, content, durationMs] : [at, key, 'tool', tool];
+}
+
+/** Returns the entry that was stored. */
+export function entryOf(stored: StoredEntry): BurstEntry {
+  const [at, key] = stored;
+  if (stored[2] === 'model') return { at, key, model: stored[3] };
+  if (stored[2] === 'tool') return { at, key, tool: stored[3] };
+  if (stored.length === 3) return { at, key, model: { type: 'response', response: answerOf(stored[2]) } };
+  // The id of a result tells it from the others of its response, as its key does.
+  return { at, key, tool: { type: 'result', status: 'success', content: stored[2], resultId: key, durationMs: stored[3] } };
+}
+
+/** Returns the outcomes of a burst as its run reads them. */
+export function burstRecordOf({ entries, ...rest }: StoredBurst): BurstRecord {
+  return { ...rest, entries: entries.map(entryOf) };
+}
+
+/** True for a stored entry: the outcomes come from the server as the burst has sent them. */
+export function isStoredEntry(value: unknown): value is StoredEntry {
+  if (!Array.isArray(value)) return false;
+  const [at, key, third, fourth]: unknown[] = value;
+  if (typeof at !== 'number' || typeof key !== 'string') return false;
+  if (third === 'model' || third === 'tool') return isJsonObject(fourth) && typeof fourth['type'] === 'string';
+  return Array.isArray(third) ? typeof fourth === 'number' : isJsonObject(third) && Array.isArray(third['content']);
+}
+
+function storedAnswer({ finishReason, usage, ...answer }: RecordedResponse): StoredAnswer {
+  return { ...answer, ...(finishReason === usualReason(answer) ? {} : { finishReason }), usage: usage && withoutSum(usage) };
+}
+
+function withoutSum({ totalTokens, ...tokens }: UsageStats): NonNullable<StoredAnswer['usage']> {
+  return totalTokens === tokens.promptTokens + tokens.completionTokens ? tokens : { ...tokens, totalTokens };
+}
+
+function answerOf({ finishReason, usage, ...answer }: StoredAnswer): RecordedResponse {
+  const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
+  return {
+    ...answer,
+    finishReason: finishReason ?? usualReason(answer),
+    usage: usage && { ...usage, totalTokens: usage.totalTokens ?? promptTokens + completionTokens },
+  };
+}
+
+/** The reason for which an answer usually ends: it calls tools, or it is whole. */
+function usualReason({ content }: Pick<RecordedResponse, 'content'>): RecordedResponse['finishReason'] {
+  return content.some(isToolCall) ? 'tool_calls' : 'stop';
+}

@@ -1,0 +1,155 @@
+import type { AgentDetails } from './api-types.ts';
+import { span } from './format.ts';
+import type { GraphEdge, GraphNode } from './layout.ts';
+import type { RunRecord } from './record.ts';
+import { TEXTS } from './texts.ts';
+
+// What is drawn as a graph: programs, and agents with those that act in their runs. With a record, what has become of each part.
+
+export interface GraphParts {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+interface Flow {
+  kind?: string;
+  agents?: string[];
+}
+
+/** An agent or a flow with those that act in its runs or below them. With a record, the steps of each, and who has handed over to whom. */
+export function agentGraph({ name, handoffs, agents, tools, flow }: AgentDetails, record?: RunRecord): GraphParts {
+  const asTools = new Set(tools.flatMap(({ agent }) => (agent === undefined ? [] : [agent])));
+  const detailOf = (one: string): string =>
+    handoffs.includes(one) ? TEXTS.handoffNode : asTools.has(one) ? TEXTS.toolNode : TEXTS.flowNode;
+  const { kind, agents: inFlow = [] }: Flow = flow ?? {};
+  const own = kind === undefined ? TEXTS.agent : TEXTS.flow(kind);
+  const acted = record === undefined ? { steps: new Map<string, number>(), handoffs: [] } : actedIn(record);
+  const others = [...new Set([...agents, ...acted.steps.keys()])].filter((one) => one !== name);
+  const edges = others.filter((one) => !inFlow.includes(one)).map((one): GraphEdge => ({ from: name, to: one }));
+  return {
+    nodes: [
+      { id: name, label: name, ...withSteps(own, acted.steps.get(name), 'active') },
+      ...others.map((one) => ({ id: one, label: one, ...withSteps(detailOf(one), acted.steps.get(one), 'calm') })),
+    ],
+    edges: withoutRepetitions([...edges, ...edgesOfFlow(name, kind, inFlow), ...acted.handoffs]),
+  };
+}
+
+/** True for an agent whose runs are more than its own steps. */
+export function hasOthers({ handoffs, flow }: AgentDetails): boolean {
+  return handoffs.length > 0 || flow !== undefined;
+}
+
+/** The agents of a parallel flow begin together, those of others one after the other; after the last one of a loop, the first acts again. */
+function edgesOfFlow(name: string, kind: string | undefined, agents: readonly string[]): GraphEdge[] {
+  if (kind === 'parallel') return agents.map((to) => ({ from: name, to }));
+  const inOrder = agents.map((to, index) => ({ from: agents[index - 1] ?? name, to }));
+  const [first, last] = [agents[0], agents.at(-1)];
+  return kind === 'loop' && first !== undefined && last !== undefined && first !== last ? [...inOrder, { from: last, to: first }] : inOrder;
+}
+
+function withoutRepetitions(edges: readonly GraphEdge[]): GraphEdge[] {
+  return [...new Map(edges.map((edge) => [JSON.stringify([edge.from, edge.to]), edge])).values()];
+}
+
+function withSteps(detail: string, steps: number | undefined, tone: string): Pick<GraphNode, 'detail' | 'tone'> {
+  return steps === undefined ? { detail, tone } : { detail: `${detail} · ${TEXTS.stepCount(steps)}`, tone: 'good' };
+}
+
+/** Returns the steps of each agent that has acted in a run, and the handoffs between them. */
+function actedIn({ rows }: RunRecord): { steps: Map<string, number>; handoffs: GraphEdge[] } {
+  const steps = new Map<string, number>();
+  const handoffs: GraphEdge[] = [];
+  for (const row of rows) {
+    if (row.kind !== 'answer' || row.event.caller === 'code') continue;
+    const { author } = row.event;
+    steps.set(author, (steps.get(author) ?? 0) + 1);
+    if (row.handedFrom !== undefined) handoffs.push({ from: row.handedFrom, to: author });
+  }
+  return { steps, handoffs };
+}
+
+interface ProgramUnit {
+  name: string;
+  needs?: string[];
+  steps: { name: string }[];
+}
+
+/** A program: its units by what they need, and the steps of each in order. With a record, what has become of them. */
+export function programGraph(document: object, record?: RunRecord): GraphParts {
+  const { units = [] } = document as { units?: ProgramUnit[] };
+  const ends = record === undefined ? new Map<string, Outcome>() : outcomes(record);
+  const hasNeeds = units.some(({ needs }) => needs !== undefined);
+  const nodes: GraphNode[] = [];
+  const edges: GraphEdge[] = [];
+  for (const [index, { name, needs = [], steps }] of units.entries()) {
+    nodes.push({ id: name, label: name, ...shownAs(ends.get(name), TEXTS.unit) });
+    for (const need of hasNeeds ? needs : units.slice(index - 1, index).map((one) => one.name)) {
+      const last = units.find((one) => one.name === need)?.steps.at(-1);
+      edges.push({ from: last === undefined ? need : `${need}.${last.name}`, to: name });
+    }
+    let before = name;
+    for (const step of steps) {
+      const id = `${name}.${step.name}`;
+      const kind = Object.keys(step).find((key) => KINDS.has(key)) ?? '';
+      nodes.push({ id, label: step.name, ...shownAs(ends.get(id), kind) });
+      edges.push({ from: before, to: id });
+      before = id;
+    }
+  }
+  return { nodes, edges };
+}
+
+const KINDS = new Set('ask tool agent program human sleep remember recall parallel branch forEach repeat'.split(' '));
+
+interface Outcome {
+  status: string;
+  attempts: number;
+  /** The anchors that answers have breached. */
+  breaches: number;
+  ms: number | undefined;
+}
+
+const TONES: Readonly<Record<string, string>> = { completed: 'good', failed: 'bad', skipped: 'calm', running: 'active' };
+
+function shownAs(outcome: Outcome | undefined, kind: string): Pick<GraphNode, 'detail' | 'tone'> {
+  if (outcome === undefined) return { detail: kind, tone: 'calm' };
+  const { status, attempts, breaches, ms } = outcome;
+  const isPlain = status === 'completed' || ms === undefined;
+  const parts = [
+    kind,
+    isPlain ? '' : status,
+    ms === undefined ? status : span(ms),
+    attempts > 1 ? TEXTS.attempts(attempts) : '',
+    breaches > 0 ? TEXTS.breaches(breaches) : '',
+  ];
+  return { detail: parts.filter((part) => part !== '').join(' · '), tone: TONES[status] ?? 'warn' };
+}
+
+interface StepNote {
+  at: string;
+  type: string;
+  attempt?: number;
+  status?: string;
+  startedAt?: string;
+  verdict?: { anchors?: { breaches?: unknown[] } };
+}
+
+/** Returns what the record says of each unit and step. */
+function outcomes(record: RunRecord): Map<string, Outcome> {
+  const found = new Map<string, Outcome>();
+  for (const { event } of record.rows) {
+    const { step } = event as { step?: object };
+    if (step === undefined) continue;
+    const { at, type, attempt = 1, status = 'completed', startedAt, verdict } = step as StepNote;
+    const before = found.get(at) ?? { status: 'running', attempts: 1, breaches: 0, ms: undefined };
+    const ms = startedAt === undefined ? undefined : Date.parse(event.timestamp) - Date.parse(startedAt);
+    found.set(at, {
+      status: type === 'end' ? status : 'running',
+      attempts: Math.max(before.attempts, attempt),
+      breaches: before.breaches + (verdict?.anchors?.breaches?.length ?? 0),
+      ms: type === 'end' ? ms : before.ms,
+    });
+  }
+  return found;
+}

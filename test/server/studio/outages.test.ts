@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { connect, type LonghaulClient, type RunHandle } from '../../../src/client/index.ts';
+import { BreakableNetwork } from '../examples/breakable-network.ts';
+import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+
+describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKIPPED}`, { timeout: 120_000 }, () => {
+  let studio: StudioTestbed;
+  let network: BreakableNetwork;
+  let served: LonghaulClient;
+  beforeAll(async () => {
+    // The way from the service to Temporal, which tests cut; the worker and the tests have one of their own.
+    network = await BreakableNetwork.to(Number(inject('temporalAddress').split(':').at(-1)));
+    served = await connect({ address: network.url.replace('http://', ''), namespace: inject('temporalNamespace') });
+    studio = await StudioTestbed.open({ temporal: served.temporal });
+  }, 120_000);
+  afterAll(async () => {
+    await studio?.[Symbol.asyncDispose]();
+    await served?.close();
+    network?.close();
+  });
+
+  /** Starts a run of the clerk, and returns it once its refund waits. */
+  async function waitingRun(): Promise<RunHandle> {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    return run;
+  }
+
+  async function approve(run: RunHandle): Promise<void> {
+    const [pending] = (await run.approvals()).pending;
+    await run.approve(pending!);
+    await run.result();
+  }
+
+  /** What went wrong beside what the trouble itself brings. */
+  function otherProblems(): string[] {
+    return studio.problems.filter((one) => !/ERR_CONNECTION|fetch/.test(one));
+  }
+
+  test('it continues when the service was gone for a moment, and has every step once', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Step 3');
+    await studio.restart(async () => {
+      await shows(page, 'The service does not answer');
+      await approve(run);
+    });
+    await shows(page, 'within three days. We are sorry');
+    expect(await page.locator('.row.answer').count()).toBe(4);
+    await shows(page, 'completed');
+    await expect.poll(() => page.locator('.lost').count(), { timeout: 40_000 }).toBe(0);
+    expect(otherProblems()).toEqual([]);
+  });
+
+  test('it says so while the service has lost Temporal, decides nothing twice, and has every step once afterwards', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Step 3');
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    network.cut();
+    try {
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      await shows(page, 'The service has lost its Temporal server');
+      expect((await run.approvals()).pending).toHaveLength(1);
+    } finally {
+      network.restore();
+    }
+    const again = page.getByRole('button', { name: 'Approve', exact: true });
+    // Temporal's client connects anew by itself; the reader decides again once the page says that it still waits.
+    await expect
+      .poll(
+        async () => {
+          if ((await run.approvals()).pending.length > 0 && (await again.isEnabled().catch(() => false)))
+            await again.click().catch(() => undefined);
+          return (await run.status()).status;
+        },
+        { timeout: 60_000, interval: 1_000 },
+      )
+      .toBe('completed');
+    await shows(page, 'within three days. We are sorry');
+    await shows(page, 'completed');
+    expect(await page.locator('.row.answer').count()).toBe(4);
+    const decisions = [];
+    for await (const { decision } of run.events()) if (decision !== undefined) decisions.push(decision.type);
+    expect(decisions).toEqual(['approve']);
+    expect(otherProblems()).toEqual([]);
+  });
+
+  test('it says that the service has another version, and that parts of it are not there any more', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/2/request`);
+    await shows(page, 'As sent');
+    const isPart = (path: string): boolean => path.includes('/studio/assets/');
+    studio.changeService(async (request, next) => {
+      const { pathname } = new URL(request.url);
+      if (isPart(pathname)) return new Response('There is no such file', { status: 404 });
+      const response = await next(request);
+      if (pathname !== '/v1/me') return response;
+      const me = (await response.json()) as { versions: object };
+      return Response.json({ ...me, versions: { ...me.versions, longhaul: '99.0.0' } });
+    });
+    await studio.restart(async () => shows(page, 'The service does not answer'));
+    await shows(page, 'The service seems to have another version');
+    await page.getByText('Line by line').click();
+    await page.getByRole('button', { name: 'Load the page again' }).waitFor();
+    // What the page has it goes on showing, and what the service still knows it still does.
+    await page.goto(`${studio.url}#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Step 3');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await shows(page, 'within three days. We are sorry');
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { AgentDetails, Event, StreamItem } from '../../studio/api-types.ts';
+import { agentGraph, programGraph } from '../../studio/graph-parts.ts';
+import { RunRecord } from '../../studio/record.ts';
+
+const details = (parts: Partial<AgentDetails>): AgentDetails => ({
+  name: 'lead',
+  models: [],
+  settings: {},
+  limits: {},
+  tools: [],
+  hosted: [],
+  mcp: [],
+  handoffs: [],
+  agents: [],
+  ...parts,
+});
+const usage = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };
+const recordOf = (...events: Partial<Event>[]): RunRecord => {
+  const record = new RunRecord();
+  const base = { executionId: 'x', timestamp: '2026-11-01T00:00:03Z', author: 'lead', content: [] };
+  record.take(events.map((one, offset): StreamItem => ({ type: 'event', offset, event: { ...base, id: `e${offset}`, ...one } })));
+  return record;
+};
+const arrows = ({ edges }: ReturnType<typeof agentGraph>): string[] => edges.map(({ from, to }) => `${from} > ${to}`);
+
+test('the agents of a flow stand in the order in which they act, and a loop leads back', () => {
+  const agents = ['a', 'b', 'c'];
+  const flowOf = (kind: string): string[] => arrows(agentGraph(details({ agents, flow: { kind, agents } })));
+  expect(flowOf('sequential')).toEqual(['lead > a', 'a > b', 'b > c']);
+  expect(flowOf('loop')).toEqual(['lead > a', 'a > b', 'b > c', 'c > a']);
+  expect(flowOf('parallel')).toEqual(['lead > a', 'lead > b', 'lead > c']);
+});
+
+test('a run adds the steps of each agent, and who has handed over to whom', () => {
+  const record = recordOf({ usage }, { usage, author: 'refunds' }, { usage, author: 'refunds' }, { usage, author: 'lead' });
+  const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), record);
+  expect(graph.nodes.map(({ label, detail, tone }) => `${label}: ${detail} (${tone})`)).toEqual([
+    'lead: Agent · 2 steps (good)',
+    'refunds: hands over · 2 steps (good)',
+    'other: hands over (calm)',
+  ]);
+  expect(arrows(graph)).toEqual(['lead > refunds', 'lead > other', 'refunds > lead']);
+});
+
+test('a step of a program shows its time, its attempts and the breaches of its answers', () => {
+  const note = { at: 'write.Letter', kind: 'ask' };
+  const breach = { anchors: { breaches: [{ anchor: 'RequiresCitation', violations: ['none'] }] } };
+  const record = recordOf(
+    { step: { ...note, type: 'attempt', attempt: 1, verdict: breach } },
+    { step: { ...note, type: 'end', attempt: 2, startedAt: '2026-11-01T00:00:00Z' } },
+  );
+  const document = { units: [{ name: 'write', steps: [{ name: 'Letter', ask: 'Write' }] }] };
+  expect(programGraph(document, record).nodes).toMatchObject([
+    { label: 'write', detail: 'unit' },
+    { label: 'Letter', detail: 'ask · 3.0 s · 2 attempts · 1 breach', tone: 'good' },
+  ]);
+});
