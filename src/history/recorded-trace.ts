@@ -11,10 +11,9 @@ import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
 import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
 import type { RunTrace } from '../telemetry/ids.ts';
-import { isFlow } from '../core/capabilities/handoffs.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
-import { type ReadBackRun, readExecution } from './read-run.ts';
+import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';
 import type { LostActivity } from './recorded-execution.ts';
 import { findTrace } from './run-trace.ts';
 
@@ -78,7 +77,7 @@ class WholeRecord {
       steps: this.#steps,
       turns: this.#turns,
       turnsBegun,
-      isFlow: this.run?.state !== undefined && isFlow(this.run.state),
+      isFlow: this.run !== undefined && isOfFlow(this.run),
       result,
     };
     return { ...tracedPart(part), losses };
@@ -101,7 +100,8 @@ function lossOf(
 }
 
 /** Returns the end of a run that the server has ended: the run has recorded none. */
-function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string, to: number): TracedEnd {
+function cutOffEnd(run: ReadBackRun, status: string, to: number): TracedEnd {
+  const { agentName, startedAt, state } = run;
   const how = status === 'TERMINATED' ? 'terminated' : 'timed_out';
   const { usage, stepsUsed, toolCallsTotal } =
     state === undefined ? { usage: noUsage(), stepsUsed: 0, toolCallsTotal: 0 } : countsOf(state);
@@ -110,7 +110,7 @@ function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string,
     status: how,
     stopReason: how,
     isWorkflow: state?.program !== undefined,
-    ...(state !== undefined && isFlow(state) ? { isFlow: true as const } : {}),
+    ...(isOfFlow(run) ? { isFlow: true as const } : {}),
     usage,
     steps: stepsUsed,
     toolCalls: toolCallsTotal,
