@@ -1,4 +1,4 @@
-import { ActivityCancellationType, type ActivityOptions, ApplicationFailure, TimeoutFailure, TimeoutType } from '@temporalio/common';
+import { ActivityCancellationType, type ActivityOptions, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import {
   type ActivityTiming,
   type AgentSnapshot,
@@ -187,9 +187,6 @@ function notifiesEnd(error: unknown): boolean {
   return isJsonObject(details) && details['notifyEnded'] === true;
 }
 
-/** The time after which the server ends any call that waits: `SCHEDULE_TO_CLOSE` in milliseconds. */
-const LONGEST_WAIT_MS = 7 * 24 * 60 * 60 * 1_000;
-
 export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'callModel', ModelCallOutcome> {
   const { snapshot } = run;
   const input: CallModelInput = {
@@ -205,29 +202,16 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
     ...call.input,
     ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
   };
-  const options = modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS)));
-  const endsAtDeadline = snapshot.tier === 'batch' && call.leftMs !== undefined && call.leftMs < LONGEST_WAIT_MS;
   return {
     name: 'callModel',
     key: ({ through }) => String(through),
     tier: 'remote',
-    options: endsAtDeadline ? { ...options, scheduleToCloseTimeout: Math.max(1, call.leftMs ?? 0) } : options,
+    options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
     input,
     ...(snapshot.tier === undefined ? {} : { again: (output) => withoutBatch(input, output) }),
     returned: modelOutcome,
-    failed: (error) => (endsAtDeadline && hasWaited(error) ? atDeadline(snapshot.model) : modelFailure(snapshot.model, error)),
+    failed: (error) => modelFailure(snapshot.model, error),
   };
-}
-
-/** True if a call has waited for as long as it may. */
-function hasWaited(error: unknown): boolean {
-  const cause = activityCause(error);
-  return cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_CLOSE;
-}
-
-function atDeadline(model: string): Extract<ModelCallOutcome, { type: 'failed' }> {
-  const message = `No batch has answered the call to model "${model}" before the deadline of the run`;
-  return { type: 'failed', code: 'model_timeout', message, atDeadline: true };
 }
 
 /** Returns the request of a model call that a message may interrupt: it is cancelled then, although the run is not. */

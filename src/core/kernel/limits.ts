@@ -83,11 +83,6 @@ function isOver({ limits, startedAt }: RunState, now: number): boolean {
   return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
 }
 
-/** Returns the milliseconds until the deadline of the run; undefined if it has none. */
-export function timeLeft({ limits, startedAt }: RunState, now: number): number | undefined {
-  return limits.deadlineMs === undefined ? undefined : Math.max(0, startedAt + limits.deadlineMs - now);
-}
-
 /**
  * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call
  * instead.

@@ -9,7 +9,7 @@ import { FINAL_ANSWER } from '../domain/tool-calls.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import type { AfterModelCall, BesideModelCall } from './capability.ts';
 import { continueBeforeModelCall, fitsContinueAsNew, isWindowFull } from './continue-as-new.ts';
-import { endsByDeadline, limitReached, timeLeft, recordFailedCall, recordInterrupted, spend } from './limits.ts';
+import { endsByDeadline, limitReached, recordFailedCall, recordInterrupted, spend } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
 import {
   type Answered,
@@ -68,7 +68,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 
   state.phase = 'model';
   const beside = points.duringModelCall(state, ports);
-  const outcome = await ports.callModel(modelCall(state, ports.now(), position, beside));
+  const outcome = await ports.callModel(modelCall(state, position, beside));
   const after = beside === undefined ? undefined : await beside.ended(outcome);
   state.phase = 'between';
   if (after !== undefined && 'instead' in after) return after.instead;
@@ -80,7 +80,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       after?.record();
       return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
-      const givenUp = outcome.atDeadline || isGivenUp(ports);
+      const givenUp = isGivenUp(ports);
       if (!givenUp) noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
       after?.record();
@@ -99,7 +99,7 @@ function isGivenUp(ports: RunPorts): boolean {
   return ports.cancelRequested() || ports.inbox.isInterrupted;
 }
 
-/** Ends the run that was cancelled, or continues to the message for which the call was given up, or to the deadline that has ended it. */
+/** Ends the run that was cancelled, or continues to the message for which the call was given up. */
 function afterGivenUp(state: RunState, ports: RunPorts, position: CallPosition): NextStep {
   return ports.cancelRequested() ? endCancelled(state) : position;
 }
@@ -150,7 +150,7 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, now: number, position: CallPosition, beside?: BesideModelCall): ModelCall {
+function modelCall(state: RunState, position: CallPosition, beside?: BesideModelCall): ModelCall {
   const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
@@ -161,7 +161,7 @@ function modelCall(state: RunState, now: number, position: CallPosition, beside?
     step: context.currentStep + 1,
     through: window.through,
     lastEventId: window.lastEventId,
-    ...defined({ resultIds, paused: position.paused, leftMs: timeLeft(state, now) }),
+    ...defined({ resultIds, paused: position.paused }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     ...points.modelCallParts(state, position),

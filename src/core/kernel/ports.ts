@@ -46,8 +46,6 @@ export interface ModelCall extends Conversation {
   paused?: true;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: string[];
-  /** Milliseconds until the deadline of the run: a call that waits for a batch waits no longer. */
-  leftMs?: number;
   /** The conversation has rested for longer than providers cache it by default. */
   hasRested?: true;
   /** Other work of the run is in progress beside the call. */
@@ -59,8 +57,7 @@ export interface ModelCall extends Conversation {
 /** The outcome of a model call. Failures are data too, and are not thrown. */
 export type ModelCallOutcome =
   | { type: 'response'; response: RecordedResponse }
-  /** `atDeadline`: the call has waited until the deadline of the run, and nothing was sent. */
-  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent; atDeadline?: true }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse }
   /** The call was given up for a message that interrupts it. */
   | { type: 'interrupted'; partial?: RecordedResponse };
