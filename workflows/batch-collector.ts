@@ -49,12 +49,12 @@ const POLL_MS = { least: 250, first: 30_000, longest: 300_000 };
 /** The wait after an activity of a batch that has failed for good: each is twice as long as the one before. Another worker may be there then. */
 const AFTER_FAILURE_MS = { first: 60_000, longest: 30 * 60_000 };
 
-/** The failures after which a defect, which no worker mends, ends a batch. Anything that a worker lacks may come until the deadline. */
+/** The failures in a row after which a defect, which no worker mends, ends a batch. Anything that a worker lacks may come until the deadline. */
 const MOST_FAILURES = 5;
 
 const register = defineSignal<[BatchedCall]>(COLLECTOR_SIGNALS.register);
 const batchQuery = defineQuery<BatchView, [number]>(COLLECTOR_QUERIES.batch);
-const callQuery = defineQuery<CallPlace, [string]>(COLLECTOR_QUERIES.call);
+const callsQuery = defineQuery<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls);
 
 /**
  * Collects the model calls of one provider into batches: fills a batch by time or size, has it submitted, polls it, and has its calls
@@ -64,7 +64,7 @@ export async function batchCollector(input: CollectorInput): Promise<void> {
   const collector = new Collector(input);
   setHandler(register, (call) => collector.add(call));
   setHandler(batchQuery, (seq) => collector.view(seq));
-  setHandler(callQuery, (key) => collector.placeOf(key));
+  setHandler(callsQuery, (keys) => collector.placesOf(keys));
   await collector.collect();
   await condition(allHandlersFinished);
   await continueAsNew<typeof batchCollector>(collector.state);
@@ -122,13 +122,14 @@ class Collector {
     return { ...batch, provider: this.#input.provider, policy: this.#policy, key: `${workflowInfo().workflowId}/${this.#first}-${seq}` };
   }
 
-  placeOf(key: string): CallPlace {
-    const waiting = this.#waiting.find(({ call }) => batchedCallKey(call) === key);
-    if (waiting !== undefined) return { state: 'waiting', since: waiting.since };
-    const batch = this.#filled.find(({ calls }) => calls.some((call) => batchedCallKey(call) === key));
-    if (batch === undefined) return { state: 'unknown', isFull: this.#isFull };
-    const { seq, id, submittedAt, filledAt } = batch;
-    return { state: 'in_batch', since: submittedAt ?? filledAt, seq, ...(id === undefined ? {} : { id }) };
+  placesOf(keys: readonly string[]): CallPlace[] {
+    const places = new Map<string, CallPlace>();
+    for (const { call, since } of this.#waiting) places.set(batchedCallKey(call), { state: 'waiting', since });
+    for (const { calls, seq, id, submittedAt, filledAt } of this.#filled) {
+      const place: CallPlace = { state: 'in_batch', since: submittedAt ?? filledAt, seq, ...(id === undefined ? {} : { id }) };
+      for (const call of calls) places.set(batchedCallKey(call), place);
+    }
+    return keys.map((key) => places.get(key) ?? { state: 'unknown', isFull: this.#isFull });
   }
 
   /** Tells the batches of this collector from those of another one with the same id. */
@@ -243,7 +244,7 @@ class Collector {
   async #follow(batch: FilledBatch): Promise<void> {
     const { seq } = batch;
     if (batch.id === undefined && batch.failure === undefined) {
-      const { id, gone = [], later = [], records, failure, policy } = await this.#during(() => submitBatch({ seq }));
+      const { id, gone = [], later = [], records, failure, policy } = await this.#during(batch, () => submitBatch({ seq }));
       this.#policy = policy;
       this.#leaveOut(batch, gone);
       this.#retry(
@@ -259,12 +260,12 @@ class Collector {
       await condition(() => this.#mustContinue, wait);
       if (this.#mustContinue) return;
       const isOver = Date.now() > (batch.submittedAt ?? batch.filledAt) + this.#policy.deadlineMs;
-      const { hasEnded, failure } = await this.#during(() => pollBatch({ seq, ...(isOver ? { isOver } : {}), ...this.#amounts }));
+      const { hasEnded, failure } = await this.#during(batch, () => pollBatch({ seq, ...(isOver ? { isOver } : {}), ...this.#amounts }));
       if (hasEnded) batch.hasEnded = true;
       if (failure !== undefined) batch.failure = failure;
     }
     if (this.#mustContinue) return;
-    const { again = [] } = await this.#during(() => completeBatch({ seq }));
+    const { again = [] } = await this.#during(batch, () => completeBatch({ seq }));
     this.#retry(batch, again);
     this.#end(batch);
   }
@@ -282,10 +283,13 @@ class Collector {
     return { waiting: this.#waiting.length, filled: this.#filled.length, oldestMs: Date.now() - oldest };
   }
 
-  async #during<Output>(work: () => Promise<Output>): Promise<Output> {
+  /** Waits for an activity of a batch. Failures count in a row: a batch that is followed for a day may have some now and then. */
+  async #during<Output>(batch: FilledBatch, work: () => Promise<Output>): Promise<Output> {
     this.#inProgress += 1;
     try {
-      return await work();
+      const output = await work();
+      delete batch.failures;
+      return output;
     } finally {
       this.#inProgress -= 1;
     }

@@ -9,6 +9,7 @@ import { withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
 import { type AttemptInfo, attemptInfo } from './attempt-info.ts';
+import { registrationIn } from '../../src/core/domain/batch.ts';
 import { mayPark } from './parked-attempt.ts';
 
 /** The controls of one attempt of an activity. */
@@ -306,7 +307,10 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
 
 /** Returns the number of attempts that workers could not make because they lacked something, or that were parked. */
 export function skippedAttempts(): number {
-  return workerWaits.getStore() === undefined && !mayPark() ? 0 : uncountedAttemptsIn(attemptInfo().heartbeatDetails);
+  if (workerWaits.getStore() === undefined && !mayPark()) return 0;
+  const { attempt, heartbeatDetails: details } = attemptInfo();
+  // All attempts at a call that waits for a batch are parked, and only the first of them says so.
+  return registrationIn(details) === undefined ? uncountedAttemptsIn(details) : attempt - 1;
 }
 
 /** Returns the number of the current attempt, 1-based, not counting those that workers could not make, or that were parked. */

@@ -22,11 +22,14 @@ export class ParkedAttempt extends Error {
 
   /** What the next attempt reads, and a reader of the status. */
   readonly details: object;
+  /** The server has these details already: a heartbeat would be a billed action for nothing. */
+  readonly isNoted: boolean;
 
   /** `message`: why the call waits, for a person. */
-  constructor(message: string, waitMs: number, details: object = {}) {
+  constructor(message: string, waitMs: number, { details = {}, isNoted = false }: { details?: object; isNoted?: boolean } = {}) {
     super(message);
     this.details = details;
+    this.isNoted = isNoted;
     this.waitMs = Math.max(1, Math.min(LONGEST_PARK_MS, Math.ceil(waitMs)));
   }
 }

@@ -1,18 +1,21 @@
 import { activityInfo, cancellationSignal, getClient, log } from '@temporalio/activity';
-import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { ActivityTiming, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import {
   type BatchDetails,
+  type BatchPolicy,
   type BatchedCall,
   batchedCallKey,
-  type CallPlace,
   type CollectorInput,
   registrationIn,
 } from '../../src/core/domain/batch.ts';
-import { BATCH_COLLECTOR, COLLECTOR_QUERIES, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
+import { BATCH_COLLECTOR, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
+import { withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
 import type { AskStepInput, CallModelInput } from '../../src/core/protocol.ts';
-import { lastDetails } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
+import { lastDetails, skippedAttempts } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import { type AskedModel, type AskedModels, ModelOrder } from '../model-calls/fallback.ts';
@@ -35,15 +38,48 @@ export interface CallToPark {
 /** The waits between two registrations: each is twice as long as the one before. */
 const WAIT_MS = { first: 60_000, longest: 30 * 60_000 };
 
+/** Calls that were parked together come back up to this part later, so that they do not come back together. */
+const JITTER = 0.2;
+
 /** The wait if the server has not taken the registration. */
 const AGAIN_MS = 5_000;
 
 /** The time after the deadline of a batch in which its collector tells what has become of the call. */
 const GRACE_MS = 60 * 60_000;
 
+/** Further attempts that may be lost with their workers before a call is registered: they have sent nothing to a model. */
+const MOST_LOST = 20;
+
+/** Returns the bounds of the attempts of a call that is to be registered. */
+export function registeringTiming(timing: ActivityTiming): ActivityTiming {
+  return { ...timing, modelMaxAttempts: timing.modelMaxAttempts + MOST_LOST };
+}
+
+/**
+ * Ends an attempt of a call that its collector has: neither the conversation nor the request is needed to know that. Returns if the call has to
+ * be registered, for the first time or again, or to be made.
+ */
+export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
+  const known = registrationIn(lastDetails());
+  const policy = known && batches?.policyOf(known.provider);
+  if (batches === undefined || known === undefined || policy === undefined || isOverdue(known.since, policy)) return;
+  const { provider, collector, first } = known;
+  const { workflowExecution, activityId, taskQueue } = activityInfo();
+  const workflowId = collectorId(provider, collector, taskQueue);
+  const key = batchedCallKey({ runId: workflowExecution?.runId ?? '', activityId });
+  const found = await batches.questions.placeOf(getClient(), workflowId, key);
+  if (found === 'gone') return;
+  if (found === 'silent') throw parkedAs(known, { isNoted: true, message: `Waits for collector "${workflowId}"`, waitMs: waitMs(first) });
+  // It is registered with the next collector that has room.
+  if (found.state === 'unknown') return found.isFull ? void batches.isFull(provider, collector) : undefined;
+  const id = found.state === 'in_batch' && found.id !== undefined ? ` (${found.id})` : '';
+  const what = found.state === 'in_batch' ? `batch ${found.seq}${id}` : 'a batch';
+  throw parkedAs(known, { isNoted: true, message: `Waits for ${what} of collector "${workflowId}"`, waitMs: waitMs(first) });
+}
+
 /**
  * Registers a call with the collector of its provider, and ends the attempt: the collector completes the activity once the batch is
- * answered. Each attempt registers it again, unless the collector has it, so that nothing is lost with a collector or a worker.
+ * answered. Each attempt registers it again, unless the collector has it (`parkAgain`), so that nothing is lost with a collector or a worker.
  * Returns if the call is to be made now, because no collector has answered for longer than its deadline.
  */
 export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): Promise<void> {
@@ -53,36 +89,50 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
   const batches = runtime.batches.of(model.name);
   const { provider, policy } = batches;
   const known = registrationIn(lastDetails());
-  const now = Date.now();
-  let since = known?.since ?? now;
-  if (now - since > policy.windowMs + policy.deadlineMs + GRACE_MS) {
+  let since = known?.since ?? Date.now();
+  if (isOverdue(since, policy)) {
     if (policy.onExpired === 'fail') throw permanentFailure('model_timeout', `No batch has answered the call to model "${model.name}"`);
     log.warn(`No batch has answered a call to model "${model.name}" in time: it is made now`, { collector: known?.collector });
-    if (policy.onExpired === 'interactive') return;
-    since = now;
+    if (policy.onExpired === 'interactive') return noteNoMore();
+    since = Date.now();
   }
   const recalled = known?.recalled ?? (await call.recall?.(cancellationSignal()));
-  const collector = known?.collector ?? runtime.batches.collectorOf(provider);
-  const noted: BatchDetails = {
-    provider,
-    since,
-    times: (known?.times ?? 0) + 1,
-    collector,
-    ...(recalled === undefined ? {} : { recalled }),
-  };
-  const reference = referenceOf(call, model, batches, snapshot);
-  const parked = (message: string, ms: number): ParkedAttempt => new ParkedAttempt(message, ms, { batch: { ...noted } });
+  const first = known?.first ?? attemptInfo().attempt;
+  const collector = Math.max(known?.collector ?? 0, runtime.batches.collectorOf(provider));
+  const noted: BatchDetails = { provider, since, first, collector, ...(recalled === undefined ? {} : { recalled }) };
+  const isNoted = known?.since === since && known.collector === collector;
   let place: string;
   try {
-    place = await register(runtime, { reference, batches, noted, isKnown: known !== undefined });
+    place = await register(referenceOf(call, model, batches, snapshot), batches, collector);
   } catch (error) {
-    throw parked(`Not registered for a batch of provider "${provider}" yet: ${errorMessage(error)}`, AGAIN_MS);
+    const message = `Not registered for a batch of provider "${provider}" yet: ${errorMessage(error)}`;
+    throw parkedAs(noted, { isNoted, message, waitMs: AGAIN_MS });
   }
-  throw parked(place, waitMs(noted.times));
+  throw parkedAs(noted, { isNoted, message: place, waitMs: waitMs(first) });
 }
 
-function waitMs(times: number): number {
-  return Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(times - 1, 10));
+/** The call waits no more: its attempts count from here on. */
+function noteNoMore(): void {
+  const known = lastDetails();
+  const { batch: _, ...rest } = isJsonObject(known) ? known : {};
+  attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts(), rest));
+}
+
+function isOverdue(since: number, { windowMs, deadlineMs }: BatchPolicy): boolean {
+  return Date.now() - since > windowMs + deadlineMs + GRACE_MS;
+}
+
+function parkedAs(
+  noted: BatchDetails,
+  { message, waitMs: ms, isNoted }: Pick<ParkedAttempt, 'message' | 'waitMs' | 'isNoted'>,
+): ParkedAttempt {
+  return new ParkedAttempt(message, ms, { details: { batch: { ...noted } }, isNoted });
+}
+
+/** Returns the time until the next attempt, by the number of those since the first registration. */
+function waitMs(first: number): number {
+  const before = Math.max(0, attemptInfo().attempt - first);
+  return Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(before, 10) * (1 + JITTER * Math.random()));
 }
 
 /** Returns the call by reference: without the hints that only help the process which makes it. */
@@ -102,28 +152,12 @@ function referenceOf(call: CallToPark, model: AskedModel, { client }: ProviderBa
   };
 }
 
-interface Registration {
-  reference: BatchedCall;
-  batches: ProviderBatches;
-  noted: BatchDetails;
-  isKnown: boolean;
-}
-
-/** Registers a call with a collector that has room, unless one has it. Returns what it waits for, for a person. */
-async function register(runtime: ActivityRuntime, { reference, batches, noted, isKnown }: Registration): Promise<string> {
-  const { provider, policy } = batches;
+/** Registers a call with a collector, which is started if need be. Returns what the call waits for, for a person. */
+async function register(reference: BatchedCall, { provider, policy }: ProviderBatches, collector: number): Promise<string> {
   const { taskQueue } = activityInfo();
-  const client = getClient();
-  const place = isKnown ? await placeOf(collectorId(provider, noted.collector, taskQueue), reference) : undefined;
-  if (place?.state === 'waiting') return `Waits for a batch of collector "${collectorId(provider, noted.collector, taskQueue)}"`;
-  if (place?.state === 'in_batch') {
-    const id = place.id === undefined ? '' : ` (${place.id})`;
-    return `Waits for batch ${place.seq}${id} of collector "${collectorId(provider, noted.collector, taskQueue)}"`;
-  }
-  if (place?.isFull) noted.collector = runtime.batches?.isFull(provider, noted.collector) ?? noted.collector;
-  const workflowId = collectorId(provider, noted.collector, taskQueue);
+  const workflowId = collectorId(provider, collector, taskQueue);
   const input: CollectorInput = { provider, policy };
-  await client.workflow.signalWithStart(BATCH_COLLECTOR, {
+  await getClient().workflow.signalWithStart(BATCH_COLLECTOR, {
     workflowId,
     taskQueue,
     args: [input],
@@ -132,19 +166,4 @@ async function register(runtime: ActivityRuntime, { reference, batches, noted, i
     staticSummary: `collects model calls of "${provider}" into batches`,
   });
   return `Waits for a batch of collector "${workflowId}"`;
-}
-
-/** The time for which an answer of a collector is waited for. Without one, the call is registered again, which changes nothing. */
-const ANSWER_MS = 2_000;
-
-async function placeOf(workflowId: string, call: BatchedCall): Promise<CallPlace | undefined> {
-  const client = getClient();
-  try {
-    const handle = client.workflow.getHandle(workflowId);
-    return await client.withDeadline(Date.now() + ANSWER_MS, () =>
-      handle.query<CallPlace, [string]>(COLLECTOR_QUERIES.call, batchedCallKey(call)),
-    );
-  } catch {
-    return undefined;
-  }
 }

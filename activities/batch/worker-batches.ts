@@ -7,6 +7,7 @@ import { type Duration, milliseconds } from '../../src/core/domain/time.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { type OptionTable, requireKnown, wholeNumber } from '../../src/define/option-checks.ts';
 import { missingOnWorker } from '../attempts/failure.ts';
+import { CollectorQuestions } from './collector-questions.ts';
 
 /** How a worker collects the model calls of a provider into batches. Every field is optional. */
 export interface BatchOptions {
@@ -40,6 +41,7 @@ export interface ProviderBatches {
 
 /** The batches of a worker, by its providers. */
 export class WorkerBatches {
+  readonly questions = new CollectorQuestions();
   readonly #providers = new Map<string, ProviderBatches>();
   /** The collectors that had room last, by provider. */
   readonly #collectors = new Map<string, number>();
@@ -79,6 +81,11 @@ export class WorkerBatches {
       name: provider,
       known,
     });
+  }
+
+  /** Returns the policy of a provider; undefined if this worker has no batches of it. */
+  policyOf(provider: string): BatchPolicy | undefined {
+    return this.#providers.get(provider)?.policy;
   }
 
   /** The number of the collector that calls of a provider register with. */

@@ -60,7 +60,8 @@ export class GovernedCall {
       const message = `Not sent yet: the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
       // It comes back while it may still wait a little: a tenant whose calls are all away would lose its turn.
       const awayMs = leastMs - permits.limits.holdSlotMs / 2;
-      const waitMs = Math.min(PARK_MS.most, Math.max(PARK_MS.least, awayMs)) * (1 + JITTER * (2 * Math.random() - 1));
+      const jitter = 1 + JITTER * (2 * Math.random() - 1);
+      const waitMs = Math.min(PARK_MS.most / (1 + JITTER), Math.max(PARK_MS.least, awayMs)) * jitter;
       if (isParkable) {
         permits.park(request, waitMs);
         throw new ParkedAttempt(message, waitMs);

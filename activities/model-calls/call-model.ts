@@ -28,7 +28,7 @@ import { answeredByParts, preparedByParts, requireModelCalls, requireReviews } f
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { callContext } from '../governor/governed-call.ts';
-import { parkForBatch } from '../batch/park-call.ts';
+import { parkAgain, parkForBatch, registeringTiming } from '../batch/park-call.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
@@ -51,6 +51,7 @@ export function callModelActivity(runtime: ActivityRuntime): (input: CallModelIn
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput, patience: Patience): Promise<CallModelOutput> {
+  if (!input.unbatched) await parkAgain(runtime);
   const call = await readyModelCall(runtime, input, patience);
   const { snapshot, asked, prepared } = call;
   if (snapshot.tier === 'batch' && !input.unbatched) {
@@ -79,7 +80,8 @@ export async function readyModelCall(
   known: KnownRequest = {},
 ): Promise<ReadyModelCall> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
-  patience.bind(snapshot.timing);
+  const isBatched = snapshot.tier === 'batch' && !input.unbatched;
+  patience.bind(isBatched ? registeringTiming(snapshot.timing) : snapshot.timing);
   const clients = clientsOf(runtime, snapshot);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);

@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent.ts';
+import { registrationIn } from '../../src/core/domain/batch.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
@@ -49,7 +50,11 @@ export class Patience {
     const { attempt, scheduledTimestampMs } = this.#info;
     // The time that the call waited for a worker is not the provider's. The clocks of server and worker may differ.
     const queuedMs = attempt === 1 ? believedQueueMs(Date.now() - scheduledTimestampMs) : 0;
-    this.#before = refusalDetails(lastDetails()) ?? { count: 0, queuedMs };
+    const known = lastDetails();
+    const before = refusalDetails(known) ?? { count: 0, queuedMs };
+    // A call that waits for a batch has done nothing else since then.
+    const batchedMs = Date.now() - (registrationIn(known)?.since ?? Infinity);
+    this.#before = { ...before, queuedMs: Math.max(before.queuedMs, batchedMs) };
   }
 
   /** Sets the bounds. Throws if the attempts before were all lost with their workers, or timed out. */
@@ -96,6 +101,7 @@ export class Patience {
 
   /** Returns the failure of an attempt that was parked. The time until the next one is not the provider's. */
   parkedFailure(parked: ParkedAttempt): ApplicationFailure {
+    if (parked.isNoted) return parkedFailure(parked);
     const { count, queuedMs } = this.#before;
     const known = lastDetails();
     const waitedMs = Math.round(queuedMs + performance.now() - this.#begun + parked.waitMs);

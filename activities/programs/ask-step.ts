@@ -28,7 +28,7 @@ import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
 import { callContext } from '../governor/governed-call.ts';
-import { parkForBatch } from '../batch/park-call.ts';
+import { parkAgain, parkForBatch, registeringTiming } from '../batch/park-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
@@ -63,6 +63,7 @@ function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Pro
 }
 
 async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
+  if (!input.unbatched) await parkAgain(runtime);
   const call = await readyAsk(runtime, input, patience);
   const { asked, snapshot, step } = call;
   const isBatched = (step.ask?.tier ?? snapshot.tier) === 'batch' && !input.unbatched;
@@ -90,7 +91,7 @@ export interface ReadyAsk {
 export async function readyAsk(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<ReadyAsk> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const { program, timing } = snapshot;
-  patience.bind(timing);
+  patience.bind(snapshot.tier === 'batch' && !input.unbatched ? registeringTiming(timing) : timing);
   if (program === undefined) throw new LonghaulError('internal', `The snapshot of the run has no program`);
   const { address, indexed, context, lookup } = await stepScope(runtime, program, input);
   const { unit, step } = indexed;

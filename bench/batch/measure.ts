@@ -75,12 +75,13 @@ export async function measureBatch({ runs, kills }: BatchBenchOptions, say: (lin
     const killed = await killInTurn(workers, kills, batched, say);
     const ended = await Promise.race([batched, ...workers.map(({ died }) => died)]);
     watch.abort();
+    for (const [text, count] of counts(ended.flatMap(({ problem }) => problem ?? []))) say(`${count} runs: ${text}`);
     const costs = sum(ended.map(({ costUsd }) => costUsd)) / runs / (sum(plain.map(({ costUsd }) => costUsd)) / INTERACTIVE_RUNS);
     return {
       priceRatio: rounded(costs, 4),
       eventsRatio: rounded(middle(ended.map(({ events }) => events)) / middle(plain.map(({ events }) => events)), 3),
       slotsHeld: await slots,
-      wrong: ended.filter(({ isRight }) => !isRight).length + Math.abs(api.paid.size - runs * CALLS),
+      wrong: ended.filter(({ problem }) => problem !== undefined).length + Math.abs(api.paid.size - runs * CALLS),
       paidTwice: [...api.paid.values()].filter((times) => times > 1).length,
       collectorBytesPerCall: Math.round((await collectorBytes(client)) / (runs * CALLS)),
       runs,
@@ -105,7 +106,8 @@ function lookAndTell(line: Parameters<typeof lastText>[0]): Record<string, unkno
 }
 
 interface EndedRun {
-  isRight: boolean;
+  /** What is wrong with it. */
+  problem?: string;
   costUsd: number;
   events: number;
 }
@@ -120,11 +122,18 @@ async function endedRuns(client: LonghaulClient, count: number, tier: 'batch' | 
 }
 
 async function endedRun(client: LonghaulClient, run: RunHandle<unknown>, index: number): Promise<EndedRun> {
-  const { status, output, usage } = await run.result();
+  const { status, output, usage, error } = await run.result();
   const { historyLength } = await client.temporal.workflow.getHandle(run.runId).describe();
   const isRight =
     status === 'completed' && output === `found seen Q${index}` && usage.llmCalls === CALLS && usage.totalTokens === 1_100 * CALLS;
-  return { isRight, costUsd: usage.costUsd ?? 0, events: historyLength };
+  const ended = { costUsd: usage.costUsd ?? 0, events: historyLength };
+  return isRight ? ended : { ...ended, problem: error ?? `${status} after ${usage.llmCalls} calls` };
+}
+
+/** Counts equal texts, the most frequent first. */
+function counts(texts: readonly string[]): [text: string, count: number][] {
+  const all = [...Map.groupBy(texts, (text) => text)].map(([text, same]): [string, number] => [text, same.length]);
+  return all.toSorted(([, one], [, other]) => other - one);
 }
 
 /** Kills the workers in turn, so often or until all runs have ended. Returns the number of kills. */

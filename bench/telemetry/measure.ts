@@ -9,8 +9,8 @@ import { executionHistory } from '../../src/history/history-events.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { spanIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
 import { type Telemetry, telemetry } from '../../src/telemetry/telemetry.ts';
-import { traceProblems } from '../../test/crash/checks/trace-check.ts';
 import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
+import { traceProblems } from '../../test/telemetry/trace-problems.ts';
 import { createWorker, LonghaulPlugin, type LonghaulWorker, prometheusMetrics } from '../../worker/index.ts';
 import { bundleWorkflows, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
@@ -45,7 +45,7 @@ export interface TelemetryFigures {
   duplicates: number;
   /** Of replaying histories. */
   replayRatio: number;
-  exportedByReplay: number;
+  replayExported: number;
   spans: number;
   dropped: number;
   histories: number;
@@ -215,7 +215,7 @@ async function measureReplay(
   client: LonghaulClient,
   runs: readonly EndedRun[],
   { count, reported, receiver, say }: { count: number; reported: Telemetry; receiver: OtlpReceiver; say: (line: string) => void },
-): Promise<{ replayRatio: number; exportedByReplay: number }> {
+): Promise<{ replayRatio: number; replayExported: number }> {
   const histories = await Promise.all(
     runs.map(async ({ runId }) => {
       const { runId: executionId } = await client.temporal.workflow.getHandle(runId).describe();
@@ -249,6 +249,6 @@ async function measureReplay(
   say(`${count} histories were replayed ${REPLAYS} times on each side`);
   return {
     replayRatio: rounded(median(times.traced.map((ms, round) => ms / (times.plain[round] ?? ms))), 3),
-    exportedByReplay: receiver.spans.length - before,
+    replayExported: receiver.spans.length - before,
   };
 }

@@ -151,7 +151,7 @@ async function batchedModelCall(
   if (registered === undefined) return {};
   const collector = collectorId(registered.provider, registered.collector, taskQueue);
   const key = batchedCallKey({ runId, activityId: activityId ?? '' });
-  const place = await queryRun<CallPlace>(client, collector, COLLECTOR_QUERIES.call, key).catch(() => undefined);
+  const [place] = (await queryRun<CallPlace[]>(client, collector, COLLECTOR_QUERIES.calls, [key]).catch(() => undefined)) ?? [];
   const since = new Date(registered.since).toISOString();
   if (place?.state !== 'in_batch') return { waitsForBatch: { collector, since } };
   return { waitsForBatch: { collector, since, batch: place.seq, ...defined({ id: place.id }) } };

@@ -126,7 +126,7 @@ export const SIGNALS = {
 /** The type of the workflow that collects calls into batches, and the names of its Signal and its queries. */
 export const BATCH_COLLECTOR = 'batchCollector';
 export const COLLECTOR_SIGNALS = { register: 'register' } as const;
-export const COLLECTOR_QUERIES = { batch: 'batch', call: 'call' } as const;
+export const COLLECTOR_QUERIES = { batch: 'batch', calls: 'calls' } as const;
 
 /**
  * Returns the workflow id of a collector. Calls register with the first one that has room. Each task queue has separate ones, because

@@ -14,7 +14,7 @@ import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/f
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/capabilities/archive.ts';
 import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
-import { firstAgent } from '../core/capabilities/handoffs.ts';
+import { firstAgent, isFlow } from '../core/capabilities/handoffs.ts';
 import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
@@ -54,6 +54,11 @@ export interface ReadExecution {
   end?: ExecutionEnd;
   /** The first offset and step of the next execution: this execution must have recorded everything before them. */
   next?: { firstOffset: number; firstStep: number };
+}
+
+/** True for the run of a flow, as far as it had begun. */
+export function isOfFlow({ state }: ReadBackRun): boolean {
+  return state !== undefined && isFlow(state);
 }
 
 /** Reads one execution, or returns undefined if the server does not have it. `see` is called with each event of its history. */

@@ -13,7 +13,7 @@ import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
 import type { RunTrace } from '../telemetry/ids.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
-import { type ReadBackRun, readExecution } from './read-run.ts';
+import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';
 import type { LostActivity } from './recorded-execution.ts';
 import { findTrace } from './run-trace.ts';
 
@@ -70,7 +70,16 @@ class WholeRecord {
       const loss = lossOf(lost, { agent: agentName, model });
       return loss === undefined ? [] : [{ ...loss.traced, ...defined({ turn: turnOf(loss.offset - this.#firstOffset) }) }];
     });
-    const part = { agentName, firstOffset: this.#firstOffset, events, steps: this.#steps, turns: this.#turns, turnsBegun, result };
+    const part = {
+      agentName,
+      firstOffset: this.#firstOffset,
+      events,
+      steps: this.#steps,
+      turns: this.#turns,
+      turnsBegun,
+      isFlow: this.run !== undefined && isOfFlow(this.run),
+      result,
+    };
     return { ...tracedPart(part), losses };
   }
 }
@@ -91,7 +100,8 @@ function lossOf(
 }
 
 /** Returns the end of a run that the server has ended: the run has recorded none. */
-function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string, to: number): TracedEnd {
+function cutOffEnd(run: ReadBackRun, status: string, to: number): TracedEnd {
+  const { agentName, startedAt, state } = run;
   const how = status === 'TERMINATED' ? 'terminated' : 'timed_out';
   const { usage, stepsUsed, toolCallsTotal } =
     state === undefined ? { usage: noUsage(), stepsUsed: 0, toolCallsTotal: 0 } : countsOf(state);
@@ -100,6 +110,7 @@ function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string,
     status: how,
     stopReason: how,
     isWorkflow: state?.program !== undefined,
+    ...(isOfFlow(run) ? { isFlow: true as const } : {}),
     usage,
     steps: stepsUsed,
     toolCalls: toolCallsTotal,

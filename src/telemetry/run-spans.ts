@@ -158,7 +158,8 @@ function turnSpan(trace: RunTrace, turn: TracedTurn): SpanRecord {
 
 function endSpan({ run, traceId, parentSpanId }: RunTrace, end: TracedEnd): SpanRecord {
   const { agent } = end;
-  const operation = end.isWorkflow ? OPERATIONS.workflow : OPERATIONS.agent;
+  const isWorkflow = end.isWorkflow || end.isFlow === true;
+  const operation = isWorkflow ? OPERATIONS.workflow : OPERATIONS.agent;
   const { error, attributes, ...times } = ending(end);
   return {
     name: `${operation} ${agent}`,
@@ -167,7 +168,7 @@ function endSpan({ run, traceId, parentSpanId }: RunTrace, end: TracedEnd): Span
     ...times,
     attributes: {
       ...commonAttributes(run, agent),
-      ...(end.isWorkflow ? { [A.workflow]: agent } : {}),
+      ...(isWorkflow ? { [A.workflow]: agent } : {}),
       [A.operation]: operation,
       ...attributes,
     },

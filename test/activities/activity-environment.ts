@@ -52,6 +52,8 @@ export interface ActivityEnvironment {
   asked: [query: string, argument: unknown][];
   /** The details of all heartbeats. */
   heartbeats: unknown[];
+  /** The workflows that were signalled, and started if need be. */
+  signalled: string[];
   /** The lines that were logged, without the debug lines of the SDK. */
   logged: LogEntry[];
   run<Input, Output>(activity: (input: Input) => Promise<Output>, input: Input): Promise<Output>;
@@ -75,6 +77,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
   } = options;
   const asked: ActivityEnvironment['asked'] = [];
   const heartbeats: unknown[] = [];
+  const signalled: string[] = [];
   const logged: LogEntry[] = [];
   const query = async (name: string, argument: unknown): Promise<unknown> => {
     asked.push([name, argument]);
@@ -88,7 +91,10 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
   const parts = {
     withDeadline: run,
     withAbortSignal: run,
-    workflow: { getHandle: () => ({ query }) },
+    workflow: {
+      getHandle: () => ({ query }),
+      signalWithStart: async (_: string, { workflowId }: { workflowId: string }) => void signalled.push(workflowId),
+    },
     options: { loadedDataConverter: converter },
   };
   const client = parts as unknown as Client;
@@ -102,6 +108,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     runtime: { ...runtimeOf(agents, model, resources), ...changes },
     asked,
     heartbeats,
+    signalled,
     logged,
     run: (activity, input) => mock.run(activity, input),
     cancel: () => mock.cancel(),

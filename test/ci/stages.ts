@@ -70,6 +70,11 @@ function inner(extent: Extent): Extent {
   return extent === 'all' ? extent : { ...extent, turn: Math.floor(extent.turn / 2) };
 }
 
+/** True if the workers of storms report traces: at every second turn of each part. */
+function isTraced(extent: Extent): boolean {
+  return extent === 'all' || Math.floor(extent.turn / 2) % 2 === 0;
+}
+
 function matrices(extent: Extent): Stage {
   const stage = { name: 'matrices', command: ['npm', 'run', 'test:matrices', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
   return extent === 'all' ? stage : { ...stage, env: { MATRIX_SAMPLE: extent.hash } };
@@ -83,7 +88,7 @@ function storms(extent: Extent): Stage[] {
   return [
     {
       name: 'storm',
-      command: npm('storm', ...words(size), '--only', parts.join(','), '--json'),
+      command: npm('storm', ...words(size), '--only', parts.join(','), ...(isTraced(extent) ? ['--traces'] : []), '--json'),
       limitSeconds: 900,
       reading: 'closing line',
       isRepeated: true,
@@ -102,13 +107,14 @@ function storms(extent: Extent): Stage[] {
 /**
  * A worker, and then the server, killed at points of a run: of an agent wherever something has happened that the server may not know, by
  * worker, and at some by server; of an agent in bursts, programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
- * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
+ * that are asked all the time on workers that keep hardly any in memory. `crash`: workers report traces, which must be complete. Up to three
+ * failed points get a second try.
  */
 function crashes(extent: Extent): Stage[] {
   const kinds = ['burst', 'program', 'code', 'tree', 'session', 'fallback'];
   const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
-    { name: 'crash', run: `--only ${chosen.join(',')}`, every: 8 },
+    { name: 'crash', run: `--traces --only ${chosen.join(',')}`, every: 8 },
     { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 8 },
     { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 8 },
     {

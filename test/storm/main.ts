@@ -54,7 +54,7 @@ async function outcomeOf(part: Part, asked: StormOptions, withTestbed: WithTestb
 const { options, say } = beginCommand('storm', { parse: parseOptions, usage: USAGE });
 const checks: Check[] = [];
 const figures: Partial<Record<Part, object>> = {};
-await withTestbeds(say, async (withTestbed) => {
+await withTestbeds({ say, traces: options.traces }, async (withTestbed) => {
   for (const part of options.parts) {
     const outcome = await outcomeOf(part, options, withTestbed);
     figures[part] = outcome.figures;

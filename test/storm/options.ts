@@ -25,12 +25,14 @@ export interface StormOptions {
   hogs: number;
   /** The seed of all random choices of `queries`. */
   seed: number;
+  /** Lets the workers report traces, and checks that each is complete. */
+  traces: boolean;
   /** If true, a line of figures comes before the closing line, for a machine to read. */
   json: boolean;
 }
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--waiting-runs 200] [--hogs 4] [--only ${PARTS.join(',')}] [--json]`;
+export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--waiting-runs 200] [--hogs 4] [--only ${PARTS.join(',')}] [--traces] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): StormOptions {
@@ -47,6 +49,7 @@ export function parseOptions(args: readonly string[]): StormOptions {
       'waiting-runs': { type: 'string', default: '200' },
       hogs: { type: 'string', default: '4' },
       only: { type: 'string', default: PARTS.join(',') },
+      traces: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
@@ -61,6 +64,7 @@ export function parseOptions(args: readonly string[]): StormOptions {
     seed: count('seed', values.seed),
     waitingRuns: count('waiting-runs', values['waiting-runs']),
     hogs: count('hogs', values.hogs),
+    traces: values.traces,
     json: values.json,
   };
 }

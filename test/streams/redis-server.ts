@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { existsSync } from 'node:fs';
@@ -65,6 +65,16 @@ export class RedisServer {
     this.#process?.kill('SIGKILL');
     await closed;
     this.#process = undefined;
+  }
+
+  /** Returns the bytes of all files in which it keeps its data, none of them compressed. */
+  async storedBytes(): Promise<Buffer> {
+    await this.use(async (client) => {
+      await client.configSet('rdbcompression', 'no');
+      await client.sendCommand(['SAVE']);
+    });
+    const files = readdirSync(this.#folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(join(parentPath, name))));
   }
 
   /** Removes its data while it does not run. */

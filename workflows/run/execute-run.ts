@@ -35,7 +35,7 @@ import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { interpret, type InterpreterPorts } from '../../src/core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/capabilities/archive.ts';
 import { BEGINNING, closeRun, closeUnstarted, type LoopEnd } from '../../src/core/kernel/run-loop.ts';
-import { firstAgent } from '../../src/core/capabilities/handoffs.ts';
+import { firstAgent, isFlow } from '../../src/core/capabilities/handoffs.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/kernel/next-step.ts';
 import type { WaitDeadline } from '../../src/core/domain/time.ts';
 import type { Growth, RunPorts } from '../../src/core/kernel/ports.ts';
@@ -121,6 +121,7 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
     turns: turns.slice(shown.turns),
     turnsBegun: sessionOf(run.state ?? {})?.turns,
     model: run.snapshot?.model,
+    isFlow: run.state !== undefined && isFlow(run.state),
     result,
   });
   longhaul.traced(run.key ?? '', part);

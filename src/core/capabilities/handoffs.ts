@@ -193,6 +193,11 @@ export function firstAgent(run: { snapshot: AgentSnapshot } & WithSlices): strin
   return handedOver.of(run)?.first ?? snapshot.flow?.name ?? snapshot.name;
 }
 
+/** True for the run of a flow, of any kind. */
+export function isFlow(run: { snapshot: AgentSnapshot } & WithSlices): boolean {
+  return handedOver.of(run)?.ofFlow === true || run.snapshot.flow?.kind === 'parallel';
+}
+
 /** Returns the agent that acts, unless the run began with it. */
 function laterAgent(state: RunState): string | undefined {
   const handoffs = handedOver.of(state);

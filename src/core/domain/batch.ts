@@ -75,7 +75,7 @@ export interface FilledBatch {
   records?: Record<string, object[]>;
   /** Why the provider takes no batch with these calls. */
   failure?: BatchFailure;
-  /** How often its activities have failed for good since then. */
+  /** How often its activities have failed for good since one has succeeded. Absent: never. */
   failures?: number;
 }
 
@@ -118,7 +118,7 @@ export interface BatchView extends FilledBatch {
   key: string;
 }
 
-/** Answer of the `call` query of a collector: the place of a call. */
+/** One answer of the `calls` query of a collector, which is asked for several calls at once: the place of a call. */
 export type CallPlace =
   /** `since`: milliseconds since the epoch. */
   | { state: 'waiting'; since: number }
@@ -168,15 +168,15 @@ export interface CompleteBatchOutput {
 }
 
 /**
- * The details of a heartbeat of a call that waits for a batch. They are kept by the server alone, outside of the history: the next attempt
- * reads them, and the activities of the collector.
+ * The details of a heartbeat of a call that waits for a batch. They are kept by the server alone, outside of the history: the next attempts
+ * read them, and the activities of the collector. An attempt that would note the same notes nothing: each heartbeat is billed.
  */
 export interface BatchDetails {
   provider: string;
   /** The time of the first registration, in milliseconds since the epoch. */
   since: number;
-  /** The number of attempts that have registered it. */
-  times: number;
+  /** The number of the attempt that has registered it first. None of its attempts counts: nothing was sent to a model. */
+  first: number;
   /** The number of the collector. */
   collector: number;
   /** What the memory of the agent had for the request. */
@@ -188,8 +188,9 @@ export function registrationIn(details: unknown): BatchDetails | undefined {
   const known = activityDetails(details);
   const batch: unknown = isJsonObject(known) ? known['batch'] : undefined;
   if (!isJsonObject(batch)) return undefined;
-  const { provider, since, times, collector, recalled } = batch;
-  if (typeof provider !== 'string' || typeof since !== 'number' || typeof times !== 'number' || typeof collector !== 'number')
+  const { provider, recalled } = batch;
+  const [since, first, collector] = ['since', 'first', 'collector'].map((name) => batch[name]);
+  if (typeof provider !== 'string' || typeof since !== 'number' || typeof first !== 'number' || typeof collector !== 'number')
     return undefined;
-  return { provider, since, times, collector, ...(isJsonObject(recalled) ? { recalled } : {}) };
+  return { provider, since, first, collector, ...(isJsonObject(recalled) ? { recalled } : {}) };
 }

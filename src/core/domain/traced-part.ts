@@ -64,6 +64,8 @@ export interface TracedEnd extends Lasting {
   errorCode?: string;
   /** The run is that of a program. */
   isWorkflow: boolean;
+  /** The run is that of a flow. */
+  isFlow?: true;
   /** The run is a session, whose turns have their own ends. */
   isSession?: true;
   usage: AggregatedUsage;
@@ -116,6 +118,8 @@ export interface RecordedPart {
   turns?: readonly TurnResultFields[] | undefined;
   /** The number of turns of a session that had begun at its end. */
   turnsBegun?: number | undefined;
+  /** The run is that of a flow. */
+  isFlow?: boolean | undefined;
   /** The result, if the run has ended. */
   result?: RunResultFields<unknown> | undefined;
 }
@@ -125,7 +129,7 @@ export interface RecordedPart {
  * it did, and a span must be the same whoever reports it.
  */
 export function tracedPart(part: RecordedPart): TracedPart {
-  const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', result } = part;
+  const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', isFlow, result } = part;
   const calls = new Map<string, RecordedCall>();
   const waits: TracedWait[] = [];
   const children: TracedChild[] = [];
@@ -161,7 +165,7 @@ export function tracedPart(part: RecordedPart): TracedPart {
     ...(cells.length === 0 ? {} : { cells }),
     turns: turns.map((turn) => ({ ...endOf(turn), number: turn.turn })),
     ...(cachesLost.length === 0 ? {} : { cachesLost }),
-    ...(result === undefined ? {} : { end: endOf(result) }),
+    ...(result === undefined ? {} : { end: { ...endOf(result), ...(isFlow ? { isFlow } : {}) } }),
   };
 }
 

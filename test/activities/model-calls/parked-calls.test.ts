@@ -1,6 +1,6 @@
 import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { WorkerGovernor } from '../../../activities/governor/worker-governor.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { modelOptions } from '../../../src/core/activity-requests/agent-requests.ts';
@@ -8,6 +8,7 @@ import { onAnotherWorker } from '../../../src/core/activity-requests/activity-re
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import { withUncountedAttempts } from '../../../src/core/domain/missing-definitions.ts';
 import type { ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
+import { Permit } from '../../../src/governor/provider-permits.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment } from '../activity-environment.ts';
@@ -21,15 +22,17 @@ interface Attempt {
   heartbeatDetails?: unknown;
   /** The server limits the attempts. */
   maximumAttempts?: number;
+  /** The failure of the provider. */
+  code?: ModelCallError['code'];
 }
 
-async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttempts = 0 }: Attempt) {
+async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttempts = 0, code = 'model_unreachable' }: Attempt) {
   let calls = 0;
   const model: ModelClient = {
     capabilities: { structuredOutput: true },
     call: () => {
       calls += 1;
-      return Promise.reject<ModelResponse>(new ModelCallError('model_unreachable', 'cut'));
+      return Promise.reject<ModelResponse>(new ModelCallError(code, 'cut'));
     },
   };
   const limits = { scripted: { requestsPerMinute: 1, holdSlotFor: 0 } };
@@ -62,7 +65,7 @@ test('an attempt that has no room ends for about the time until there is some, a
   expect(failure).toMatchObject({ type: 'Parked', nonRetryable: false });
   expect(failure.message).toMatch(/^Not sent yet: the limits of the provider of model "scripted\/m" are used up for about \d+ s$/);
   expect(Number(failure.nextRetryDelay)).toBeGreaterThan(45_000);
-  expect(Number(failure.nextRetryDelay)).toBeLessThanOrEqual(66_000);
+  expect(Number(failure.nextRetryDelay)).toBeLessThanOrEqual(60_000);
   // What was spent before stays known, and the patience stands still while the call is away.
   expect(heartbeats).toMatchObject([{ 'longhaul:lacked': 4, details: { spent, refused: { count: 1 } } }]);
   const [{ details }] = heartbeats as [{ details: { refused: { queuedMs: number } } }];
@@ -76,6 +79,16 @@ test.each([
   const { failure, calls } = await attempted({ hasRoom: true, attempt, heartbeatDetails: withUncountedAttempts(parked, undefined) });
   expect(calls).toBe(1);
   expect(failure).toMatchObject({ type: 'model_unreachable', nonRetryable: isLast });
+});
+
+test.each([
+  ['a refusal', 'model_rate_limited', 1],
+  ['an overloaded provider (529)', 'model_server_error', 0],
+] as const)('%s lowers the rate only if it is about the limit', async (_, code, times) => {
+  const refused = vi.spyOn(Permit.prototype, 'refused');
+  const { calls } = await attempted({ hasRoom: true, code });
+  expect([calls, refused.mock.calls.length]).toEqual([1, times]);
+  refused.mockRestore();
 });
 
 test('a call whose attempts the server counts waits in its slot, and is then refused', async () => {

@@ -2,6 +2,7 @@ import type { CrashTestbed } from '../processes/crash-testbed.ts';
 import { retryWhileDown } from '../processes/retry-while-down.ts';
 import { type Disturbance, killIdle } from '../runs/disturbance.ts';
 import { closeSession, type HeldSession, holdToEnd, type RecordOfSession } from '../session/held-session.ts';
+import { callerOf } from '../runs/start-once.ts';
 import { OUTAGES } from './outages.ts';
 
 /** The data about the session after its end. */
@@ -17,7 +18,7 @@ export function holdThroughOutages(
   return async (testbed, runId, disturbance) => {
     const { client, taskQueue } = testbed;
     const limits = { turns: OUTAGES.length, totalTokens: 1_000_000 };
-    const session = client.session(agent, { id: runId, taskQueue, limits });
+    const session = client.session(agent, { id: runId, taskQueue, limits, ...callerOf(testbed, runId) });
     const { said: answers, ...record } = await holdToEnd(testbed, { session, disturbance }, converse);
     return { ...record, answers };
   };

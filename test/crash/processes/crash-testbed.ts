@@ -9,7 +9,7 @@ import { CrashServer } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 import type { Kill } from '../points/crash-trigger.ts';
 import { defined } from '../../../src/core/domain/defined.ts';
-import type { TraceCheck } from '../checks/trace-check.ts';
+import type { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
@@ -71,7 +71,7 @@ export interface CrashTestbed {
   /** Set if runs are queried all the time. */
   histories?: HistoryCheck;
   /** Set if the worker reports traces. */
-  traces?: TraceCheck;
+  traces?: CollectedTraces;
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export interface SharedResources {
   /** Set if runs are queried all the time: workers then cache hardly any run, and every history is checked. */
   histories?: HistoryCheck;
   /** Set if workers report traces, which are checked. */
-  traces?: TraceCheck;
+  traces?: CollectedTraces;
 }
 
 /**

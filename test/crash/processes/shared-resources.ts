@@ -5,7 +5,7 @@ import { bundleInto } from '../points/bundle.ts';
 import { CrashServer, findCli } from '../../processes/crash-server.ts';
 import { defined } from '../../../src/core/domain/defined.ts';
 import { HistoryCheck } from '../checks/history-check.ts';
-import { TraceCheck } from '../checks/trace-check.ts';
+import { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import { type SharedResources, type CrashTestbed, type RunTiming, openTestbed } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';
 import type { Outcome } from '../runs/outcome.ts';
@@ -35,7 +35,7 @@ export async function withResources(
   const ledger = new Ledger(join(folder, 'ledger.db'));
   const bundlePath = await bundleInto(folder);
   const histories = queries ? new HistoryCheck(bundlePath) : undefined;
-  const traces = isTraced ? await TraceCheck.open() : undefined;
+  const traces = isTraced ? await CollectedTraces.open() : undefined;
   let isClean = false;
   try {
     const outcomes = await work({ folder, cliPath, bundlePath, ledger, ...defined({ histories, traces }) });

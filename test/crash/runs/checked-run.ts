@@ -37,7 +37,10 @@ export async function checkedRun<Recorded extends RecordOfRun>(
   enough.abort();
   await querying;
   if (testbed.histories !== undefined) problems.push(...(await historyProblems(testbed, testbed.histories, runId)));
-  if (testbed.traces !== undefined && problems.length === 0) problems.push(...(await testbed.traces.problems(testbed.client, runId)));
+  if (testbed.traces !== undefined && problems.length === 0) {
+    const wasKilled = disturbance.type !== 'none';
+    problems.push(...(await testbed.traces.problems(testbed.client, [runId], { wasKilled })));
+  }
   const outcome = { subject: subject.name, pass: testbed.pass, name, problems, seconds: secondsSince(start) };
   if (problems.length === 0) return outcome;
   const histories = join(folder, runId);

@@ -13,13 +13,19 @@ interface Started {
   input: object;
 }
 
+/** Returns the place of the caller of a run whose trace is checked, for its start. */
+export function callerOf({ traces }: CrashTestbed, runId: string): { traceparent?: string } {
+  return traces === undefined ? {} : { traceparent: traces.traceparentOf(runId) };
+}
+
 /** Starts a run like the client, but with a time limit for workflow tasks, which the client does not offer. */
-export async function startOnce({ client, taskQueue }: CrashTestbed, { runId, workflow, input }: Started): Promise<void> {
+export async function startOnce(testbed: CrashTestbed, { runId, workflow, input }: Started): Promise<void> {
+  const { client, taskQueue } = testbed;
   try {
     await client.temporal.workflow.start<(input: object) => Promise<unknown>>(workflow, {
       workflowId: runId,
       taskQueue,
-      args: [input],
+      args: [{ ...input, ...callerOf(testbed, runId) }],
       workflowTaskTimeout: TASK_TIMEOUT_MS,
     });
   } catch (error) {

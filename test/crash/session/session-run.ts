@@ -7,7 +7,7 @@ import { ASLEEP, KILLED } from '../points/points.ts';
 import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { type Disturbance, killIdle } from '../runs/disturbance.ts';
-import { untilRun } from '../runs/start-once.ts';
+import { callerOf, untilRun } from '../runs/start-once.ts';
 import { ATTENDANT, FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
 import { closeSession, type HeldSession, holdToEnd } from './held-session.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -17,7 +17,7 @@ const LOOK_EVERY_MS = 50;
 /** Holds the session to its end. Throws if it does not end. */
 export async function holdSession(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<SessionRecord> {
   const { client, taskQueue } = testbed;
-  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS });
+  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS, ...callerOf(testbed, runId) });
   const { said, ...record } = await holdToEnd(testbed, { session, disturbance }, async (held) => {
     const answers = await converse(held);
     const turns: SessionRecord['turns'] = [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
-import { agentTool, defineAgent, defineHook, defineTool } from '../../../src/index.ts';
+import { agentTool, defineAgent, defineGuardrail, defineHook, defineTool } from '../../../src/index.ts';
 import { type BatchOptions, openai } from '../../../worker/index.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
@@ -19,6 +19,20 @@ export const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], b
 export const plain = defineAgent({ name: 'plain', model: MODEL });
 const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
 export const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: ({ amount }) => `paid ${amount}`,
+});
+export const payer = defineAgent({ name: 'payer', model: MODEL, tools: [pay] });
+const discreet = defineGuardrail({
+  name: 'discreet',
+  type: 'output',
+  check: ({ text }) => (text.includes('secret') ? { passed: false, message: 'It tells' } : { passed: true }),
+});
+export const guarded = defineAgent({ name: 'guarded', model: MODEL, guardrails: [discreet] });
 const polite = defineHook({ name: 'polite', on: 'pre_request', run: () => ({ inject: 'Be polite.' }) });
 export const hooked = defineAgent({ name: 'hooked', model: MODEL, hooks: [polite] });
 export const asking = defineProgram({
@@ -44,7 +58,7 @@ export async function begun(options: BatchApiOptions, batch: BatchOptions = {}, 
   const testbed = await Testbed.open();
   const api = await startBatchApi(options);
   await testbed.work({
-    agents: [clerk, quick, plain, parent, hooked],
+    agents: [clerk, quick, plain, parent, hooked, payer, guarded],
     programs: [asking],
     providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
     batch: { openai: { window: 400, ...batch } },

@@ -1,11 +1,11 @@
 import { expect, inject, test } from 'vitest';
-import { type BatchClient, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { type BatchClient, type BatchResult, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
 import { LonghaulError } from '../../../src/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
-import { type BatchApiOptions, completion, lastText } from '../../fakes/batch-api.ts';
+import { type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';
-import { asking, begun, callsIn, hooked, lookAndTell, parent, plain, posted, quick } from './batch-scene.ts';
+import { asking, begun, callsIn, guarded, hooked, lookAndTell, parent, payer, plain, posted, quick } from './batch-scene.ts';
 
 test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
   await using scene = await begun({ answer: lookAndTell });
@@ -25,6 +25,25 @@ test('a batch is full at "most" calls, whatever is left of the window', async ()
     'answer to d',
   ]);
   expect(scene.api.batches.map(({ lines }) => lines.length)).toEqual([2, 2]);
+});
+
+test('a batch is full at the bytes that the provider takes, too', async () => {
+  const api = await startBatchApi();
+  const { batches } = openai({ baseURL: api.url, apiKey: 'key', api: 'chat' });
+  if (batches === undefined) throw new TypeError('no batches');
+  const client: BatchClient = {
+    limits: { items: 100, bytes: 6_000 },
+    submit: (batch, context) => batches.submit(batch, context),
+    status: (id, context) => batches.status(id, context),
+    results: (id, context) => batches.results(id, context),
+    cancel: (id, context) => batches.cancel(id, context),
+  };
+  await using scene = await begun({}, { window: '5s', client });
+  const runs = await Promise.all(['a', 'b'].map((letter) => scene.start(plain, letter.repeat(4_000))));
+  const results = await Promise.all(runs.map((run) => run.result()));
+  expect(results.map(({ status }) => status)).toEqual(['completed', 'completed']);
+  expect(api.batches.map(({ lines }) => lines.length)).toEqual([1, 1]);
+  await api.close();
 });
 
 test('children inherit the tier, a step of a program chooses it, and hooks act on requests of batches', async () => {
@@ -117,6 +136,21 @@ test('a message that interrupts ends a call that waits, and the next call has th
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'answer to rather this' });
 });
 
+test('a call waits for a decision as in any other run, and a guardrail ends a run in its batches', async () => {
+  await using scene = await begun({
+    answer: (line) =>
+      lastText(line) === 'pay' ? completion('', [{ name: 'pay', arguments: { amount: 5 } }]) : completion(`[${lastText(line)}]`),
+  });
+  const { api } = scene;
+  const paying = await scene.start(payer, 'pay');
+  await until(async () => (await paying.approvals()).pending.length === 1, 'the call waits for its decision');
+  const [pending] = (await paying.approvals()).pending;
+  if (pending !== undefined) await paying.approve(pending);
+  expect(await paying.result()).toMatchObject({ status: 'completed', output: '[paid 5]' });
+  expect(await (await scene.start(guarded, 'secret')).result()).toMatchObject({ status: 'error', errorCode: 'guardrail_tripped' });
+  expect(api.requests).not.toContain('POST /chat/completions');
+});
+
 test('a batch whose results cannot be read because of a defect is given up after some attempts, and its calls fail with the defect', async () => {
   let reads = 0;
   const client: BatchClient = {
@@ -133,6 +167,32 @@ test('a batch whose results cannot be read because of a defect is given up after
   const run = await scene.start(plain, 'a');
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
   expect(reads).toBe(5);
+});
+
+test('a batch is given up for failures in a row alone: one that fails now and then is followed to its end', async () => {
+  const polls: ('fails' | 'open' | 'ended')[] = ['fails', 'fails', 'fails', 'open', 'fails', 'fails', 'fails', 'ended'];
+  const submitted: string[] = [];
+  const client: BatchClient = {
+    limits: { items: 10, bytes: 1_000_000 },
+    submit: async ({ items }) => {
+      submitted.push(...(await items()).map(({ id }) => id));
+      return 'b-1';
+    },
+    status: async () => {
+      const poll = polls.shift();
+      if (poll === 'fails') throw new LonghaulError('internal', 'the state of the batch has no name');
+      return { hasEnded: poll !== 'open' };
+    },
+    results: async function* (): AsyncGenerator<BatchResult> {
+      for (const id of submitted)
+        yield { id, type: 'answered', answer: { content: 'well', toolCalls: [], usage: null, finishReason: 'stop' } };
+    },
+    cancel: async () => undefined,
+  };
+  await using scene = await begun({}, { window: 50, client });
+  const run = await scene.start(plain, 'a');
+  expect(await run.result()).toMatchObject({ status: 'completed', error: null, output: 'well' });
+  expect(polls).toEqual([]);
 });
 
 test('the command line starts a run of the tier, and shows which batch its call waits for', async () => {

@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
-import { traceProblems } from '../../crash/checks/trace-check.ts';
+import { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import { OtlpReceiver } from '../../telemetry/otlp-receiver.ts';
+import { traceProblems } from '../../telemetry/trace-problems.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { until } from '../testbed/until.ts';
 
@@ -50,3 +52,51 @@ test('an attempt whose worker was killed is reported by the next one, and its tr
     await model.close();
   }
 });
+
+const TRACING = fileURLToPath(new URL('./tracing-worker.ts', import.meta.url));
+
+test.each([
+  ['in a call before the handoff', '/work/0'],
+  ['in a call of a child, after the handoff', '/work/1'],
+])(
+  'a run that hands over and lets a child work is one trace below its caller if its worker is killed %s',
+  async (_, path) => {
+    const traces = await CollectedTraces.open();
+    const dead = Promise.withResolvers<undefined>();
+    const tools = await startToolServer(async (called) => {
+      if (called === path) await dead.promise;
+    });
+    const environment = {
+      TEST_BUNDLE: inject('workflowBundlePath'),
+      TEST_ADDRESS: inject('temporalAddress'),
+      TEST_TASK_QUEUE: `handed-over-${process.pid}-${path.at(-1)}`,
+      TEST_TOOL_URL: tools.url,
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+    };
+    const client = await connect({ address: inject('temporalAddress') });
+    let worker = await startWorkerProcess(environment, TRACING);
+    try {
+      const runId = environment.TEST_TASK_QUEUE;
+      const traceparent = traces.traceparentOf(runId);
+      const run = await client.start('front', { input: 'Q', runId, traceparent, taskQueue: environment.TEST_TASK_QUEUE });
+      await until(() => tools.calls.includes(path), 'the call that is cut off', 20);
+      await killProcess(worker);
+      dead.resolve(undefined);
+      worker = await startWorkerProcess(environment, TRACING);
+      expect(await run.result()).toMatchObject({ status: 'completed', output: 'back is done', lastAgent: 'back' });
+      expect(await traces.problems(client, [runId], { wasKilled: true })).toEqual([]);
+      const spans = traces.spansOf(runId);
+      expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([traceparent.split('-')[1]]));
+      const names = new Set(spans.map(({ name }) => name));
+      for (const name of ['invoke_agent front', 'execute_tool helper', 'invoke_agent helper', 'execute_tool work', 'chat helper'])
+        expect(names).toContain(name);
+      expect(spans.filter(({ values }) => values['error.type'] === 'worker_lost').map(({ name }) => name)).toContain('execute_tool work');
+    } finally {
+      await killProcess(worker);
+      await client.close();
+      await tools.close();
+      await traces.close();
+    }
+  },
+  60_000,
+);

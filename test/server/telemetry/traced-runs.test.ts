@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
 import { idGenerator } from '../../../src/telemetry/ids.ts';
-import { Telemetry } from '../../../src/telemetry/telemetry.ts';
+import { Telemetry, telemetry as telemetryOf } from '../../../src/telemetry/telemetry.ts';
 import { callTool, failWith, say, scriptedModel } from '../../../src/testing/index.ts';
 import { type ExportedSpan, plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { assistant } from '../testbed/agents.ts';
@@ -80,11 +83,15 @@ test('a child is below the call of its parent, and content is exported only if t
   await using testbed = await Testbed.open();
   const sdk = new RecordingSdk(idGenerator);
   process.env['TRACED_TOKEN'] = 'sk-very-secret-value';
+  const keys: string[] = [];
   const show = defineTool({
     name: 'show',
     description: 'Shows something',
     parameters: z.object({ what: z.string() }),
-    execute: async ({ what }, { secret }) => `${what} ${await secret('traced-token')}`,
+    execute: async ({ what }, { secret, idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      return `${what} ${await secret('traced-token')}`;
+    },
   });
   const below = defineAgent({ name: 'below', model: 'scripted/model-1', instructions: 'Answer.', description: 'Helps', tools: [show] });
   const above = defineAgent({ name: 'above', model: 'scripted/model-1', instructions: 'Answer.', tools: [agentTool(below)] });
@@ -105,6 +112,35 @@ test('a child is below the call of its parent, and content is exported only if t
   expect(shown?.attributes['gen_ai.tool.call.arguments']).toBe('{"what":"a thing"}');
   expect(shown?.attributes['gen_ai.tool.call.result']).toContain('a thing');
   expect(JSON.stringify(spans)).not.toContain('sk-very-secret-value');
+  // Nor the key by which an effect happens once, nor a digest of it.
+  const digests = ['sha256', 'sha1', 'md5'].flatMap((algorithm) =>
+    (['hex', 'base64', 'base64url'] as const).map((encoding) =>
+      createHash(algorithm)
+        .update(keys[0] ?? '')
+        .digest(encoding),
+    ),
+  );
+  expect(keys).toHaveLength(1);
+  for (const text of [...keys, ...digests.map((digest) => digest.slice(0, 16))]) expect(JSON.stringify(spans)).not.toContain(text);
+});
+
+test('a collector that never answers holds up no run', async () => {
+  await using testbed = await Testbed.open();
+  const asked: string[] = [];
+  const silent = createServer((request) => void asked.push(request.url ?? ''));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+  const reported = await telemetryOf({ meterProvider: new RecordingMeter() });
+  const scripted = scriptedModel([callTool('search', { query: 'Q' }), say('done')]);
+  await testbed.work({ agents: [assistant], providers: { scripted }, telemetry: reported });
+  const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(result).toMatchObject({ status: 'completed', output: 'done' });
+  await until(() => asked.includes('/v1/traces'), 'spans are on their way');
+  // None of them has arrived, and each is counted.
+  silent.closeAllConnections();
+  silent.close();
+  await reported.flush();
+  expect(reported.dropped).toBe(4);
 });
 
 test('a start with a text that is no traceparent is refused before anything is sent', async () => {

@@ -9,6 +9,10 @@ import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
 import { replayed } from '../queries/replayed.ts';
+import type { Check } from '../../processes/check.ts';
+import type { Outcome } from '../outcome.ts';
+import { CollectedTraces } from '../../telemetry/collected-traces.ts';
+import { AGENT_RUN } from '../../../src/core/protocol.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 
 /** The settings of a worker's process, passed as the JSON of its first argument. */
@@ -26,6 +30,8 @@ export interface WorkerSetting {
   eventsOfExecution?: number;
   /** True: the time-outs are those of the product. Otherwise the death of a worker is noticed soon. */
   isPatient?: boolean;
+  /** The URL of the collector that traces are reported to. Absent: there are none. */
+  collector?: string;
 }
 
 /** A worker in a separate process: it can be killed and replaced. */
@@ -61,19 +67,31 @@ interface TestbedOptions {
   isPatient?: boolean;
 }
 
-/** Runs a part on a testbed, and cleans up however the part ends. */
-export type WithTestbed = <Result>(options: TestbedOptions, work: (testbed: StormTestbed) => Promise<Result>) => Promise<Result>;
+/** Runs a part on a testbed, checks its traces if there are some, and cleans up however the part ends. */
+export type WithTestbed = (options: TestbedOptions, work: (testbed: StormTestbed) => Promise<Outcome>) => Promise<Outcome>;
+
+/** Options for all parts. */
+interface StageOptions {
+  say: Say;
+  /** If true, workers report traces, which are checked. */
+  traces: boolean;
+}
 
 /**
  * Starts a fresh dev server, in memory, opens testbeds on it, and ends every process afterwards. A server that TEMPORAL_ADDRESS
  * names is not used, because other runs may use it.
  */
-export async function withTestbeds<Result>(say: Say, work: (withTestbed: WithTestbed) => Promise<Result>): Promise<Result> {
+export async function withTestbeds<Result>(
+  { say, traces: isTraced }: StageOptions,
+  work: (withTestbed: WithTestbed) => Promise<Result>,
+): Promise<Result> {
   await using stage = await openStage(say);
   const { address, namespace } = stage;
   const bundlePath = await bundleFor(stage, WORKFLOWS);
   const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath } } });
   stage.defer(() => replayer.close());
+  const traces = isTraced ? await CollectedTraces.open() : undefined;
+  stage.defer(() => traces?.close());
   return await work(async ({ name, ...options }, runPart) => {
     const ledger = join(dirname(bundlePath), `${name}.jsonl`);
     const workers: StormWorker[] = [];
@@ -85,6 +103,7 @@ export async function withTestbeds<Result>(say: Say, work: (withTestbed: WithTes
         bundlePath,
         ledger,
         ...options,
+        ...(traces === undefined ? {} : { collector: traces.url }),
       } satisfies WorkerSetting);
       workers.push(worker);
       await worker.start();
@@ -100,7 +119,17 @@ export async function withTestbeds<Result>(say: Say, work: (withTestbed: WithTes
       const worker = await addWorker();
       const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
         replayed(replayer, runId, executions, say);
-      return await runPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
+      const outcome = await runPart({
+        taskQueue: name,
+        ledger,
+        worker,
+        addWorker,
+        replay,
+        connect,
+        say: (line) => say(`${name}: ${line}`),
+      });
+      if (traces === undefined) return outcome;
+      return { ...outcome, checks: [...outcome.checks, await traceCheck(traces, { client: await connect(), taskQueue: name })] };
     } finally {
       await Promise.all(clients.map((client) => client.close()));
       await Promise.all(workers.map((worker) => worker.stop()));
@@ -116,4 +145,12 @@ async function ownConnection(address: string, namespace: string): Promise<Longha
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
   const connection = await Connection.connect({ address, channelArgs, interceptors: CALL_RETRY });
   return new LonghaulClient(new Client({ connection, namespace }));
+}
+
+/** Checks the traces of all runs of a part. Those of runs inside of a workflow of the user are left out: nobody repairs them after a kill. */
+async function traceCheck(traces: CollectedTraces, { client, taskQueue }: { client: LonghaulClient; taskQueue: string }): Promise<Check> {
+  const query = `TaskQueue = '${taskQueue}' AND WorkflowType = '${AGENT_RUN}'`;
+  const runIds = new Set<string>();
+  for await (const { workflowId } of client.temporal.workflow.list({ query })) runIds.add(workflowId);
+  return { name: 'every run is one whole trace', problems: await traces.problems(client, [...runIds], { wasKilled: true }) };
 }

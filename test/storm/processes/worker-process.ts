@@ -1,5 +1,5 @@
 import { NativeConnection } from '@temporalio/worker';
-import { createWorker } from '../../../worker/index.ts';
+import { createWorker, prometheusMetrics, telemetry } from '../../../worker/index.ts';
 import { readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { stormAgents } from './storm-agents.ts';
@@ -9,9 +9,11 @@ import type { WorkerSetting } from './storm-testbed.ts';
 /** A worker of the storm, in a separate process, so that it can be killed. */
 
 const setting = readSetting<WorkerSetting>();
-const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution, isPatient } = setting;
+const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution, isPatient, collector } = setting;
+if (collector !== undefined) process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector;
 quietRuntime();
 const worker = await createWorker({
+  ...(collector === undefined ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),
   agents: stormAgents(ledger),
   providers: { storm: stormModel() },
   connection: await NativeConnection.connect({ address }),

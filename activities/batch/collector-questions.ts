@@ -1,0 +1,67 @@
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallPlace } from '../../src/core/domain/batch.ts';
+import { isInstance } from '../../src/core/domain/errors.ts';
+import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
+
+/** The time that a question waits for others, in milliseconds. Calls that were parked together come back together. */
+const GATHER_MS = 100;
+
+/** The time in which a collector has to answer, in milliseconds. */
+const ANSWER_MS = 10_000;
+
+/** The most calls of one question. */
+const MOST_KEYS = 2_000;
+
+/** What a collector says about a call. `gone`: there is no such collector; `silent`: it does not answer now. */
+export type Found = CallPlace | 'gone' | 'silent';
+
+/** The questions of the calls of a worker to one collector. */
+interface Questions {
+  waiting: Map<string, (found: Found) => void>;
+  isAsking: boolean;
+}
+
+/**
+ * Asks collectors where calls are. A worker asks each of them one question at a time, for all calls that want to know meanwhile: the server
+ * keeps hardly any queries of one workflow, and refuses the others.
+ */
+export class CollectorQuestions {
+  readonly #collectors = new Map<string, Questions>();
+
+  /** Returns the place of a call. Never rejects. */
+  placeOf(client: Client, workflowId: string, key: string): Promise<Found> {
+    const questions = this.#collectors.get(workflowId) ?? { waiting: new Map(), isAsking: false };
+    this.#collectors.set(workflowId, questions);
+    return new Promise((resolve) => {
+      questions.waiting.set(key, resolve);
+      if (!questions.isAsking) void this.#ask(client, workflowId, questions);
+    });
+  }
+
+  async #ask(client: Client, workflowId: string, questions: Questions): Promise<void> {
+    questions.isAsking = true;
+    while (questions.waiting.size > 0) {
+      await sleep(GATHER_MS);
+      const asked = [...questions.waiting].slice(0, MOST_KEYS);
+      for (const [key] of asked) questions.waiting.delete(key);
+      const found = await placesOf(
+        client,
+        workflowId,
+        asked.map(([key]) => key),
+      );
+      for (const [index, [, resolve]] of asked.entries()) resolve(typeof found === 'string' ? found : (found[index] ?? 'silent'));
+    }
+    questions.isAsking = false;
+    this.#collectors.delete(workflowId);
+  }
+}
+
+async function placesOf(client: Client, workflowId: string, keys: string[]): Promise<CallPlace[] | 'gone' | 'silent'> {
+  try {
+    const handle = client.workflow.getHandle(workflowId);
+    return await client.withDeadline(Date.now() + ANSWER_MS, () => handle.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, keys));
+  } catch (error) {
+    return isInstance(error, WorkflowNotFoundError) ? 'gone' : 'silent';
+  }
+}
