@@ -50,6 +50,10 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
   },
   'The HTTP service': {
     LONGHAUL_KEYS_FILE: { meaning: 'the file of API keys', without: '`./longhaul-keys.json`, if there is one' },
+    LONGHAUL_OIDC_CLIENT_SECRET: {
+      meaning: 'the secret of the client at the issuer, with which people log in to Studio (`--oidc-client`)',
+      without: 'the client has none: a code is exchanged with PKCE alone',
+    },
     LONGHAUL_TOKEN_SECRET: {
       meaning: 'secrets of run tokens, with commas between them ([authentication.md](authentication.md))',
       without: 'no tokens are made',
