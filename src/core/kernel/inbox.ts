@@ -170,6 +170,11 @@ export class Inbox {
     return isNew;
   }
 
+  /** The raises of limits that are not yet applied. */
+  get raises(): readonly LimitRaise[] {
+    return this.#raises;
+  }
+
   takeRaises(): LimitRaise[] {
     const raises = this.#raises;
     this.#raises = [];

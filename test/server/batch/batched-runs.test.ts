@@ -109,6 +109,16 @@ test('a batch that is not done by its deadline is cancelled', async () => {
   expect(scene.api.batches[0]?.isCancelled).toBe(true);
 });
 
+test('the deadline of a run ends a call that waits for its batch, and its record is read back from history', async () => {
+  await using scene = await begun({ delayMs: 3_600_000 });
+  const { testbed } = scene;
+  const limits = { deadline: '3s' } as const;
+  const run = await testbed.client.start(plain, { input: 'Q', tier: 'batch', limits, taskQueue: testbed.taskQueue });
+  await posted(scene);
+  expect(await run.result()).toMatchObject({ status: 'limit_reached', stopReason: 'deadline', usage: { llmCalls: 0 } });
+  await expectSameFromHistory(testbed, run);
+});
+
 test('an item that failed is tried in the next batch if its error passes, and fails its call otherwise', async () => {
   let refusals = 0;
   await using scene = await begun({
