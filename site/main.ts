@@ -10,7 +10,7 @@ import { addressOf, frontMattered, guidePages, type Page, type Target } from './
 import { apiPages } from './reference/api-pages.ts';
 import { factPages } from './reference/facts.ts';
 import { serveSite } from './serve.ts';
-import { canonicalVersion, requireUnbuilt, type Siblings, writeVersions } from './versions.ts';
+import { canonicalVersion, NEXT, requireUnbuilt, requireVersion, type Siblings, writeVersions } from './versions.ts';
 
 // `npm run site -- build`, `check` (a build that fails for warnings, dead links and pages without a branch), `serve`. `--out` is the folder that
 // has a folder for each version.
@@ -29,6 +29,7 @@ const { values, positionals } = parseArgs({
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
 const version = values.version;
+requireVersion(version);
 // The page of all versions is above those of each.
 const above = `/${values.base}/`.replaceAll(/\/+/g, '/');
 const base = `${above}${version}/`;
@@ -38,7 +39,7 @@ const { version: released } = JSON.parse(readFileSync(`${root}package.json`, 'ut
 const target: Target = {
   base,
   repository: 'https://github.com/longhaul-agents/longhaul',
-  ref: values.ref ?? (version === 'next' ? 'main' : `v${released}`),
+  ref: values.ref ?? (version === NEXT ? 'main' : `v${released}`),
 };
 
 const [command = 'build'] = positionals;
@@ -52,7 +53,14 @@ if (command === 'serve') {
     const dead = deadLinks(out, base, above);
     for (const problem of [...problems, ...dead]) console.error(problem);
     console.log(problems.length + dead.length === 0 ? 'check passed: no page without a branch, no dead link' : 'check failed');
-    if (problems.length + dead.length > 0) process.exitCode = 1;
+    if (problems.length + dead.length > 0) {
+      process.exitCode = 1;
+      if (version !== NEXT) {
+        // A release that is built is kept as it is: not one with faults.
+        rmSync(out, { recursive: true, force: true });
+        writeVersions(siblings.folder, above);
+      }
+    }
   } else {
     for (const problem of problems) console.error(`warning: ${problem}`);
   }

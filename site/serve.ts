@@ -28,7 +28,8 @@ export async function serveSite({
   port: number;
 }): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
-    const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname);
+    const path = pathOf(request.url ?? '/');
+    if (path === undefined) return void response.writeHead(400, { 'content-type': 'text/plain' }).end('No path');
     if (path === '/' && base !== '/') return void response.writeHead(302, { location: first }).end();
     const file = path.startsWith(base) ? join(folder, normalize(`/${path.slice(base.length)}`)) : '';
     const found = [file, `${file}/index.html`].find((one) => one !== '' && statSync(one, { throwIfNoEntry: false })?.isFile() === true);
@@ -38,4 +39,14 @@ export async function serveSite({
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const { port: taken } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${taken}${first}`, close: () => server.close() };
+}
+
+/** Returns the path that a request names; undefined for one that no file can have. */
+function pathOf(target: string): string | undefined {
+  try {
+    const path = decodeURIComponent(new URL(target, 'http://localhost').pathname);
+    return path.includes('\0') ? undefined : path;
+  } catch {
+    return undefined;
+  }
 }

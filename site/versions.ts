@@ -38,6 +38,12 @@ export function canonicalVersion(slug: string, { folder, version }: Siblings): s
   );
 }
 
+/** Throws for a version whose folder nothing would find: releases are named by two numbers. */
+export function requireVersion(version: string): void {
+  if (version === NEXT || RELEASE.test(version)) return;
+  throw new Error(`There is no version "${version}": write ${NEXT}, or the two numbers of a release, like 0.1`);
+}
+
 /** Throws if the site of a release is built already: older ones are kept as they were. */
 export function requireUnbuilt({ folder, version }: Siblings): void {
   if (version === NEXT || !existsSync(`${folder}/${version}`)) return;

@@ -22,20 +22,17 @@ export interface SiteBenchOptions {
 export const HOURS_USAGE = `  npm run bench -- first-hours [--part create|completion] [--rounds 11] [--json]
   npm run bench -- site [--rounds 3] [--json]`;
 
-/** The part of other commands that nobody has written. */
-const UNWRITTEN_PART = 'request';
-
 /** Reads the options of `first-hours`. Throws an error whose message describes the mistake. */
 export function firstHoursOptions({
-  part,
+  part = 'create',
   rounds = '11',
 }: {
-  part: string;
+  part?: string | undefined;
   rounds?: string | undefined;
 }): Omit<FirstHoursOptions, 'quiet'> {
   return {
     command: 'first-hours',
-    part: oneOf('part', part === UNWRITTEN_PART ? 'create' : part, HOURS_PARTS),
+    part: oneOf('part', part, HOURS_PARTS),
     rounds: count('rounds', rounds),
   };
 }

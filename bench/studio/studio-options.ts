@@ -19,11 +19,11 @@ export interface StudioBenchOptions {
 export const STUDIO_USAGE =
   '  npm run bench -- studio [--part size|page|request|feed|load] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
 
-/** The flags of the command that no other one has. */
-export const STUDIO_FLAGS = { part: { type: 'string', default: 'request' } } as const;
+/** The flag by which this command and `first-hours` name a part. */
+export const STUDIO_FLAGS = { part: { type: 'string' } } as const;
 
 interface StudioValues {
-  part: string;
+  part?: string | undefined;
   steps?: string | undefined;
   runs?: string | undefined;
   readers: string;
@@ -33,7 +33,12 @@ interface StudioValues {
 const UNWRITTEN_READERS = '200';
 
 /** Reads the options of `studio`. Throws an error whose message describes the mistake. */
-export function studioOptions({ part, steps = '1000', runs = '1000', readers }: StudioValues): Omit<StudioBenchOptions, 'quiet'> {
+export function studioOptions({
+  part = 'request',
+  steps = '1000',
+  runs = '1000',
+  readers,
+}: StudioValues): Omit<StudioBenchOptions, 'quiet'> {
   return {
     command: 'studio',
     part: oneOf('part', part, STUDIO_PARTS),

@@ -4,8 +4,10 @@ import { ERROR_ACTIONS } from '../../test/docs/error-actions.ts';
 import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
 import { type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
 import { EXIT_CODES, exitCodeOfError } from '../../src/cli/exit-codes.ts';
+import { DEFAULT_POLICY } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
 import { ERROR_CODES, type ErrorCode } from '../../src/core/domain/errors.ts';
+import { DEFAULT_SESSION_LIMITS, DEFAULT_TREE_LIMITS } from '../../src/core/domain/limits.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../src/core/protocol-names.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { httpStatusOf } from '../../src/server/problems.ts';
@@ -202,8 +204,54 @@ function limits(root: string): string {
   return [
     `## Bytes\n\nIn bytes of JSON in UTF-8, before any codec.\n\n${table(['part', 'bytes', 'what it is'], budgets)}`,
     `## Other bounds\n\n${table(['bound', 'value', 'what it is'], constantsIn(root, /MAX|MOST/))}`,
-    `## Defaults\n\n${table(['default', 'value', 'what it is'], constantsIn(root, /DEFAULT/))}`,
+    `## Defaults\n\n${table(['default', 'value', 'what it is'], [...constantsIn(root, /DEFAULT/), ...memberDefaults()])}`,
   ].join('\n\n');
+}
+
+type MembersOf<T> = { readonly [M in keyof T]: string };
+
+/** What is set for tools, trees of runs and sessions that do not say otherwise. */
+const POLICY: MembersOf<typeof DEFAULT_POLICY> = {
+  timeoutMs: 'Of a tool: milliseconds that one attempt of a call may take.',
+  localTimeoutMs: 'The same of a tool of the tier `local`.',
+  maxAttempts: 'Of a tool: all attempts of a call, including the first one.',
+  backoff: 'Of a tool: milliseconds between two attempts.',
+  localBackoff: 'The same of a tool of the tier `local`.',
+  modelRetries: 'Of a tool: times in a row that a call may ask the model to try again.',
+};
+const TREE: MembersOf<typeof DEFAULT_TREE_LIMITS> = {
+  depth: 'Of an agent: ancestors of a run in its tree.',
+  alive: 'Of an agent: children that one run may have alive.',
+  perTree: 'Of an agent: runs of the whole tree, the root included.',
+};
+const SESSION: MembersOf<typeof DEFAULT_SESSION_LIMITS> = {
+  turns: 'Of a session: turns.',
+  totalTokens: 'Of a session: prompt and completion tokens of all turns together.',
+  costUsd: 'Of a session: US dollars.',
+  deadlineMs: 'Of a session: milliseconds from its start.',
+};
+
+function memberDefaults(): string[][] {
+  return [
+    ...memberRows('DEFAULT_POLICY', DEFAULT_POLICY, POLICY),
+    ...memberRows('DEFAULT_TREE_LIMITS', DEFAULT_TREE_LIMITS, TREE),
+    ...memberRows('DEFAULT_SESSION_LIMITS', DEFAULT_SESSION_LIMITS, SESSION),
+  ];
+}
+
+function memberRows<T extends object>(name: string, defaults: T, meanings: MembersOf<T>): string[][] {
+  return Object.keys(defaults).map((key) => {
+    const member = key as keyof T & string;
+    return [`\`${name}.${member}\``, defaultText(defaults[member]), meanings[member]];
+  });
+}
+
+function defaultText(value: unknown): string {
+  if (value === null) return 'no limit';
+  if (typeof value === 'number') return value.toLocaleString('en');
+  return Object.entries(value as Record<string, number>)
+    .map(([name, number]) => `\`${name}\`: ${number.toLocaleString('en')}`)
+    .join(', ');
 }
 
 /** Returns the doc comments of members, by their names. */

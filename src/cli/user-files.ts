@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { statSync, type Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
@@ -12,6 +12,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   EPERM: 'may not be used by the user of this process',
   EROFS: 'is on a disk that cannot be written',
   ENOSPC: 'cannot be written: the disk is full',
+  ELOOP: 'is a link that leads back to itself',
   ENAMETOOLONG: 'has a name that is too long',
 };
 
@@ -36,9 +37,23 @@ export function unwritable(path: string, error: unknown): UsageError {
 
 /** Throws a UsageError unless the path is a file. `what` begins the message: `--memory names`. */
 export function requireFile(path: string, what: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = foundAt(path, what);
   if (found === undefined) throw new UsageError(`${what} "${path}", which does not exist`);
   if (found.isDirectory()) throw new UsageError(`${what} "${path}", which is a folder: name a file`);
+}
+
+/** Returns what is at the path; undefined if nothing is. Throws a UsageError if the system does not tell. */
+export function foundAt(path: string, what: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new UsageError(`${what} "${path}", which ${faultOf(error, 'cannot be read')}`, { cause: error });
+  }
+}
+
+/** Throws a UsageError if the path is a folder: a file of that name cannot be written. */
+export function refuseFolder(path: string): void {
+  if (foundAt(path, 'The output is to be')?.isDirectory() === true) throw unwritable(path, { code: 'EISDIR' });
 }
 
 function faultOf(error: unknown, otherwise: string): string {

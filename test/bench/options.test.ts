@@ -64,6 +64,14 @@ describe('the command line of the bench of readers', () => {
   });
 });
 
+describe('the command line of the bench of the first hours', () => {
+  it('has the creation as its default, and no part of another command', () => {
+    expect(parseOptions(['first-hours'])).toMatchObject({ command: 'first-hours', part: 'create', rounds: 11 });
+    expect(parseOptions(['first-hours', '--part', 'completion'])).toMatchObject({ part: 'completion' });
+    expect(() => parseOptions(['first-hours', '--part', 'request'])).toThrow('--part has "request"');
+  });
+});
+
 describe('the command line of the benches of caches and of packages', () => {
   it('has defaults, and a window that is full every few steps', () => {
     expect(parseOptions(['cache'])).toEqual({ command: 'cache', steps: 40, calls: 1, compactEvery: undefined, quiet: false });

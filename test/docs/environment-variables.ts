@@ -19,6 +19,23 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
     },
     TEMPORAL_NAMESPACE: { meaning: 'its namespace', without: 'the profile, then `default`' },
     TEMPORAL_CONFIG_FILE: { meaning: 'the file of profiles of the Temporal CLI', without: '`~/.config/temporalio/temporal.toml`' },
+    TEMPORAL_PROFILE: { meaning: 'the profile of this file', without: '`default`' },
+    TEMPORAL_API_KEY: { meaning: 'the API key of the connection: with one, TLS is on', without: 'that of the profile' },
+    TEMPORAL_TLS: { meaning: '`true` or `1`: TLS; any other value: no TLS', without: 'TLS if there is an API key or a setting of TLS' },
+    TEMPORAL_TLS_CLIENT_CERT_PATH: { meaning: 'the file of the certificate of the client (mTLS)', without: 'that of the profile' },
+    TEMPORAL_TLS_CLIENT_CERT_DATA: { meaning: 'the certificate itself, as PEM', without: 'that of the profile' },
+    TEMPORAL_TLS_CLIENT_KEY_PATH: { meaning: 'the file of its private key', without: 'that of the profile' },
+    TEMPORAL_TLS_CLIENT_KEY_DATA: { meaning: 'the private key itself, as PEM', without: 'that of the profile' },
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: {
+      meaning: 'the file with the certificate of the authority that has signed that of the server',
+      without: 'that of the profile, then the authorities that are trusted anyway',
+    },
+    TEMPORAL_TLS_SERVER_CA_CERT_DATA: { meaning: 'that certificate itself, as PEM', without: 'the same' },
+    TEMPORAL_TLS_SERVER_NAME: { meaning: 'the name in the certificate of the server', without: 'that of the profile, then the host' },
+    'TEMPORAL_GRPC_META_*': {
+      meaning: 'a header of every call: `TEMPORAL_GRPC_META_X_TEAM=a` is `x-team: a`; an empty value removes that of the profile',
+      without: 'those of the profile',
+    },
     TEMPORAL_CLI_PATH: {
       meaning: 'the program `temporal` with which `longhaul dev` starts a server',
       without: 'the one on the `PATH`, then one that is downloaded or built',
@@ -63,7 +80,7 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
     OPENAI_API_KEY: { meaning: 'the key of `openai()`', without: 'a call fails, unless the client has a key' },
     OPENAI_BASE_URL: { meaning: 'the address of `openai()`', without: 'that of OpenAI' },
     LONGHAUL_FORBID_REAL_MODELS: {
-      meaning: 'any value: calls of real models fail, as `forbidRealModels()` makes them',
+      meaning: 'any value but `0` and `false`: calls of real models fail, as `forbidRealModels()` makes them',
       without: 'they are made',
     },
   },
@@ -117,4 +134,14 @@ export function variablesInCode(): Map<string, string[]> {
     for (const name of names) if (!OF_THE_SYSTEM.includes(name)) found.set(name, [...(found.get(name) ?? []), file]);
   }
   return found;
+}
+
+/** Variables that Temporal reads into a profile, and that its connections do not use. */
+const UNUSED = ['TEMPORAL_CODEC_ENDPOINT', 'TEMPORAL_CODEC_AUTH', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'];
+
+/** Returns the variables from which Temporal's package makes a connection. */
+export function variablesOfConnections(): string[] {
+  const source = readFileSync(`${root}/node_modules/@temporalio/envconfig/lib/envconfig-toml.js`, 'utf8');
+  const found = new Set([...source.matchAll(/'(TEMPORAL(?:_[A-Z]+)+_?)'/g)].map(([, name = '']) => name.replace(/_$/, '_*')));
+  return [...found].filter((name) => !UNUSED.includes(name));
 }

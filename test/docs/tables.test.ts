@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ENVIRONMENT, variablesInCode } from './environment-variables.ts';
+import { ENVIRONMENT, variablesInCode, variablesOfConnections } from './environment-variables.ts';
 import { commandsIn, describedCommands, PAGES, withTables } from './tables.ts';
 
 const read = (page: string): string => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
@@ -23,9 +23,9 @@ test('a table that is out of date is found: a missing option, another default, a
   }
 });
 
-test('every variable that the code reads is in the table, and no other', () => {
+test('every variable that the code or the connection to Temporal reads is in the table, and no other', () => {
   const described = Object.values(ENVIRONMENT).flatMap((variables) => Object.keys(variables));
-  expect(described.toSorted()).toEqual([...variablesInCode().keys()].toSorted());
+  expect(described.toSorted()).toEqual([...new Set([...variablesInCode().keys(), ...variablesOfConnections()])].toSorted());
 });
 
 test('every command with options has a table, and no table is of another command', () => {

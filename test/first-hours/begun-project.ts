@@ -46,7 +46,7 @@ export class BegunProject implements AsyncDisposable {
       NEXT_TELEMETRY_DISABLED: '1',
     };
     this.#outside = new TwoTerminals(folder, env);
-    this.terminals = new TwoTerminals(this.path, env);
+    this.terminals = this.#outside.in(this.path);
   }
 
   static async begin(beginning: Beginning): Promise<BegunProject> {
@@ -59,12 +59,18 @@ export class BegunProject implements AsyncDisposable {
         ? `npm create longhaul@latest ${NAME} -- ${options} --yes`
         : `pnpm create longhaul@latest ${NAME} ${options} --yes`;
     project.commands.push(create, `cd ${NAME}`);
-    await project.#outside.run(create);
-    return project;
+    try {
+      await project.#outside.run(create);
+      return project;
+    } catch (error) {
+      await project[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.terminals.pressCtrlC();
+    // The terminals outside, too: they are of the same person.
+    await this.terminals[Symbol.asyncDispose]();
   }
 
   /** The files that were written, without those of git and of the installation. */

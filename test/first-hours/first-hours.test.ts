@@ -24,10 +24,9 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'longhaul-first-hours-'));
-    [registry, server] = await Promise.all([
-      LocalRegistry.start(folder),
-      startDevServer({ say: () => undefined, env: { ...process.env, TEMPORAL_ADDRESS: '' } }),
-    ]);
+    // One after the other: what has started is ended, also if the other does not start.
+    server = await startDevServer({ say: () => undefined, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+    registry = await LocalRegistry.start(folder);
   }, 300_000);
 
   afterAll(async () => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../src/dev-server/start-flags.ts';
 import { CACHE, TOOLS } from './tools.ts';
+import { hasEnded } from './two-terminals.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -41,12 +42,13 @@ export class LocalRegistry implements AsyncDisposable {
     const config = join(folder, 'verdaccio.yaml');
     await writeFile(config, configuration({ storage, upstream, own: OWN }));
     const trusted = cafile === '' ? {} : { NODE_EXTRA_CA_CERTS: cafile };
+    const env = await freshEnvironment(folder, url);
     const child = spawn(process.execPath, [TOOLS.verdaccio, '--config', config, '--listen', `127.0.0.1:${port}`], {
       cwd: folder,
       env: { ...process.env, ...trusted },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const registry = new LocalRegistry(url, await freshEnvironment(folder, url), child);
+    const registry = new LocalRegistry(url, env, child);
     try {
       await registry.#answers();
       await registry.#publish(folder);
@@ -58,7 +60,7 @@ export class LocalRegistry implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (hasEnded(this.#child)) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await ended;
@@ -74,7 +76,7 @@ export class LocalRegistry implements AsyncDisposable {
         () => false,
       );
       if (answers) return;
-      if (this.#child.exitCode !== null || Date.now() > deadline) throw new Error(`The local registry does not answer:\n${printed}`);
+      if (hasEnded(this.#child) || Date.now() > deadline) throw new Error(`The local registry does not answer:\n${printed}`);
       await sleep(200);
     }
   }

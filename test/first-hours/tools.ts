@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { errorMessage } from '../../src/core/domain/errors.ts';
+import { networkReason } from '../installing.ts';
 
 /** The folder of what outlives a run of these tests: programs, and what the registry has fetched. */
 export const CACHE = fileURLToPath(new URL('../../.cache/first-hours', import.meta.url));
@@ -29,13 +29,13 @@ export const TOOLS = {
   typescript6: `${FOLDER}/node_modules/typescript6`,
 };
 
-/** Installs the programs once. Returns why they cannot be had; an empty text if they can. */
+/** Installs the programs once. Returns why the network does not give them; an empty text if it does. */
 export async function missingTools(): Promise<string> {
   try {
     await install();
     return '';
   } catch (error) {
-    return `verdaccio, pnpm and TypeScript 6 cannot be installed: ${errorMessage(error).split('\n')[0]}`;
+    return `verdaccio, pnpm and TypeScript 6 cannot be installed: ${networkReason(error)}`;
   }
 }
 

@@ -4,22 +4,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 250;
 
+/** How long a program may take to end by Ctrl-C. */
+const ENDED_WITHIN_MS = 60_000;
+
 /** The terminals of a person in one folder: some in which a program stays open, and one for short commands. */
 export class TwoTerminals implements AsyncDisposable {
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #open: ChildProcess[] = [];
+  /** Every shell with programs that have not ended, also of the other terminals of the person. */
+  readonly #shells: Set<ChildProcess>;
   /** What the last short command has printed. */
   printed = '';
 
-  constructor(folder: string, env: NodeJS.ProcessEnv) {
+  constructor(folder: string, env: NodeJS.ProcessEnv, shells = new Set<ChildProcess>()) {
     this.#folder = folder;
     this.#env = env;
+    this.#shells = shells;
   }
 
   /** Another terminal of the same person, in another folder. */
   in(folder: string): TwoTerminals {
-    return new TwoTerminals(folder, this.#env);
+    return new TwoTerminals(folder, this.#env, this.#shells);
   }
 
   /** Runs commands as they stand on a page. Throws if they fail, with what they have printed. */
@@ -48,24 +54,33 @@ export class TwoTerminals implements AsyncDisposable {
     this.#open.push(child);
     const deadline = Date.now() + 1_000 * seconds;
     while (typeof ready === 'string' ? !printed.includes(ready) : !ready.test(printed)) {
-      if (child.exitCode !== null) throw new Error(`"${text.trim()}" has ended:\n${printed}`);
+      if (hasEnded(child)) throw new Error(`"${text.trim()}" has ended:\n${printed}`);
       if (Date.now() > deadline) throw new Error(`"${text.trim()}" does not print ${String(ready)} within ${seconds} s:\n${printed}`);
       await sleep(LOOK_EVERY_MS);
     }
   }
 
-  /** Ends the programs in the open terminals as a person does, the last one first. */
+  /** Ends the programs in the open terminals as a person does, the last one first. Throws if one goes on. */
   async pressCtrlC(): Promise<void> {
     for (const child of this.#open.splice(0).toReversed()) {
-      if (child.pid === undefined || child.exitCode !== null) continue;
-      const ended = once(child, 'exit');
-      process.kill(-child.pid, 'SIGINT');
-      await ended;
+      if (!this.#shells.has(child)) continue;
+      // Not its exit: the programs may go on without their shell.
+      const ended = once(child, 'close').then(() => true);
+      signalGroup(child, 'SIGINT');
+      if (await Promise.race([ended, sleep(ENDED_WITHIN_MS, false, { ref: false })])) continue;
+      signalGroup(child, 'SIGKILL');
+      throw new Error(`A program goes on ${ENDED_WITHIN_MS / 1_000} s after Ctrl-C`);
     }
   }
 
+  /** Ends the programs as a person does, and then kills what is left in any terminal of the person. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.pressCtrlC();
+    try {
+      await this.pressCtrlC();
+    } finally {
+      for (const child of this.#shells) signalGroup(child, 'SIGKILL');
+      this.#shells.clear();
+    }
   }
 
   async #outcome(text: string): Promise<[code: number | null, printed: string]> {
@@ -79,8 +94,24 @@ export class TwoTerminals implements AsyncDisposable {
 
   #shell(text: string, print: (piece: string) => void): ChildProcess {
     const child = spawn('sh', ['-e'], { cwd: this.#folder, env: this.#env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#shells.add(child);
+    child.once('close', () => this.#shells.delete(child));
     child.stdin.end(text);
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => print(piece.toString()));
     return child;
+  }
+}
+
+/** True for a process that has ended, by itself or by a signal. */
+export function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Signals a shell and what it has started. */
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // It has ended meanwhile.
   }
 }

@@ -54,6 +54,10 @@ test('a bar in a cell of a table does not end the cell, also in code', () => {
   );
 });
 
+test('a package without the folder of the guide is refused in words', async () => {
+  await expect(GuideSite.open({ folder: '/nowhere/docs', version: '1.2.3' })).rejects.toThrow('This package has no guide: install it anew');
+});
+
 test('headings that are equal have anchors that differ, as on GitHub', () => {
   const { headings } = renderMarkdown('# `longhaul docs [words...]`\n\n## A *b*\n\n## A *b*\n', (link) => link);
   expect(headings.map(({ id }) => id)).toEqual(['longhaul-docs-words', 'a-b', 'a-b-1']);

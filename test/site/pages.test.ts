@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,9 @@ import { branchesOf, type Sidebar } from '../../site/branches.ts';
 import { finishSite } from '../../site/finish.ts';
 import { deadLinks } from '../../site/links.ts';
 import { guidePages, type Page } from '../../site/pages.ts';
-import { canonicalVersion, requireUnbuilt, versionsIn, writeVersions } from '../../site/versions.ts';
+import { factPages } from '../../site/reference/facts.ts';
+import { serveSite } from '../../site/serve.ts';
+import { canonicalVersion, requireUnbuilt, requireVersion, versionsIn, writeVersions } from '../../site/versions.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const target = { base: '/next/', repository: 'https://example.com/longhaul', ref: 'v1' };
@@ -117,6 +120,42 @@ test('the site of a release is kept as it was, and all versions are named', () =
   expect(JSON.parse(readFileSync(join(folder, 'versions.json'), 'utf8'))).toEqual(['0.1', 'next']);
   expect(readFileSync(join(folder, '0.1/index.html'), 'utf8')).toBe('as it was');
 });
+
+test('the page of limits has the defaults of tools, of trees and of sessions', () => {
+  const body = factPages(root, target).find(({ slug }) => slug === 'reference/byte-limits')?.body ?? '';
+  for (const row of [
+    '| `DEFAULT_POLICY.maxAttempts` | 3 |',
+    '| `DEFAULT_POLICY.backoff` | `initialMs`: 1,000, `factor`: 2, `maxMs`: 60,000 |',
+    '| `DEFAULT_TREE_LIMITS.perTree` | 200 |',
+    '| `DEFAULT_SESSION_LIMITS.turns` | no limit |',
+  ])
+    expect(body).toContain(row);
+});
+
+test('a version that is neither next nor the two numbers of a release is refused', () => {
+  for (const version of ['next', '0.1', '12.30']) requireVersion(version);
+  for (const version of ['v0.1', '0.1.0', '', '../x']) expect(() => requireVersion(version)).toThrow(`There is no version "${version}"`);
+});
+
+test('a path that no file can have is answered with 400, and the next request as before', async () => {
+  write('0.1/index.html', 'the page');
+  const { url, close } = await serveSite({ folder, base: '/', first: '/0.1/', port: 0 });
+  try {
+    for (const path of ['/%ff', '//', '/%00']) expect(await statusOf(url, path)).toBe(400);
+    expect(await (await fetch(url)).text()).toBe('the page');
+  } finally {
+    close();
+  }
+});
+
+/** Unlike `fetch`, this sends the path as it is. */
+function statusOf(url: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request({ port: new URL(url).port, host: '127.0.0.1', path, agent: false }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
+}
 
 test('dead links, anchors and images of a built site are found, and files of foreign hosts', () => {
   write(

@@ -1,7 +1,8 @@
-import { UsageError } from '../../core/domain/errors.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { freePorts } from '../../dev-server/start-flags.ts';
 import type { FoundPage } from '../../guide/find-pages.ts';
 import { GuideSite } from '../../guide/guide-site.ts';
+import { refuseForeignPages } from '../../server/auth/open-access.ts';
 import { listen } from '../../server/node-server.ts';
 import { installedVersion } from '../../temporal/installed-sdk.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
@@ -21,7 +22,7 @@ export async function docs({ terminal, output }: CommandIo, flags: FlagsOf<typeo
   const found = flags.words.length === 0 ? undefined : foundPages(guide, flags.words.join(' '));
   if (flags.print === true) return output.result(...printedPage(guide, found));
   const port = flags.port ?? (await usualPort());
-  const server = await listen(async (request) => guide.answer(request), { host: '127.0.0.1', port });
+  const server = await listen(async (request) => answerOwn(guide, request), { host: '127.0.0.1', port });
   try {
     const pages = (found ?? []).map((one) => ({ title: titleOf(one), url: addressOf(server.url, one) }));
     if (output.json) output.printJson({ url: `${server.url}/`, ...(found === undefined ? {} : { pages }) });
@@ -34,6 +35,16 @@ export async function docs({ terminal, output }: CommandIo, flags: FlagsOf<typeo
   } finally {
     await server.close(0);
   }
+}
+
+/** Answers requests for this machine alone, as other servers without authentication do. */
+async function answerOwn(guide: GuideSite, request: Request): Promise<Response> {
+  try {
+    refuseForeignPages(request, []);
+  } catch (error) {
+    return new Response(`${errorMessage(error)}\n`, { status: 403 });
+  }
+  return guide.answer(request);
 }
 
 function foundPages(guide: GuideSite, words: string): FoundPage[] {

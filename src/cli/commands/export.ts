@@ -8,7 +8,7 @@ import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import { unwritable } from '../user-files.ts';
+import { refuseFolder, unwritable } from '../user-files.ts';
 import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 
@@ -16,6 +16,7 @@ import type { EXPORT } from '../run-commands.ts';
 export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
   const { terminal, output } = io;
   const stores = storesIn(defined({ archive }));
+  if (file !== undefined) refuseFolder(file);
   const summary = await withRun(io, flags, async ({ client, runId }) => {
     const lines = client.handle(runId).export(stores);
     return file === undefined ? writeLines(lines, terminal.stdout) : writeExport(lines, file, terminal.signal);
@@ -35,7 +36,9 @@ async function writeExport(lines: AsyncIterable<ExportLine>, file: string, signa
     const summary = await writeLines(lines, stream, signal);
     stream.end();
     await once(stream, 'close');
-    await rename(draft, file);
+    await rename(draft, file).catch((error: unknown) => {
+      throw unwritable(file, error);
+    });
     return summary;
   } catch (error) {
     stream.destroy();

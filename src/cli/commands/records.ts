@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
@@ -15,7 +14,7 @@ import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
-import { unwritable } from '../user-files.ts';
+import { foundAt, unwritable } from '../user-files.ts';
 import { memoryIn } from './memory.ts';
 import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 
@@ -188,7 +187,7 @@ export function storesIn({ archive, payloadStore }: StoreFlags): Pick<LonghaulCl
 }
 
 function requireFolder(option: string, path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = foundAt(path, `${option} names`);
   if (found === undefined) throw new UsageError(`${option} names "${path}", which does not exist: write the folder that your workers have`);
   if (!found.isDirectory())
     throw new UsageError(`${option} names "${path}", which is not a folder: write the folder that your workers have`);

@@ -238,7 +238,7 @@ function loginOf(
     return undefined;
   }
   if (issuer === undefined)
-    throw new UsageError('--oidc-client needs the issuer: write --jwt-issuer and --jwt-audience, by which the tokens are verified');
+    throw new UsageError('--oidc-client needs the issuer: write --jwt-issuer and --jwt-audience, which verify the tokens');
   return { issuer, clientId, ...defined({ scope, audience, clientSecret: env[CLIENT_SECRET_VARIABLE] || undefined }) };
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'longhaul-user-files-'));
   await mkdir(join(folder, 'a-folder'));
   await writeFile(join(folder, 'a-file'), '');
+  await symlink(join(folder, 'a-loop'), join(folder, 'a-loop'));
 });
 
 afterAll(async () => {
@@ -59,12 +60,32 @@ test.each([
   ['keys', 'list', '--file', 'FOLDER'],
   ['keys', 'create', '--name', 'n', '--scope', 'runs:read', '--file', 'FOLDER'],
   ['memory', 'list', '--agent', 'a', '--memory', 'FOLDER'],
+  ['export', 'r1', '--output', 'FOLDER'],
 ])('a folder where a file is expected is refused in words: %s %s %s', async (...args) => {
   const command = args.filter((word) => word !== undefined).map((word) => word.replace('FOLDER', join(folder, 'a-folder')));
   const { exitCode, stderr } = await callCli([...command, ...NOWHERE]);
   expect(exitCode).toBe(2);
   expect(stderr).toContain('is a folder: name a file');
   expect(stderr).not.toMatch(/EISDIR|illegal operation/);
+  expect((await readdir(folder)).toSorted()).toEqual(['a-file', 'a-folder', 'a-loop']);
+});
+
+test.each([
+  ['memory', 'list', '--agent', 'a', '--memory', 'PATH'],
+  ['export', 'r1', '--archive', 'PATH'],
+  ['export', 'r1', '--output', 'PATH'],
+  ['delete', 'r1', '--payload-store', 'PATH'],
+])('a link that leads to itself, and a name that is too long, are refused in words: %s %s %s', async (...args) => {
+  for (const [name, fault] of [
+    ['a-loop', 'is a link that leads back to itself'],
+    ['a'.repeat(300), 'has a name that is too long'],
+  ] as const) {
+    const command = args.filter((word) => word !== undefined).map((word) => word.replace('PATH', join(folder, name)));
+    const { exitCode, stderr } = await callCli([...command, ...NOWHERE]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(fault);
+    expect(stderr).not.toMatch(/ELOOP|ENAMETOOLONG|\n {4}at /);
+  }
 });
 
 test('a path through a file, and a name that is too long, are refused in words', async () => {

@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { errorMessage } from '../../../src/core/domain/errors.ts';
+import { networkReason } from '../../installing.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
@@ -13,7 +13,7 @@ const ROOM = { maxBuffer: 64 * 1024 * 1024 };
 /** Where Chromium is on this machine; undefined without one. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
 
-/** Installs the packages of the site as its lock has them, once. Returns why they cannot be had; an empty text if they can. */
+/** Installs the packages of the site as its lock has them, once. Returns why the network does not give them; an empty text if it does. */
 export async function missingSitePackages(): Promise<string> {
   const lock = await readFile(`${root}/site/package-lock.json`, 'utf8');
   const done = `${root}/site/node_modules/.installed`;
@@ -23,7 +23,7 @@ export async function missingSitePackages(): Promise<string> {
     await writeFile(done, digestOf(lock));
     return '';
   } catch (error) {
-    return `the packages of the site cannot be installed: ${errorMessage(error).split('\n')[0]}`;
+    return `the packages of the site cannot be installed: ${networkReason(error)}`;
   }
 }
 
