@@ -70,7 +70,7 @@ test('a call that was answered in time is not given up, and its end is not waite
 test('a deadline that was raised while the call waits holds', async () => {
   const call = new WaitingCall({ deadlineMs: 5_000 });
   await call.at(1_000);
-  call.inbox.raise({ id: 'more', limits: { deadlineMs: 9_000 }, by: null, at: BEGUN + 1_000 });
+  call.inbox.raise({ id: 'more', limits: { deadlineMs: 9_000 }, by: null, at: new Date(BEGUN + 1_000).toISOString() });
   await call.at(8_999);
   expect(call.givenUpAt).toBeUndefined();
   await call.at(9_000);
