@@ -152,7 +152,10 @@ export interface RuntimeOptions extends SharedOptions {
    * that its parent was. Default 1 hour.
    */
   childCheckEvery?: Duration;
-  /** Characters of conversation that this process keeps in memory. Default 64 million. */
+  /**
+   * Characters of conversation that this process keeps in memory. The JSON of calls and results that requests repeat may take as many again.
+   * Default 64 million.
+   */
   transcriptCacheSize?: number;
   /**
    * Bounds of the names and values of code that this process keeps in memory between two cells, each with its executor: their number,

@@ -145,7 +145,11 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     );
   }
 
-  /** Adds workflows, activities and interceptors of Longhaul to the options of a Worker. */
+  /**
+   * Adds workflows, activities and interceptors of Longhaul to the options of a Worker. A worker that is run without `runWorker` of the
+   * plugin does not tell bursts that it stops: they begin further calls after SIGTERM,
+   * until the SDK cancels them after `shutdownGraceTime`.
+   */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
     this.#requireOneNamespace(options.namespace ?? 'default');

@@ -45,8 +45,8 @@ type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (
  */
 export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<StoredBurst> {
   return async (input) => {
-    // A loop that decides otherwise would make calls that the run does not ask for.
-    if (input.loop !== loopDigest()) return { entries: [] };
+    // A loop that decides otherwise would make calls that the run does not ask for. What attempts elsewhere have made is paid for.
+    if (input.loop !== loopDigest()) return { entries: checkpointIn(attemptInfo().heartbeatDetails)?.record.entries ?? [] };
     const begun = await beginning(runtime, input);
     return new Burst(runtime, checked, { input, ...begun }).run();
   };

@@ -139,7 +139,10 @@ function addToolCall(messages: ChatMessage[], call: ToolCall, opens: number): vo
   else messages.push({ role: 'assistant', content: null, tool_calls: [entry] });
 }
 
-/** The texts of calls and results, which stay the same as long as they are in the window: each request has all of them again. */
+/**
+ * The texts of calls and results, which stay the same as long as they are in the window: each request has all of them again. They are gone
+ * with it, and at most as long as it: the bound of the cache of conversations does not count them.
+ */
 const argumentTexts = new WeakMap<ToolCall, string>();
 const resultTexts = new WeakMap<ToolResult, string>();
 

@@ -77,7 +77,7 @@ export function recordOfBurst({ output, failure }: { output?: StoredBurst | unde
 /** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
 function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
-  // No worker had begun it.
+  // No worker had begun it, or none was at it: the server ends it at once between two attempts, and drops what the first has stored.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };
   const stored =
     cause instanceof TimeoutFailure

@@ -1,4 +1,5 @@
 import { LonghaulError } from '../domain/errors.ts';
+import { spentIn } from '../domain/usage.ts';
 import { Inbox } from '../kernel/inbox.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
@@ -70,7 +71,7 @@ class BurstPlayer {
   readonly #ports: RunPorts;
   readonly #bursts: Bursts;
   #burst: RecordedBurst | undefined;
-  /** The bursts in a row that have come to nothing: their workers are those of another release. */
+  /** The bursts in a row that have come to nothing: their workers are those of another release or stop, or the first call was left. */
   #inVain = 0;
   /** The model calls that the run makes itself before the next burst. */
   #singleCalls = 0;
@@ -116,7 +117,7 @@ class BurstPlayer {
   async #begin(call: ModelCall, made: Promise<EndedBurst | undefined>): Promise<ModelCallOutcome> {
     const ended = await made;
     this.#noteWorth(ended?.record);
-    if (ended === undefined) return this.#ports.callModel(call);
+    if (ended === undefined) return this.#isInterrupted ? { type: 'interrupted' } : this.#ports.callModel(call);
     const burst = (this.#burst = new RecordedBurst(ended, this.#bursts));
     this.nextId = burstIds(ended.seed);
     const key = modelKey(call);
@@ -126,7 +127,13 @@ class BurstPlayer {
     // It cannot have made any other call before this one.
     this.end();
     const begun = burst.takeBegun(key);
+    if (this.#isInterrupted) return interruptedCall(begun);
     return begun === undefined ? this.#ports.callModel(call) : this.#bursts.continueModelCall(call, begun);
+  }
+
+  /** True if a message that came during a burst interrupts the call with which it began: the run reads it before it makes any call. */
+  get #isInterrupted(): boolean {
+    return this.#ports.inbox.isInterrupted && !this.#ports.cancelRequested();
   }
 
   /** True if the run makes the call itself because bursts have come to nothing. */
@@ -136,10 +143,13 @@ class BurstPlayer {
     return true;
   }
 
-  /** Notes whether a burst was worth its activity. After one that was not, the next is tried after one call, then after two, four, and so on. */
-  #noteWorth({ entries, left = [], givenUp }: BurstRecord = { entries: [] }): void {
+  /**
+   * Notes whether a burst was worth its activity. After one that was not, the next is tried after one call, then after two, four, and so on.
+   * One that has left its first call was not: the run makes it as an activity of its own all the same.
+   */
+  #noteWorth({ entries, givenUp }: BurstRecord = { entries: [] }): void {
     if (givenUp) return;
-    this.#inVain = entries.length + left.length > 0 ? 0 : this.#inVain + 1;
+    this.#inVain = entries.length > 0 ? 0 : this.#inVain + 1;
     this.#singleCalls = this.#inVain === 0 ? 0 : Math.min(MOST_SINGLE_CALLS, 2 ** (this.#inVain - 1));
   }
 
@@ -149,6 +159,14 @@ class BurstPlayer {
     // As of a call of the run itself: what is given up while the run is not cancelled is given up for a message.
     return model.type === 'cancelled' && !this.#ports.cancelRequested() ? { ...model, type: 'interrupted' } : model;
   }
+}
+
+/** Returns the outcome of a model call that a message interrupts between two attempts. What they have cost is recorded, as far as it is known. */
+function interruptedCall(begun: BegunCall | undefined): ModelCallOutcome {
+  const spent = spentIn(begun?.details);
+  return spent === undefined
+    ? { type: 'interrupted' }
+    : { type: 'failed', code: 'model_error', message: 'A message has interrupted it', spent };
 }
 
 async function toolOutcome(entry: Promise<BurstEntry>): Promise<ToolOutcome> {

@@ -57,8 +57,17 @@ export function isStoredEntry(value: unknown): value is StoredEntry {
   if (!Array.isArray(value)) return false;
   const [at, key, third, fourth]: unknown[] = value;
   if (typeof at !== 'number' || typeof key !== 'string') return false;
-  if (third === 'model' || third === 'tool') return isJsonObject(fourth) && typeof fourth['type'] === 'string';
-  return Array.isArray(third) ? typeof fourth === 'number' : isJsonObject(third) && Array.isArray(third['content']);
+  if (value.length === 3) return isStoredAnswer(third);
+  if (value.length !== 4) return false;
+  if (Array.isArray(third)) return typeof fourth === 'number';
+  if (!isJsonObject(fourth)) return false;
+  // An answer has a form of its own.
+  if (third === 'model') return typeof fourth['type'] === 'string' && fourth['type'] !== 'response';
+  return third === 'tool' && (fourth['type'] === 'result' ? Array.isArray(fourth['content']) : typeof fourth['type'] === 'string');
+}
+
+function isStoredAnswer(value: unknown): boolean {
+  return isJsonObject(value) && typeof value['id'] === 'string' && Array.isArray(value['content']);
 }
 
 function storedAnswer({ finishReason, usage, ...answer }: RecordedResponse): StoredAnswer {

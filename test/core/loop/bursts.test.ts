@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { BurstEntry } from '../../../src/core/bursts/burst.ts';
+import type { BegunCall, BurstEntry } from '../../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
+import type { QueuedMessage } from '../../../src/core/domain/content.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
+import type { ModelCall } from '../../../src/core/kernel/ports.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
 import { quietPorts } from './fakes/quiet-ports.ts';
@@ -100,7 +102,10 @@ async function runWith(entries: BurstEntry[]): Promise<{ error: unknown; state: 
   return { error, state, asked };
 }
 
-test('after bursts that have come to nothing, the next one is tried after one call, after two, four, and so on', async () => {
+test.each<[what: string, left: (through: number) => BegunCall[]]>([
+  ['have made no call', () => []],
+  ['have left their first call', (through) => [{ key: `m${through}`, attempts: 1 }]],
+])('after bursts that %s, the next one is tried after one call, after two, four, and so on', async (_, left) => {
   const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], limits: { steps: 100, finalAttempt: false } });
   let ids = 0;
   const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
@@ -121,7 +126,7 @@ test('after bursts that have come to nothing, the next one is tried after one ca
     make: ({ through }) => {
       made.push('burst');
       return Promise.resolve({
-        record: { entries: [] },
+        record: { entries: [], left: left(through) },
         seed: `00000000-0000-4000-8000-${String(through).padStart(12, '0')}`,
         begunAt: 500,
       });
@@ -136,6 +141,45 @@ test('after bursts that have come to nothing, the next one is tried after one ca
   // The first of them is the one that the burst should have made.
   const expected = [2, 3, 5, 9, 11].flatMap((count) => ['burst', ...single(count)]);
   expect(made).toEqual(expected);
+});
+
+test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
+  ['was left', [{ key: 'm1', attempts: 1 }], 0],
+  ['was left and has cost something', [{ key: 'm1', attempts: 1, details: { spent: { reported: tokens(10, 5) } } }], 15],
+  ['was not begun', [], 0],
+  ['is lost with its burst', undefined, 0],
+])('a call that %s is not made if a message has interrupted it: the next one has the message', async (_, left, paid) => {
+  const snapshot = testSnapshot();
+  let ids = 0;
+  const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
+  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const asked: number[] = [];
+  const plain = {
+    ...quietPorts(),
+    ...clock,
+    callModel: async ({ through }: ModelCall) => {
+      asked.push(through);
+      return said('done');
+    },
+    runTool: async () => returned('found'),
+  };
+  let isFirst = true;
+  const { ports } = burstPorts(plain, {
+    state: () => state,
+    make: async () => {
+      if (!isFirst) return undefined;
+      isFirst = false;
+      plain.inbox.add({ id: 'i', content: 'rather this', mode: 'interrupt' } as QueuedMessage);
+      return left && { record: { entries: [], left }, seed: '00000000-0000-4000-8000-000000000000', begunAt: 500 };
+    },
+    continueModelCall: plain.callModel,
+    continueTool: plain.runTool,
+    settled: () => new Promise((resolve) => setImmediate(resolve)),
+    growth: () => 0,
+  });
+  await runLoop(state, ports, BEGINNING);
+  expect(asked).toEqual([paid === 0 ? 2 : 3]);
+  expect(state.usage.totalTokens).toBe(paid);
 });
 
 const first: BurstEntry = { at: 1, key: 'm1', model: called(call('c1', 't')) };

@@ -55,6 +55,20 @@ describe('what is read of the outcomes of a burst is what was stored', () => {
   });
 });
 
+test.each<[what: string, entry: unknown]>([
+  ['no entry', 'm1'],
+  ['a cut one', [1, 'm1']],
+  ['one without a time', ['m1', { id: 'a', content: [] }]],
+  ['an answer without an id', [1, 'm1', { content: [] }]],
+  ['an answer with milliseconds', [5, 't1/0', { content: [] }, 1]],
+  ['an answer after the name of its kind', [1, 'm1', 'model', { type: 'response' }]],
+  ['a result without content', [1, 't1/0', 'tool', { type: 'result', status: 'success' }]],
+  ['a result without milliseconds', [1, 't1/0', ['found']]],
+  ['another kind', [1, 't1/0', 'agent', { type: 'result', content: [] }]],
+])('what no burst stores is no entry: %s', (_, entry) => {
+  expect(isStoredEntry(entry)).toBe(false);
+});
+
 test('a step of a burst is stored in less than 200 bytes in addition to its content', () => {
   const [id, toolCallId] = ['0b9a2a5e-0000-4000-8000-000000000000', 'call_000000000000000000000001'];
   const asked = call(toolCallId, 'read_page', { page: 1001 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { type AnyAgent, defineAgent, defineTool } from '../../../src/index.ts';
-import { callTool, hang, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
+import { callTool, failWith, hang, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
@@ -96,6 +96,19 @@ test('a message ends the burst, and the next request has it; one that interrupts
   const { events } = await run.context();
   expect(events[5]).toMatchObject({ interrupted: true, content: [{ content: 'half an ans' }] });
   expect(events[6]).toMatchObject({ author: 'user', content: [{ content: 'rather this' }] });
+  await expectSameFromHistory(testbed, run);
+}, 30_000);
+
+test('a message that interrupts the first call of a burst between two attempts is in the next request', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([failWith('model_server_error', 'later', { retryAfter: '4s' }), say('as you like')]);
+  await testbed.work({ agents: [bursting], providers: { scripted }, heartbeatEvery: 60_000 });
+  const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => scripted.requests.length === 1, 'the model call');
+  await run.send('rather this', { mode: 'interrupt' });
+  expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 1 });
+  expect(JSON.stringify(scripted.requests[1])).toContain('rather this');
+  expect(scripted.requests).toHaveLength(2);
   await expectSameFromHistory(testbed, run);
 }, 30_000);
 

@@ -39,15 +39,21 @@ async function activitiesOf(testbed: Testbed, run: { runId: string }): Promise<{
   };
 }
 
-test('on a worker with another loop a burst makes no call, and the run makes its calls one by one', async () => {
+/** Makes a bundle whose loop is that of another release than the worker's. */
+async function bundleOfAnotherLoop(): Promise<AsyncDisposable & { codePath: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-loop-'));
   const bundle = await readFile(inject('workflowBundlePath'), 'utf8');
   expect(bundle).toContain(loopDigest());
   const codePath = join(folder, 'bundle.js');
   await writeFile(codePath, bundle.replaceAll(loopDigest(), 'another loop'));
+  return { codePath, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+test('on a worker with another loop a burst makes no call, and the run makes its calls one by one', async () => {
+  await using bundle = await bundleOfAnotherLoop();
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
-  await testbed.work({ agents: [reader], providers: { scripted }, worker: { workflowBundle: { codePath } } });
+  await testbed.work({ agents: [reader], providers: { scripted }, worker: { workflowBundle: { codePath: bundle.codePath } } });
   const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(await run.result({ timeout: 20_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 4 });
   expect(scripted.requests).toHaveLength(4);
@@ -56,15 +62,16 @@ test('on a worker with another loop a burst makes no call, and the run makes its
   const bursts = ['runBurst', ...single, ...single, 'runBurst', ...single, 'callModel'];
   expect((await activitiesOf(testbed, run)).names).toEqual(['resolveAgent', ...bursts]);
   await expectSameFromHistory(testbed, run);
-  await rm(folder, { recursive: true });
 }, 40_000);
 
-/** Loses the first attempt at each burst, and leaves these details on the server. */
+/** Loses the first attempt at the first burst, and leaves these details on the server. */
 function leaving(details: unknown): ActivityInterceptorsFactory {
-  return ({ info: { activityType, attempt } }) => ({
+  let isLost = false;
+  return ({ info: { activityType } }) => ({
     inbound: {
       execute: async (input, next) => {
-        if (activityType !== 'runBurst' || attempt > 1) return next(input);
+        if (activityType !== 'runBurst' || isLost) return next(input);
+        isLost = true;
         Context.current().heartbeat(details);
         // The SDK sends it with the failure at the latest.
         await sleep(300);
@@ -80,6 +87,9 @@ test.each<[what: string, details: unknown]>([
   ['a cut entry', { record: { entries: [[1, 'm1']] }, attempt: 1 }],
   ['an entry without a time', { record: { entries: [['m1', { content: [] }]] }, attempt: 1 }],
   ['an answer without content', { record: { entries: [[1, 'm1', { usage: null }]] }, attempt: 1 }],
+  ['an answer without an id', { record: { entries: [[1, 'm1', { content: [], usage: null }]] }, attempt: 1 }],
+  ['an answer with the time of a result', { record: { entries: [[5, 't1/0', { id: 'a', content: [], usage: null }, 1]] }, attempt: 1 }],
+  ['an outcome without its answer', { record: { entries: [[1, 'm1', 'model', { type: 'response' }]] }, attempt: 1 }],
 ])(
   'details of a heartbeat that are no outcomes are not used: %s',
   async (_, details) => {
@@ -94,6 +104,36 @@ test.each<[what: string, details: unknown]>([
   },
   40_000,
 );
+
+test('what a burst has stored is not made again if its next attempt is on a worker with another loop', async () => {
+  await using bundle = await bundleOfAnotherLoop();
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel(SCRIPT.slice(1));
+  const asked = { type: 'tool_call', toolCallId: 'c1', name: 'read_page', arguments: { page: 1 } };
+  const answer = { id: '00000000-0000-4000-8000-00000000000a', content: [asked], usage: null };
+  const stored = [
+    [5, 'm1', answer],
+    [6, 't1/0', ['stored'], 1],
+  ];
+  const interceptors = { activity: [leaving({ record: { entries: stored }, attempt: 1 })] };
+  const worker = { workflowBundle: { codePath: bundle.codePath }, interceptors };
+  await testbed.work({ agents: [reader], providers: { scripted }, worker });
+  const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result({ timeout: 20_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 4 });
+  expect(scripted.requests).toHaveLength(3);
+  const single = ['callModel', 'read_page'];
+  expect((await activitiesOf(testbed, run)).names).toEqual([
+    'resolveAgent',
+    'runBurst',
+    'runBurst',
+    ...single,
+    ...single,
+    'runBurst',
+    'callModel',
+  ]);
+  expect((await activitiesOf(testbed, run)).attempts.slice(0, 3)).toEqual([1, 2, 1]);
+  await expectSameFromHistory(testbed, run);
+}, 40_000);
 
 test('a forged outcome that the run does not ask for ends it, named, and no call depends on it', async () => {
   await using testbed = await Testbed.open();

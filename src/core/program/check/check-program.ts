@@ -121,7 +121,6 @@ class ProgramCheck {
     this.#add('quietHours', quietHoursProblem(objectAt(document, 'quietHours')));
     if (units.length === 0 && Array.isArray(document['units'])) problems.addUnlessLenient('units', 'the program has no unit');
     for (const unit of units) this.#unit(unit);
-    this.#add(`${this.#ended.cycle[0]?.path}.needs`, cycleProblem(this.#ended.cycle));
     const { output } = document;
     if (output !== undefined) this.#references.template({ value: output, path: 'output' }, { visible: new VisibleSteps() });
   }
@@ -190,8 +189,11 @@ class ProgramCheck {
     }
   }
 
-  /** Checks that a unit needs others that there are. */
-  #needs({ value, path, name }: OutlineUnit): void {
+  /** Checks that a unit needs others that there are. The first unit of a cycle has the problem. */
+  #needs(unit: OutlineUnit): void {
+    const { value, path, name } = unit;
+    const { cycle } = this.#ended;
+    if (cycle[0] === unit) this.#add(`${path}.needs`, cycleProblem(cycle));
     for (const { text, index } of textsAt(value, 'needs')) {
       const at = `${path}.needs[${index}]`;
       const known = this.#units.keys();

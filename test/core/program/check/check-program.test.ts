@@ -82,8 +82,9 @@ describe('needs', () => {
   });
 
   test('have no cycle', () => {
-    expect(problemsOf(withUnits(unit('a', 'c'), unit('b', 'a'), unit('c', 'b'), unit('d', 'a')))).toEqual([
+    expect(problemsOf(withUnits(unit('a', 'c'), unit('b', 'a'), unit('c', 'b'), unit('d', 'x')))).toEqual([
       'units[0].needs: units need each other in a cycle: a > c > b > a',
+      'units[3].needs[0]: no unit is named "x"',
     ]);
   });
 });
