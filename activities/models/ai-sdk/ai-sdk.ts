@@ -21,7 +21,7 @@ import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
-import { saysWhy, StreamAnswer } from './stream-answer.ts';
+import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
@@ -187,7 +187,7 @@ class AiSdkClient implements ModelClient {
       );
     }
     const { options, warnings } = await this.#build(model, request, context, wait);
-    const answer = new StreamAnswer(context, { needsWord: saysWhy(model) });
+    const answer = new StreamAnswer(context, { needsWord: reportsFinishWord(model) });
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
     reportRateLimits(begun?.headers, context.onRateLimits);
     const reader = stream.getReader();
