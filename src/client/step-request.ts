@@ -17,7 +17,7 @@ import type { ReadableRun } from './run-details.ts';
 export interface StepRequestOptions {
   /** Also says how the request differs from that of the step before. */
   diff?: 'previous';
-  /** The providers of the workers, by their names: they say how the request goes over the wire, and send nothing. */
+  /** The providers of the workers, by their names: they say how the request goes over the wire, and are not called. */
   providers?: Readonly<Record<string, ModelClient>>;
 }
 

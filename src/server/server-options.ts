@@ -52,7 +52,7 @@ export interface HandlerOptions {
   chats?: ChatSessions;
   /**
    * The providers of the workers, by their names: with them a request of a step is also shown as it goes over the wire (docs/http.md#runs).
-   * Nothing is sent with them. Default: the request is shown as the worker builds it, before its provider puts it into the form of an API.
+   * No model is called with them (docs/providers.md#described-requests). Default: the request is shown as the worker builds it, before its provider puts it into the form of an API.
    */
   providers?: Readonly<Record<string, ModelClient>>;
   /** The address of Temporal's web interface, which `GET /v1/me` tells callers. Default: it tells none. */

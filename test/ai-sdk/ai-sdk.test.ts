@@ -96,6 +96,7 @@ describe('create', () => {
     [[() => fakeModel([]), { structuredOutput: 'yes' }], /"structuredOutput" is "yes"/],
     [[() => fakeModel([]), { contextTokens: 0 }], /"contextTokens" is 0/],
     [[() => fakeModel([]), { idleTimeout: 'soon' }], /"idleTimeout" is "soon"/],
+    [[() => fakeModel([]), { describe: 'no' }], /"describe" is "no"/],
   ])('and its options are checked when the worker starts: %#', (given, says) => {
     expect(() => aiSdk(...(given as Parameters<typeof aiSdk>))).toThrow(says);
   });

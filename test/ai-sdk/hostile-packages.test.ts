@@ -39,13 +39,25 @@ test.each<[unified: unknown, raw: unknown]>([
   expect(await outcome(fakeModel([[...TEXT, ends(unified, raw)]]))).toBe('model_unreachable');
 });
 
-test.each(['openai.responses', 'azure.responses', 'xai.responses', 'gateway'])(
+test.each(['openai.responses', 'azure.responses', 'xai.responses', 'my-responses', 'gateway', 'gateway.language'])(
   '%s has no word for an ordinary end, but none for a cut one either',
   async (provider) => {
     const outcomes = ['stop', 'tool-calls', 'other', 'interrupted'].map((unified) =>
       outcome(fakeModel([[...TEXT, ends(unified, undefined)]], { provider })),
     );
     expect(await Promise.all(outcomes)).toEqual(['Hi', 'Hi', 'model_unreachable', 'model_unreachable']);
+  },
+);
+
+test.each(['my-gateway.chat', 'gateways', 'openai.gateway', 'responses.chat', 'myresponses'])(
+  '%s needs a word for an end, unless it has the id of a response of OpenAI',
+  async (provider) => {
+    const ended = (providerMetadata: unknown): Promise<string> =>
+      outcome(fakeModel([[...TEXT, { ...ends('stop', undefined), providerMetadata }]], { provider }));
+    const others = [undefined, { openai: {} }, { openai: { responseId: null } }, { mine: { responseId: 'resp_1' } }];
+    expect(await Promise.all(others.map(ended))).toEqual(others.map(() => 'model_unreachable'));
+    const known = [{ openai: { responseId: 'resp_1' } }, { azure: { responseId: 'resp_1' } }];
+    expect(await Promise.all(known.map(ended))).toEqual(['Hi', 'Hi']);
   },
 );
 

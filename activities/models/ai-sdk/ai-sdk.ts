@@ -21,7 +21,7 @@ import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
-import { saysWhy, StreamAnswer } from './stream-answer.ts';
+import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
@@ -46,9 +46,14 @@ export interface AiSdkOptions {
   cache?: CacheOption;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   idleTimeout?: Duration;
+  /**
+   * False if requests are not described for readers of a run, which lets `create` and the package work in the process of the reader: for a
+   * `fetch` of yours that leaves out the signal, or that must get no token there. Default true.
+   */
+  describe?: boolean;
 }
 
-const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, cache: true, idleTimeout: true };
+const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, cache: true, idleTimeout: true, describe: true };
 
 /**
  * Creates a model client of a provider package of the AI SDK, such as `@ai-sdk/anthropic`, with models of specification v3 or v4.
@@ -69,13 +74,14 @@ export function aiSdk(create: CreateAiSdkModel, options: AiSdkOptions = {}): Mod
     );
   }
   requireKnown('aiSdk', options, OPTIONS);
-  const { structuredOutput = false, contextTokens, cache = 'auto', idleTimeout = '5m' } = options;
+  const { structuredOutput = false, contextTokens, cache = 'auto', idleTimeout = '5m', describe = true } = options;
   if (typeof structuredOutput !== 'boolean') {
     throw new UsageError(`aiSdk: "structuredOutput" is ${JSON.stringify(structuredOutput)}: write true or false`);
   }
+  if (typeof describe !== 'boolean') throw new UsageError(`aiSdk: "describe" is ${JSON.stringify(describe)}: write true or false`);
   const capabilities = { structuredOutput, ...defined({ contextTokens: checkedContext(contextTokens) }) };
   const idleMs = timerMilliseconds(idleTimeout, 'aiSdk: "idleTimeout"');
-  return new AiSdkClient(create, capabilities, { cache: checkedCache(cache), idleMs });
+  return new AiSdkClient(create, capabilities, { cache: checkedCache(cache), idleMs, describe });
 }
 
 function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities['contextTokens'] {
@@ -148,13 +154,19 @@ class AiSdkClient implements ModelClient {
   readonly #described: CreatedModels;
   readonly #cache: CacheOption;
   readonly #idleMs: number;
+  readonly #describe: boolean;
 
-  constructor(create: CreateAiSdkModel, capabilities: ModelCapabilities, { cache, idleMs }: { cache: CacheOption; idleMs: number }) {
+  constructor(
+    create: CreateAiSdkModel,
+    capabilities: ModelCapabilities,
+    { cache, idleMs, describe }: { cache: CacheOption; idleMs: number; describe: boolean },
+  ) {
     this.#models = new CreatedModels(create);
     this.#described = new CreatedModels(create);
     this.capabilities = capabilities;
     this.#cache = cache;
     this.#idleMs = idleMs;
+    this.#describe = describe;
   }
 
   async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
@@ -187,7 +199,7 @@ class AiSdkClient implements ModelClient {
       );
     }
     const { options, warnings } = await this.#build(model, request, context, wait);
-    const answer = new StreamAnswer(context, { needsWord: saysWhy(model) });
+    const answer = new StreamAnswer(context, { needsWord: reportsFinishWord(model) });
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
     reportRateLimits(begun?.headers, context.onRateLimits);
     const reader = stream.getReader();
@@ -224,10 +236,11 @@ class AiSdkClient implements ModelClient {
   }
 
   /**
-   * Lets the package build the request, and does not send it. A package that gets its own credentials first, such as one for Vertex AI, does
-   * so here, too.
+   * Lets the package build the request, and does not send it. `create` is called for it with no secret. What the package or its user's
+   * `fetch` sends without the signal of the call is sent: a request for a token of Vertex AI, for instance, as for a call.
    */
   async describe(request: ModelRequest, { cache, tags }: Pick<ModelCallContext, 'cache' | 'tags'>): Promise<DescribedRequest> {
+    if (!this.#describe) throw new Error('the option "describe" of its aiSdk() is false');
     const wait = new Wait(new AbortController().signal, DESCRIBED_WITHIN_MS);
     try {
       const { model } = await wait.for(this.#described.get(request.model, { ...defined({ tags }), secret: unreadSecret }));

@@ -230,7 +230,8 @@ export class StreamAnswer {
     const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
     // Packages end the stream of a broken connection in these ways.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
-    if (word === undefined && this.#needsWord) throw notWhole("its finish has no reason in the provider's own words (raw)");
+    if (word === undefined && this.#needsWord && !isOfResponses(providerMetadata))
+      throw notWhole("its finish has no reason in the provider's own words (raw)");
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
   }
 }
@@ -240,9 +241,21 @@ export function notWhole(why?: string): AnswerFault {
   return new AnswerFault('cut', `the answer ended before it was complete${why === undefined ? '' : `: ${why}`}`);
 }
 
-/** True for providers that say in their own words why an answer has ended. OpenAI's Responses has no word for an ordinary end. */
-export function saysWhy({ provider }: Pick<AiSdkModel, 'provider'>): boolean {
-  return !/(?:^|[.-])responses$|gateway/.test(provider);
+/**
+ * True for providers whose packages report with the finish of an answer why it has ended, in the provider's own words. OpenAI's Responses
+ * has no word for an ordinary end, and a gateway may not pass it on.
+ */
+export function reportsFinishWord({ provider }: Pick<AiSdkModel, 'provider'>): boolean {
+  return !/(?:^|[.-])responses$|^gateway(?:\.|$)/.test(provider);
+}
+
+/** True for a finish of OpenAI's Responses, whatever its provider is called: it has the id of the response. */
+function isOfResponses(providerMetadata: unknown): boolean {
+  if (!isJsonObject(providerMetadata)) return false;
+  return ['openai', 'azure'].some((name) => {
+    const of = providerMetadata[name];
+    return isJsonObject(of) && typeof of['responseId'] === 'string';
+  });
 }
 
 /** Returns a file by its data, which has another form in each specification; undefined if it has none. */

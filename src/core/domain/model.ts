@@ -208,8 +208,8 @@ export interface ModelClient {
     context: Pick<ModelCallContext, 'tags' | 'secret'>,
   ): string | undefined | Promise<string | undefined>;
   /**
-   * Returns the request in the form in which the client sends it, for readers of a run. Sends nothing and reads no key. If it rejects, its
-   * message says why the form is not known. Without this function, readers see the request alone.
+   * Returns the request in the form in which the client sends it, for readers of a run. It must not send the request, and gets no
+   * secrets. If it rejects, its message says why the form is not known. Without this function, readers see the request alone.
    */
   describe?(request: ModelRequest, context: Pick<ModelCallContext, 'cache' | 'tags'>): DescribedRequest | Promise<DescribedRequest>;
   /** Returns what its calls need to be accepted, by name alone: `longhaul doctor` says which of them are missing. Absent: that is not known. */
