@@ -31,7 +31,9 @@ function waiting(runId: string): object {
 /** Follows all runs of a server whose lists are set. `announce` does what a sink does. */
 async function followed(): Promise<{ executions: object[]; news: string[]; announce: () => void; asked: () => number; stop: () => void }> {
   const state = { executions: [waiting('r')], news: [] as string[] };
-  const listWorkflowExecutions = vi.fn(async () => ListWorkflowExecutionsResponse.fromObject({ executions: state.executions }));
+  const listWorkflowExecutions = vi.fn<() => Promise<object>>(async () =>
+    ListWorkflowExecutionsResponse.fromObject({ executions: state.executions }),
+  );
   const client = new Client({ connection: { workflowService: { listWorkflowExecutions }, plugins: [] } as never });
   const bell = new Bell();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors.ts';
@@ -28,7 +28,7 @@ afterEach(() => issuer.close());
 async function tokenIssuer(): Promise<TokenIssuer> {
   const made: Omit<TokenIssuer, 'url' | 'close'> = { asked: [], discovery: {}, tokens: async () => ({}) };
   let url = '';
-  const server = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const documents: Record<string, unknown> = {
@@ -45,7 +45,8 @@ async function tokenIssuer(): Promise<TokenIssuer> {
     if (document === undefined)
       made.asked.push({ authorization: request.headers.authorization, form: Object.fromEntries(new URLSearchParams(body)) });
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document ?? (await made.tokens())));
-  });
+  };
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return Object.assign(made, {
