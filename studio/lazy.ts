@@ -1,4 +1,4 @@
-import { isOutdated } from './version.ts';
+import { missingParts } from './version.ts';
 
 /** The first pause before a part of the page that could not be loaded is asked for again, and the longest one, in milliseconds. */
 const PAUSE = 2_000;
@@ -13,17 +13,21 @@ export async function loadLazily<Module>(
   isGone: () => boolean,
   sleep: (ms: number) => Promise<void> = sleepFor,
 ): Promise<Module | undefined> {
-  for (let pause = PAUSE; !isGone(); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-    try {
-      const module = await load();
-      isOutdated.value = false;
-      return module;
-    } catch {
-      isOutdated.value = true;
-      await sleep(pause);
+  let isMissing = false;
+  try {
+    for (let pause = PAUSE; !isGone(); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+      try {
+        return await load();
+      } catch {
+        if (!isMissing) missingParts.value += 1;
+        isMissing = true;
+        await sleep(pause);
+      }
     }
+    return undefined;
+  } finally {
+    if (isMissing) missingParts.value -= 1;
   }
-  return undefined;
 }
 
 function sleepFor(ms: number): Promise<void> {

@@ -14,7 +14,7 @@ import { RunsPage } from './runs.tsx';
 import { begin, me, meError, restarts, waiting } from './caller.ts';
 import { Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { isOutdated } from './version.ts';
+import { isOutdated, missingParts } from './version.ts';
 import './style.css';
 
 /** Why the last log-in has failed. */
@@ -40,7 +40,7 @@ function Studio(): JSX.Element {
           {TEXTS.connection[connection.value]}
         </p>
       ) : (
-        isOutdated.value && (
+        (isOutdated.value || missingParts.value > 0) && (
           <p class="lost" role="status">
             {TEXTS.outdated}{' '}
             <button type="button" onClick={() => location.reload()}>
@@ -112,7 +112,8 @@ function KeyForm(): JSX.Element {
   const [key, setKey] = useState('');
   const [keep, setKeep] = useState(false);
   const wasGiven = useRef(hasKey());
-  const { oidc } = useAnswer('GET /v1/login', {}).value ?? {};
+  const ways = useAnswer('GET /v1/login', {});
+  const { oidc } = ways.value ?? {};
   const logIn = (): void => {
     loginError.value = undefined;
     if (oidc === undefined) return;
@@ -131,6 +132,7 @@ function KeyForm(): JSX.Element {
       <h1>{TEXTS.keyTitle}</h1>
       {wasGiven.current && <Note tone="bad">{TEXTS.keyRefused}</Note>}
       {loginError.value !== undefined && <ProblemNote error={loginError.value} />}
+      {ways.error !== undefined && <ProblemNote error={ways.error} again={ways.again} />}
       {oidc !== undefined && (
         <button type="button" class="good" onClick={logIn}>
           {TEXTS.logIn(new URL(oidc.authorizationEndpoint).host)}

@@ -45,13 +45,13 @@ const readers = new WeakMap<object, LRUCache<string, RunNews>>();
  */
 export async function* runFeed(
   client: Client,
-  { principalConditions = [], waits }: Pick<ExecutionFilter, 'principalConditions'> & { waits?: Announcements | undefined },
+  { principalConditions = [], waits, askMs = ASK_MS }: Pick<ExecutionFilter, 'principalConditions'> & Partial<Asking>,
   { agent, waiting = false, cursor, signal = new AbortController().signal }: FeedOptions,
 ): AsyncGenerator<FeedItem> {
   const ofConnection = readers.get(client.connection) ?? new LRUCache<string, RunNews>({ max: MOST_READERS });
   readers.set(client.connection, ofConnection);
   const key = JSON.stringify([client.options.namespace, ...principalConditions]);
-  const reader = ofConnection.get(key) ?? new RunNews(client, principalConditions, waits);
+  const reader = ofConnection.get(key) ?? new RunNews(client, principalConditions, { waits, askMs });
   ofConnection.set(key, reader);
   for await (const item of reader.listen(cursor, signal)) {
     const isWanted =
@@ -62,6 +62,12 @@ export async function* runFeed(
 
 /** Yields something whenever a run begins to wait for a decision, until the signal is aborted. */
 type Announcements = (signal: AbortSignal) => AsyncIterable<unknown>;
+
+/** When a reader asks the server: when waits are announced, and every so many milliseconds. */
+interface Asking {
+  waits: Announcements | undefined;
+  askMs: number;
+}
 
 /** A signal that is never aborted. */
 const NEVER = new AbortController().signal;
@@ -75,9 +81,9 @@ class RunNews {
   /** Cursors of another process, or of a reader before this one, name other items. */
   readonly #id = randomUUID().slice(0, 8);
   readonly #log = new BoundedLog<FeedItemContent>();
-  /** The runs that wait, by their ids, and those that were missing in the last list. */
+  /** The runs that wait, by their ids, and since when those have been missing that the last list lacked. */
   #waiting = new Map<string, FeedRun>();
-  #missing = new Set<string>();
+  #missing = new Map<string, number>();
   /** What was noted already, until the questions do not go back that far any more. */
   readonly #noted = new LRUCache<string, true>({ max: 20_000, ttl: 4 * OVERLAP_MS });
   #listeners = 0;
@@ -86,7 +92,7 @@ class RunNews {
   #asking: Promise<void> | undefined;
   #first: Promise<void> | undefined;
   #failure: { cause: unknown } | undefined;
-  readonly #waits: Announcements | undefined;
+  readonly #asks: Asking;
   /** Rings when the server is to be asked. */
   readonly #due = new Bell();
   /** The questions that are still due because of an announcement. */
@@ -94,10 +100,10 @@ class RunNews {
   /** The time of the last question. */
   #askedAt = 0;
 
-  constructor(client: Client, principalConditions: readonly string[], waits: Announcements | undefined) {
+  constructor(client: Client, principalConditions: readonly string[], asks: Asking) {
     this.#client = client;
     this.#principalConditions = principalConditions;
-    this.#waits = waits;
+    this.#asks = asks;
   }
 
   async *listen(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<FeedItem> {
@@ -166,7 +172,7 @@ class RunNews {
   /** Listens to the announcements of the sink. Without them, the lists of the server are asked as often as ever. */
   async #hear(signal: AbortSignal): Promise<void> {
     try {
-      for await (const _ of this.#waits?.(signal) ?? []) {
+      for await (const _ of this.#asks.waits?.(signal) ?? []) {
         this.#dueSoon = 2;
         this.#due.ring();
       }
@@ -178,7 +184,7 @@ class RunNews {
   /** Waits until the server is to be asked: after a time, or soon after an announcement. */
   async #untilDue(): Promise<void> {
     if (this.#dueSoon === 0) {
-      const timer = setTimeout(() => this.#due.ring(), ASK_MS);
+      const timer = setTimeout(() => this.#due.ring(), this.#asks.askMs);
       await this.#due.next(NEVER);
       clearTimeout(timer);
     }
@@ -208,7 +214,7 @@ class RunNews {
       if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime) || isFirst) continue;
       if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
     }
-    this.#noteWaits(waiting, isFirst);
+    this.#noteWaits(waiting, isFirst, now);
     for (const run of ended) {
       const isNoted = this.#isNoted('ended', run.runId, run.endTime);
       if (this.#waiting.delete(run.runId)) this.#note({ type: 'decided', run });
@@ -217,21 +223,24 @@ class RunNews {
     this.#answeredAt = now;
   }
 
-  #noteWaits(waiting: ReadonlyMap<string, FeedRun>, isFirst: boolean): void {
+  #noteWaits(waiting: ReadonlyMap<string, FeedRun>, isFirst: boolean, now: number): void {
     for (const [runId, run] of waiting) {
       const known = this.#waiting.get(runId);
       this.#waiting.set(runId, run);
       if (!isFirst && known?.waitingFor.join('\\n') !== run.waitingFor.join('\\n')) this.#note({ type: 'waiting', run });
     }
-    // A run can be missing from a list for a moment.
-    const missing = new Set([...this.#waiting.keys()].filter((runId) => !waiting.has(runId)));
-    for (const runId of missing) {
-      const run = this.#waiting.get(runId);
-      if (run === undefined || !this.#missing.has(runId)) continue;
-      this.#waiting.delete(runId);
-      this.#note({ type: 'decided', run: { ...run, status: 'running', waitingFor: [] } });
+    // A run can be missing from the lists for a moment, such as while it continues as new.
+    const before = this.#missing;
+    this.#missing = new Map();
+    for (const [runId, run] of this.#waiting) {
+      if (waiting.has(runId)) continue;
+      const since = before.get(runId) ?? now;
+      if (now - since < ASK_MS) this.#missing.set(runId, since);
+      else {
+        this.#waiting.delete(runId);
+        this.#note({ type: 'decided', run: { ...run, status: 'running', waitingFor: [] } });
+      }
     }
-    this.#missing = missing;
   }
 
   #note(item: FeedItemContent): void {

@@ -323,6 +323,7 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
     client,
     settings,
     raw,
+    peer: context.env.peer,
     // Only requests that wait need it.
     get signal() {
       return AbortSignal.any([raw.signal, settings.closing]);

@@ -1,13 +1,13 @@
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, parsedJson } from '../core/domain/json.ts';
+import { isJsonObject, type JsonObject, parsedJson } from '../core/domain/json.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
-import { discoveredUrl, discoveryDocument, smallText } from './auth/jwt.ts';
+import { discoveredUrl, discoveryDocument, isSafeUrl, smallText } from './auth/jwt.ts';
 import { RequestError } from './problems.ts';
 
 /** How people log in at an issuer of OpenID Connect, by the code flow with PKCE. */
 export interface OidcOptions {
-  /** The URL of the issuer. Its tokens are those that `authenticate` verifies: `jwt({ issuer, … })`. */
+  /** The URL of the issuer: https, or of this machine. Its tokens are those that `authenticate` verifies: `jwt({ issuer, … })`. */
   issuer: string;
   /** The id that this service has as a client of the issuer. */
   clientId: string;
@@ -34,59 +34,79 @@ export interface LoginCode {
   code: string;
   codeVerifier: string;
   redirectUri: string;
+  /** The address that it comes from. Undefined: the runtime does not tell. */
+  peer: string | undefined;
 }
 
 /** The time that an issuer has for an answer. */
 const TIMEOUT_MS = 10_000;
 
-/** The most codes that are exchanged at once: anyone may ask for it. */
-const MOST_AT_ONCE = 20;
+/** The most codes that are exchanged at once, for one address and for all: anyone may ask for it. */
+const MOST_OF_ONE = 20;
+const MOST_AT_ONCE = 200;
 
 /** The log-in at an issuer. A code is exchanged by the service, so that a page needs to reach no other host. */
 export class OidcLogin {
   readonly #options: OidcOptions;
   #document: ReturnType<typeof discoveryDocument> | undefined;
   #exchanges = 0;
+  readonly #exchangesOf = new Map<string | undefined, number>();
 
-  /** Throws a UsageError for options that name no client. */
+  /** Throws a UsageError for options that name no client, and for an issuer to which anyone in between could listen. */
   constructor(options: OidcOptions) {
     requireKnown('the handler: "oidc"', options, OPTIONS);
     for (const name of ['issuer', 'clientId'] as const)
       if (typeof options[name] !== 'string' || options[name] === '')
         throw new UsageError(`the handler: "oidc.${name}" is missing: write a text`);
+    if (!isSafeUrl(options.issuer))
+      throw new UsageError(`the handler: "oidc.issuer" is "${options.issuer}": people log in at an https URL`);
     this.#options = options;
   }
 
   async start(): Promise<LoginStart> {
     const { clientId, scope = 'openid', audience } = this.#options;
-    return { authorizationEndpoint: await this.#url('authorization_endpoint'), clientId, scope, ...defined({ audience }) };
+    return { authorizationEndpoint: (await this.#discovered('authorization_endpoint')).url, clientId, scope, ...defined({ audience }) };
   }
 
   /** Returns the tokens that the issuer gives for a code: the one for access first. Throws `unauthenticated`, `authorization_failed` and `busy`. */
-  async tokensFor({ code, codeVerifier, redirectUri }: LoginCode): Promise<string[]> {
-    if (this.#exchanges >= MOST_AT_ONCE) throw new LonghaulError('busy', 'Too many people log in at this moment: try again in a moment');
-    this.#exchanges += 1;
+  async tokensFor({ code, codeVerifier, redirectUri, peer }: LoginCode): Promise<string[]> {
+    const ofPeer = this.#exchangesOf.get(peer) ?? 0;
+    if (ofPeer >= MOST_OF_ONE || this.#exchanges >= MOST_AT_ONCE)
+      throw new LonghaulError('busy', 'Too many people log in at this moment: try again in a moment');
+    this.#count(peer, 1);
     try {
-      const { clientId, clientSecret } = this.#options;
-      const body = new URLSearchParams({
-        grant_type: 'authorization_code',
-        code,
-        code_verifier: codeVerifier,
-        redirect_uri: redirectUri,
-        client_id: clientId,
-        ...defined({ client_secret: clientSecret }),
-      });
-      return await this.#ask(await this.#url('token_endpoint'), body);
+      const { document, url } = await this.#discovered('token_endpoint');
+      const { headers, form } = this.#credentials(document);
+      const grant = { grant_type: 'authorization_code', code, code_verifier: codeVerifier, redirect_uri: redirectUri };
+      return await this.#ask(url, headers, new URLSearchParams({ ...grant, ...form }));
     } finally {
-      this.#exchanges -= 1;
+      this.#count(peer, -1);
     }
   }
 
-  async #ask(url: string, body: URLSearchParams): Promise<string[]> {
+  #count(peer: string | undefined, by: 1 | -1): void {
+    this.#exchanges += by;
+    const ofPeer = (this.#exchangesOf.get(peer) ?? 0) + by;
+    if (ofPeer === 0) this.#exchangesOf.delete(peer);
+    else this.#exchangesOf.set(peer, ofPeer);
+  }
+
+  /** How the service says which client it is: with its secret by the header, unless the issuer takes it in the form alone. */
+  #credentials(document: JsonObject): { headers: Record<string, string>; form: Record<string, string> } {
+    const { clientId, clientSecret } = this.#options;
+    if (clientSecret === undefined) return { headers: {}, form: { client_id: clientId } };
+    const ways = document['token_endpoint_auth_methods_supported'];
+    if (Array.isArray(ways) && ways.includes('client_secret_post') && !ways.includes('client_secret_basic'))
+      return { headers: {}, form: { client_id: clientId, client_secret: clientSecret } };
+    const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
+    return { headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, form: {} };
+  }
+
+  async #ask(url: string, headers: Record<string, string>, body: URLSearchParams): Promise<string[]> {
     let status: number;
     let found: unknown;
     try {
-      const init = { method: 'POST', body, headers: { accept: 'application/json' }, redirect: 'manual' } as const;
+      const init = { method: 'POST', body, headers: { ...headers, accept: 'application/json' }, redirect: 'manual' } as const;
       const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
       ({ status } = response);
       found = response.body === null ? undefined : parsedJson(await smallText(response.body));
@@ -100,10 +120,11 @@ export class OidcLogin {
     return [answer['access_token'], answer['id_token']].filter((token) => typeof token === 'string');
   }
 
-  async #url(name: 'authorization_endpoint' | 'token_endpoint'): Promise<string> {
+  async #discovered(name: 'authorization_endpoint' | 'token_endpoint'): Promise<{ document: JsonObject; url: string }> {
     this.#document ??= discoveryDocument(this.#options.issuer);
     try {
-      return discoveredUrl(await this.#document, name);
+      const document = await this.#document;
+      return { document, url: discoveredUrl(document, name) };
     } catch (cause) {
       this.#document = undefined;
       throw this.#unavailable(cause);
@@ -113,4 +134,9 @@ export class OidcLogin {
   #unavailable(cause: unknown): LonghaulError {
     return new LonghaulError('authorization_failed', `The issuer "${this.#options.issuer}" does not answer: try again later`, { cause });
   }
+}
+
+/** Encodes a part of the credentials of a client as a form does: OAuth demands it before they are joined. */
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
 }

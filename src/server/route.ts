@@ -68,6 +68,8 @@ export interface RouteRequest<Params, Query, Body> {
   signal: AbortSignal;
   settings: ServerSettings;
   raw: Request;
+  /** The address that the request comes from. Undefined: the runtime does not tell. */
+  peer: string | undefined;
 }
 
 /** A response of a route: JSON with its status, or a whole response. */

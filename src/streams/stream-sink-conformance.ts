@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
-import type { Delta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
+import { type Delta, type StreamedAttempt, type StreamEntry, WAITS_STREAM } from '../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamRead } from './stream-sink.ts';
 import { within } from './waits.ts';
 
@@ -227,6 +228,14 @@ const CARRYING_CASES: readonly StreamSinkCase[] = [
     ];
     stage.publish(published);
     assert.deepEqual(await stage.read().entries(published.length), published);
+    // What is about all runs has one id, under which others may have published before.
+    const waiting: StreamEntry = { type: 'recorded', executionId: stage.runId, events: 2, steps: 0, status: 'pending_confirmation' };
+    stage.publish([waiting], { runId: WAITS_STREAM });
+    const waits = stage.read({ runId: WAITS_STREAM });
+    for (;;) {
+      const read = await waits.next();
+      if (read.type === 'entry' && isDeepStrictEqual(read.entry, waiting)) break;
+    }
   }),
   staged('carries texts of any characters, and of 1 MB', async (stage) => {
     const published = [...textEntries(0), ...HOSTILE_TEXTS.map((text, index) => textEntry(index, text))];

@@ -12,6 +12,7 @@ import {
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { isRunResult, type RunResultFields } from '../core/domain/result.ts';
 import type { RunStatus } from '../core/domain/run.ts';
+import { WAITS_STREAM } from '../core/domain/stream.ts';
 import { type CancelReasonInput, RESULT_MEMO, SIGNALS } from '../core/protocol.ts';
 import { GRPC, grpcCode } from './server-calls.ts';
 
@@ -167,9 +168,17 @@ function memolessClient(client: Client): Client {
 /** Ids that a path of the HTTP service has as a word of its own: a run with such an id could not be reached there. */
 export const TAKEN_RUN_IDS: readonly string[] = ['counts'];
 
-/** Returns the id of a run that is to begin. Throws `invalid_input` as `checkRunId` does, and for an id that the HTTP service reads as a word of its own. */
+/**
+ * Returns the id of a run that is to begin. Throws `invalid_input` as `checkRunId` does, for an id that the HTTP service reads as a word of its
+ * own, and for that under which sinks carry what is about all runs.
+ */
 export function checkNewRunId(runId: unknown): string {
   const checked = checkRunId(runId);
+  if (checked === WAITS_STREAM)
+    throw new LonghaulError(
+      'invalid_input',
+      `The run id is "${checked}", under which sinks of live output announce waits: choose another one`,
+    );
   if (!TAKEN_RUN_IDS.includes(checked)) return checked;
   const path = `/v1/runs/${checked}`;
   throw new LonghaulError('invalid_input', `The run id is "${checked}", and "${path}" is something else over HTTP: choose another run id`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadLazily } from '../../studio/lazy.ts';
+import { isOutdated, missingParts } from '../../studio/version.ts';
 
 test('a part of the page that cannot be loaded is asked for more and more rarely, until nobody wants it', async () => {
   const pauses: number[] = [];
@@ -10,10 +11,13 @@ test('a part of the page that cannot be loaded is asked for more and more rarely
     async (ms) => void pauses.push(ms),
   );
   expect(found).toBeUndefined();
+  expect(missingParts.value).toBe(0);
   expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
-test('it is there once the service answers again', async () => {
+test('it is there once the service answers again, whose version it says nothing about', async () => {
+  isOutdated.value = true;
+  const missing: number[] = [];
   let tries = 0;
   const load = async (): Promise<string> => {
     tries += 1;
@@ -24,8 +28,9 @@ test('it is there once the service answers again', async () => {
     await loadLazily(
       load,
       () => false,
-      async () => undefined,
+      async () => void missing.push(missingParts.value),
     ),
   ).toBe('chart');
   expect(tries).toBe(3);
+  expect([missing, missingParts.value, isOutdated.value]).toEqual([[1, 1], 0, true]);
 });

@@ -60,9 +60,9 @@ export type StreamEntry =
 
 /**
  * Under this id, in the place of the id of a run, workers publish once more what they record about runs that wait for a decision: whoever
- * follows all runs need not wait until the lists of the server are asked again. No run has such an id.
+ * follows all runs need not wait until the lists of the server are asked again. No run may have this id (`checkNewRunId`).
  */
-export const WAITS_STREAM = '\0waits';
+export const WAITS_STREAM = 'longhaul-waits';
 
 /**
  * The recent output of one attempt, as the heartbeats of its activity carry it. Texts of deltas that follow one another are one text with their

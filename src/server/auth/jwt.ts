@@ -291,8 +291,8 @@ function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTol
   }
 }
 
-/** True for a URL that keys may come from: https, or a host that only this machine reaches. */
-function isSafeUrl(url: string): boolean {
+/** True for a URL that keys may come from, and secrets may be sent to: https, or a host that only this machine reaches. */
+export function isSafeUrl(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));

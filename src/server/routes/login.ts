@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defined } from '../../core/domain/defined.ts';
 import { isoTime } from '../../core/domain/time.ts';
-import { type Authenticate, type Caller, wrongCredentials } from '../auth/caller.ts';
+import type { Authenticate, Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems.ts';
 import { defineRoute, ok, type Route } from '../route.ts';
 import { component, timestamp } from '../schemas/values.ts';
@@ -67,13 +67,19 @@ const exchangeRoute = defineRoute(
     responses: ok(loggedIn, 'A token that this service takes.'),
     problems: ['unauthenticated', 'authorization_failed', 'busy', 'route_not_found'],
   },
-  async ({ body, settings: { login, authenticate }, raw }) => {
+  async ({ body, settings: { login, authenticate }, raw, peer }) => {
     if (login === undefined) throw new RequestError('route_not_found', 'The service has no log-in: use an API key or a token');
-    for (const token of await login.tokensFor(body)) {
-      const caller = await callerOf(token, authenticate, raw.url);
-      if (caller !== undefined) return { status: 200, body: { token, ...expiry(caller) } };
+    let refusal: { cause: unknown } | undefined;
+    for (const token of await login.tokensFor({ ...body, peer })) {
+      try {
+        const caller = await callerOf(token, authenticate, raw.url);
+        if (caller !== undefined) return { status: 200, body: { token, ...expiry(caller) } };
+      } catch (cause) {
+        refusal ??= { cause };
+      }
     }
-    throw wrongCredentials();
+    if (refusal !== undefined) throw refusal.cause;
+    throw new RequestError('unauthenticated', 'The issuer has given no token that this service takes: check its audience');
   },
 );
 

@@ -69,4 +69,6 @@ test('a run or a session with an id that the HTTP service reads as something els
   const refused = { code: 'invalid_input', message: expect.stringContaining('"/v1/runs/counts" is something else over HTTP') };
   await expect(client.start(assistant, { input: 'Q', taskQueue, runId: 'counts' })).rejects.toMatchObject(refused);
   expect(() => client.session(assistant, { id: 'counts', taskQueue })).toThrow(expect.objectContaining(refused));
+  const announced = { code: 'invalid_input', message: expect.stringContaining('announce waits') };
+  await expect(client.start(assistant, { input: 'Q', taskQueue, runId: 'longhaul-waits' })).rejects.toMatchObject(announced);
 });
