@@ -67,7 +67,7 @@ export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
   const { workflowExecution, activityId, taskQueue } = activityInfo();
   const workflowId = collectorId(provider, collector, taskQueue);
   const key = batchedCallKey({ runId: workflowExecution?.runId ?? '', activityId });
-  const found = await batches.questions.placeOf(getClient(), workflowId, key);
+  const found = await batches.questions.placeOf(getClient(), workflowId, key, cancellationSignal());
   if (found === 'gone') return;
   if (found === 'silent') throw parkedAs(known, { isNoted: true, message: `Waits for collector "${workflowId}"`, waitMs: waitMs(first) });
   // It is registered with the next collector that has room.
