@@ -115,6 +115,7 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
 function noteNoMore(): void {
   const known = lastDetails();
   const { batch: _, ...rest } = isJsonObject(known) ? known : {};
+/** What the memory had stays out of the failure, which goes into the history of the run. */
   attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts(), rest));
 }
 
@@ -126,7 +127,8 @@ function parkedAs(
   noted: BatchDetails,
   { message, waitMs: ms, isNoted }: Pick<ParkedAttempt, 'message' | 'waitMs' | 'isNoted'>,
 ): ParkedAttempt {
-  return new ParkedAttempt(message, ms, { details: { batch: { ...noted } }, isNoted });
+  const { recalled: _, ...place } = noted;
+  return new ParkedAttempt(message, ms, { details: { batch: place }, kept: { batch: { ...noted } }, isNoted });
 }
 
 /** Returns the time until the next attempt, by the number of those since the first registration. */
