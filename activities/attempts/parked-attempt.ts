@@ -20,15 +20,22 @@ export class ParkedAttempt extends Error {
   /** Milliseconds until the next attempt. */
   readonly waitMs: number;
 
-  /** What the next attempt reads, and a reader of the status. */
+  /** What a reader of the status reads. */
   readonly details: object;
+  /** What the next attempt reads. Default: the same. */
+  readonly kept: object;
   /** The server has these details already: a heartbeat would be a billed action for nothing. */
   readonly isNoted: boolean;
 
   /** `message`: why the call waits, for a person. */
-  constructor(message: string, waitMs: number, { details = {}, isNoted = false }: { details?: object; isNoted?: boolean } = {}) {
+  constructor(
+    message: string,
+    waitMs: number,
+    { details = {}, kept = details, isNoted = false }: { details?: object; kept?: object; isNoted?: boolean } = {},
+  ) {
     super(message);
     this.details = details;
+    this.kept = kept;
     this.isNoted = isNoted;
     this.waitMs = Math.max(1, Math.min(LONGEST_PARK_MS, Math.ceil(waitMs)));
   }

@@ -7,18 +7,18 @@ import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
 /** The time that a question waits for others, in milliseconds. Calls that were parked together come back together. */
 const GATHER_MS = 100;
 
-/** The time in which a collector has to answer, in milliseconds. */
-const ANSWER_MS = 10_000;
+/** The time in which a collector has to answer, in milliseconds. A call that waits for two answers sends no heartbeats meanwhile. */
+const ANSWER_MS = 3_000;
 
 /** The most calls of one question. */
 const MOST_KEYS = 2_000;
 
-/** What a collector says about a call. `gone`: there is no such collector; `silent`: it does not answer now. */
+/** What a collector says about a call. `gone`: no such collector runs; `silent`: it does not answer now. */
 export type Found = CallPlace | 'gone' | 'silent';
 
 /** The questions of the calls of a worker to one collector. */
 interface Questions {
-  waiting: Map<string, (found: Found) => void>;
+  waiting: Map<string, ((found: Found) => void)[]>;
   isAsking: boolean;
 }
 
@@ -29,12 +29,15 @@ interface Questions {
 export class CollectorQuestions {
   readonly #collectors = new Map<string, Questions>();
 
-  /** Returns the place of a call. Never rejects. */
-  placeOf(client: Client, workflowId: string, key: string): Promise<Found> {
+  /** Returns the place of a call. Rejects with the reason of the signal alone. */
+  async placeOf(client: Client, workflowId: string, key: string, signal: AbortSignal): Promise<Found> {
+    signal.throwIfAborted();
     const questions = this.#collectors.get(workflowId) ?? { waiting: new Map(), isAsking: false };
     this.#collectors.set(workflowId, questions);
-    return new Promise((resolve) => {
-      questions.waiting.set(key, resolve);
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      // An attempt before, which the server has given up, may still wait.
+      questions.waiting.set(key, [...(questions.waiting.get(key) ?? []), resolve]);
       if (!questions.isAsking) void this.#ask(client, workflowId, questions);
     });
   }
@@ -50,7 +53,10 @@ export class CollectorQuestions {
         workflowId,
         asked.map(([key]) => key),
       );
-      for (const [index, [, resolve]] of asked.entries()) resolve(typeof found === 'string' ? found : (found[index] ?? 'silent'));
+      for (const [index, [, settle]] of asked.entries()) {
+        const place = typeof found === 'string' ? found : (found[index] ?? 'silent');
+        for (const resolve of settle) resolve(place);
+      }
     }
     questions.isAsking = false;
     this.#collectors.delete(workflowId);
@@ -60,7 +66,11 @@ export class CollectorQuestions {
 async function placesOf(client: Client, workflowId: string, keys: string[]): Promise<CallPlace[] | 'gone' | 'silent'> {
   try {
     const handle = client.workflow.getHandle(workflowId);
-    return await client.withDeadline(Date.now() + ANSWER_MS, () => handle.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, keys));
+    return await client.withDeadline(Date.now() + ANSWER_MS, async () => {
+      // A worker would answer for a closed one, too.
+      const { closeTime } = await handle.describe();
+      return closeTime === undefined ? handle.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, keys) : 'gone';
+    });
   } catch (error) {
     return isInstance(error, WorkflowNotFoundError) ? 'gone' : 'silent';
   }

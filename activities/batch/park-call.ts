@@ -2,6 +2,7 @@ import { activityInfo, cancellationSignal, getClient, log } from '@temporalio/ac
 import type { ActivityTiming, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import {
   type BatchDetails,
+  type BatchEnd,
   type BatchPolicy,
   type BatchedCall,
   batchedCallKey,
@@ -11,11 +12,9 @@ import {
 import { BATCH_COLLECTOR, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { isJsonObject } from '../../src/core/domain/json.ts';
-import { withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
 import type { AskStepInput, CallModelInput } from '../../src/core/protocol.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
-import { lastDetails, skippedAttempts } from '../attempts/attempt.ts';
+import { lastDetails } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import { type AskedModel, type AskedModels, ModelOrder } from '../model-calls/fallback.ts';
@@ -67,7 +66,7 @@ export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
   const { workflowExecution, activityId, taskQueue } = activityInfo();
   const workflowId = collectorId(provider, collector, taskQueue);
   const key = batchedCallKey({ runId: workflowExecution?.runId ?? '', activityId });
-  const found = await batches.questions.placeOf(getClient(), workflowId, key);
+  const found = await batches.questions.placeOf(getClient(), workflowId, key, cancellationSignal());
   if (found === 'gone') return;
   if (found === 'silent') throw parkedAs(known, { isNoted: true, message: `Waits for collector "${workflowId}"`, waitMs: waitMs(first) });
   // It is registered with the next collector that has room.
@@ -80,11 +79,12 @@ export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
 /**
  * Registers a call with the collector of its provider, and ends the attempt: the collector completes the activity once the batch is
  * answered. Each attempt registers it again, unless the collector has it (`parkAgain`), so that nothing is lost with a collector or a worker.
- * Returns if the call is to be made now, because no collector has answered for longer than its deadline.
+ * Returns the end of an activity whose call is to be made now, because no collector has answered for longer than its deadline: the run makes
+ * it with another one, whose attempts count. Returns undefined if this worker has no batches.
  */
-export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): Promise<void> {
+export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): Promise<BatchEnd | undefined> {
   const { asked, snapshot, key } = call;
-  if (runtime.batches === undefined) return;
+  if (runtime.batches === undefined) return undefined;
   const model = new ModelOrder(asked, {}, key).current;
   const batches = runtime.batches.of(model.name);
   const { provider, policy } = batches;
@@ -93,7 +93,7 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
   if (isOverdue(since, policy)) {
     if (policy.onExpired === 'fail') throw permanentFailure('model_timeout', `No batch has answered the call to model "${model.name}"`);
     log.warn(`No batch has answered a call to model "${model.name}" in time: it is made now`, { collector: known?.collector });
-    if (policy.onExpired === 'interactive') return noteNoMore();
+    if (policy.onExpired === 'interactive') return { type: 'unbatched' };
     since = Date.now();
   }
   const recalled = known?.recalled ?? (await call.recall?.(cancellationSignal()));
@@ -111,22 +111,17 @@ export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): 
   throw parkedAs(noted, { isNoted, message: place, waitMs: waitMs(first) });
 }
 
-/** The call waits no more: its attempts count from here on. */
-function noteNoMore(): void {
-  const known = lastDetails();
-  const { batch: _, ...rest } = isJsonObject(known) ? known : {};
-  attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts(), rest));
-}
-
 function isOverdue(since: number, { windowMs, deadlineMs }: BatchPolicy): boolean {
   return Date.now() - since > windowMs + deadlineMs + GRACE_MS;
 }
 
+/** What the memory had stays out of the failure, which goes into the history of the run. */
 function parkedAs(
   noted: BatchDetails,
   { message, waitMs: ms, isNoted }: Pick<ParkedAttempt, 'message' | 'waitMs' | 'isNoted'>,
 ): ParkedAttempt {
-  return new ParkedAttempt(message, ms, { details: { batch: { ...noted } }, isNoted });
+  const { recalled: _, ...place } = noted;
+  return new ParkedAttempt(message, ms, { details: { batch: place }, kept: { batch: { ...noted } }, isNoted });
 }
 
 /** Returns the time until the next attempt, by the number of those since the first registration. */

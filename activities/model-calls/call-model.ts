@@ -56,7 +56,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const { snapshot, asked, prepared } = call;
   if (snapshot.tier === 'batch' && !input.unbatched) {
     const recall = (signal: AbortSignal): Promise<Recalled | undefined> => prepared.recall(signal);
-    await parkForBatch(runtime, { activity: 'callModel', input, snapshot, asked, key: patience.call, recall });
+    const end = await parkForBatch(runtime, { activity: 'callModel', input, snapshot, asked, key: patience.call, recall });
+    if (end !== undefined) return end;
   }
   return answerModelCall(runtime, call, asked);
 }

@@ -107,7 +107,7 @@ export class Patience {
     const waitedMs = Math.round(queuedMs + performance.now() - this.#begun + parked.waitMs);
     const noted = withUncountedAttempts(skippedAttempts() + 1, {
       ...(isJsonObject(known) ? known : {}),
-      ...parked.details,
+      ...parked.kept,
       refused: { count, queuedMs: waitedMs },
     });
     // Reaches the server together with the failure.

@@ -65,10 +65,10 @@ function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Pro
 async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
   if (!input.unbatched) await parkAgain(runtime);
   const call = await readyAsk(runtime, input, patience);
-  const { asked, snapshot, step } = call;
-  const isBatched = (step.ask?.tier ?? snapshot.tier) === 'batch' && !input.unbatched;
-  if (isBatched) await parkForBatch(runtime, { activity: 'askStep', input, snapshot, asked, key: patience.call });
-  return answerAsk(runtime, call, asked);
+  const { asked, snapshot, isBatched } = call;
+  const parked = { activity: 'askStep', input, snapshot, asked, key: patience.call } as const;
+  const end = isBatched ? await parkForBatch(runtime, parked) : undefined;
+  return end ?? answerAsk(runtime, call, asked);
 }
 
 /** A model call of a step whose request is made, before it is sent. */
@@ -76,6 +76,8 @@ export interface ReadyAsk {
   input: AskStepInput;
   patience: Patience;
   snapshot: AgentSnapshot;
+  /** The call waits for a batch, by the tier of its step, else by that of the run. */
+  isBatched: boolean;
   /** The snapshot of an agent that makes just this call. */
   own: AgentSnapshot;
   address: StepAddress;
@@ -91,10 +93,11 @@ export interface ReadyAsk {
 export async function readyAsk(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<ReadyAsk> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const { program, timing } = snapshot;
-  patience.bind(snapshot.tier === 'batch' && !input.unbatched ? registeringTiming(timing) : timing);
   if (program === undefined) throw new LonghaulError('internal', `The snapshot of the run has no program`);
-  const { address, indexed, context, lookup } = await stepScope(runtime, program, input);
-  const { unit, step } = indexed;
+  const { unit, step } = stepOf(program, input).indexed;
+  const isBatched = (step.ask?.tier ?? snapshot.tier) === 'batch' && !input.unbatched;
+  patience.bind(isBatched ? registeringTiming(timing) : timing);
+  const { address, context, lookup } = await stepScope(runtime, program, input);
   if (step.ask === undefined) throw new LonghaulError('internal', `Step "${input.step}" makes no model call`);
   const lenient = program.lenient === true;
   const anchors = runtime.anchors.named(anchorNames(unit, step.ask), { lenient });
@@ -110,7 +113,7 @@ export async function readyAsk(runtime: ActivityRuntime, input: AskStepInput, pa
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
   // A program names one model for each step, and a step that fails is tried again by its `refine`.
   const asked = { models: [{ name: own.model, client, request }] };
-  return { input, patience, snapshot, own, address, step, context, anchors, lenient, prompt, asked };
+  return { input, patience, snapshot, isBatched, own, address, step, context, anchors, lenient, prompt, asked };
 }
 
 /** Asks the model, and makes of the answer what the run records. */
@@ -282,11 +285,15 @@ interface StepScope {
 
 /** Returns a step of a program with the look-up of the references in it. */
 async function stepScope({ stepValues }: ActivityRuntime, document: ProgramDocument, reference: StepReference): Promise<StepScope> {
-  const address = parseAddress(reference.step);
+  const { address, indexed } = stepOf(document, reference);
   const outputs = await stepValues.outputs(reference);
   const context = contextOf(await stepValues.input(reference), outputs);
-  const indexed = indexOf(document).get(address.unit, address.step);
   return { address, indexed, context, lookup: lookupOf(document, context, address) };
+}
+
+function stepOf(document: ProgramDocument, reference: StepReference): Pick<StepScope, 'address' | 'indexed'> {
+  const address = parseAddress(reference.step);
+  return { address, indexed: indexOf(document).get(address.unit, address.step) };
 }
 
 /** Creates the activity that moves outputs of a program to the payload store. Storing an output a second time changes nothing. */

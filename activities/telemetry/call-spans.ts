@@ -261,6 +261,8 @@ async function reportLoss(
   const { activityId, workflowExecution } = activityInfo();
   const { workflowId = '', runId = '' } = workflowExecution ?? {};
   const attempt = attemptNumber() - 1;
+  // None before was made: they were parked, or went to workers that lacked something.
+  if (attempt < 1) return;
   const pending = await withinAnswer(getClient(), async (client) => {
     const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
     return raw.pendingActivities?.find((one) => one.activityId === activityId);

@@ -38,10 +38,10 @@ function measureEnds(metrics: Metrics, { turns, cachesLost = [], end }: TracedPa
   if (!isSession) metrics.answered(amountsOf(end));
 }
 
-function amountsOf({ agent, errorCode, isWorkflow, usage, toolCalls, from, to }: TracedEnd): MeasuredAnswer {
+function amountsOf({ agent, errorCode, isWorkflow, isFlow, usage, toolCalls, from, to }: TracedEnd): MeasuredAnswer {
   return {
     agent,
-    isWorkflow,
+    isWorkflow: isWorkflow || isFlow === true,
     seconds: (to - from) / 1_000,
     modelCalls: usage.llmCalls,
     toolCalls,

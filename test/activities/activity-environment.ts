@@ -41,6 +41,8 @@ export interface EnvironmentOptions extends Omit<Partial<ActivityRuntime>, 'reso
   answers?: Record<string, unknown>;
   /** The details of the last heartbeat of the attempts before. */
   heartbeatDetails?: unknown;
+  /** What the server says of activities that have not ended. */
+  pendingActivities?: object[];
   /** Further data of Temporal about the activity and its attempt. */
   info?: Partial<Info>;
 }
@@ -71,6 +73,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     events = QUESTION,
     answers = {},
     heartbeatDetails,
+    pendingActivities = [],
     info,
     resources = {},
     ...changes
@@ -92,7 +95,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     withDeadline: run,
     withAbortSignal: run,
     workflow: {
-      getHandle: () => ({ query }),
+      getHandle: () => ({ query, describe: async () => ({ raw: { pendingActivities } }) }),
       signalWithStart: async (_: string, { workflowId }: { workflowId: string }) => void signalled.push(workflowId),
     },
     options: { loadedDataConverter: converter },

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { attemptNumber } from '../../../activities/attempts/attempt.ts';
-import { parkAgain, parkForBatch, registeringTiming } from '../../../activities/batch/park-call.ts';
+import { type CallToPark, parkAgain, parkForBatch } from '../../../activities/batch/park-call.ts';
 import { WorkerBatches } from '../../../activities/batch/worker-batches.ts';
 import { modelActivity } from '../../../activities/model-calls/ask-model.ts';
 import { openai } from '../../../activities/models/openai/openai.ts';
@@ -54,6 +54,23 @@ async function attemptsWithin(minutes: number): Promise<{ attempts: Attempt[]; d
   return { attempts, details };
 }
 
+/** Makes one attempt of a call. Returns what it returns, or its failure. */
+async function attempted({ heartbeatDetails, recall }: { heartbeatDetails?: object } & Pick<CallToPark, 'recall'>): Promise<{
+  outcome: unknown;
+  heartbeats: unknown[];
+}> {
+  const client = openai({ apiKey: 'key' });
+  const batches = new WorkerBatches({ openai: {} }, { openai: client });
+  const { runtime, heartbeats, run } = activityEnvironment({ batches, heartbeatDetails, info: { retryPolicy: {} } });
+  const call = modelActivity<null, unknown>(async (_, { call: key }) => {
+    await parkAgain(runtime);
+    const asked = { models: [{ name: 'openai/gpt-5', client, request: REQUEST }] };
+    const parked = { activity: 'callModel', input: {} as never, snapshot: SNAPSHOT, asked, key } as const;
+    return parkForBatch(runtime, { ...parked, ...(recall === undefined ? {} : { recall }) });
+  });
+  return { outcome: await run(call, null).catch((error: unknown) => error), heartbeats };
+}
+
 test('a call that waits for its batch looks again after one minute, then two, up to half an hour, and a little later than others', async () => {
   const { attempts } = await attemptsWithin(180);
   const waits = attempts.slice(1).map(({ atMinutes }, index) => atMinutes - (attempts[index]?.atMinutes ?? 0));
@@ -76,7 +93,19 @@ test('none of these attempts counts, although only the first is noted', async ()
   expect(registrationIn(details)).toMatchObject({ provider: 'openai', first: 1, collector: 0 });
 });
 
-test('a call whose workers are lost before it is registered has more attempts than one that asks a model', () => {
-  const timing = { modelMaxAttempts: 3, modelPatienceMs: 0 } as Parameters<typeof registeringTiming>[0];
-  expect(registeringTiming(timing)).toMatchObject({ modelMaxAttempts: 23, modelPatienceMs: 0 });
+test('a call that no collector has answered by its deadline ends its activity: the run makes it at once with another one', async () => {
+  const { outcome, heartbeats } = await attempted({
+    heartbeatDetails: { batch: { provider: 'openai', since: 0, first: 1, collector: 0 } },
+  });
+  expect(outcome).toEqual({ type: 'unbatched' });
+  expect(heartbeats).toEqual([]);
+});
+
+test('what the memory had for a call is kept by its heartbeat, and is not in its failure, which goes into history', async () => {
+  const recalled = { id: 'm1', text: 'likes tea', note: { entries: 1 } };
+  const { outcome, heartbeats } = await attempted({ recall: async () => recalled });
+  expect(registrationIn(heartbeats.at(-1))).toMatchObject({ provider: 'openai', recalled });
+  const [details] = (outcome as ApplicationFailure).details ?? [];
+  expect(registrationIn(details)).toMatchObject({ provider: 'openai', first: 1 });
+  expect(JSON.stringify(details)).not.toContain('tea');
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
+import { modelSpans, toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
 import { idGenerator, type RunTrace } from '../../../src/telemetry/ids.ts';
@@ -15,16 +16,20 @@ const TRACE: RunTrace = {
 };
 const INPUT = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] } as RunToolInput;
 
-/** Returns the attributes of the span of a call with this text as its argument and its result. */
-async function attributesOf(text: string): Promise<Record<string, unknown>> {
-  const sdk = new RecordingSdk(idGenerator);
+function workerOf(sdk: RecordingSdk): WorkerTelemetry {
   const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: new RecordingMeter() });
-  const worker: WorkerTelemetry = {
+  return {
     telemetry,
     captureContent: 'redacted',
     redact: (value) => JSON.parse(JSON.stringify(value).replaceAll('sk-1', '[redacted]')) as JsonValue,
     traces: { ofActivity: async () => TRACE } as never,
   };
+}
+
+/** Returns the attributes of the span of a call with this text as its argument and its result. */
+async function attributesOf(text: string): Promise<Record<string, unknown>> {
+  const sdk = new RecordingSdk(idGenerator);
+  const worker = workerOf(sdk);
   await activityEnvironment().run(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: { text } });
     span.ended({ content: [text], isError: false });
@@ -44,4 +49,19 @@ test.each(CONTENT)('%s is cut at 64 kB of JSON, after secrets are taken out', as
   expect(written.length).toBeGreaterThan(10_000);
   expect(jsonBytes(written)).toBeLessThanOrEqual(64_000);
   expect(written).toContain('[redacted]ä');
+});
+
+test.each([
+  { what: 'an attempt that was made is reported', details: undefined, lost: [1] },
+  { what: 'an attempt that was parked is not', details: { batch: { provider: 'openai', since: 0, first: 1, collector: 0 } }, lost: [] },
+])('a worker that is lost: $what', async ({ details, lost }) => {
+  const sdk = new RecordingSdk(idGenerator);
+  const pendingActivities = [{ activityId: 'a1', lastFailure: { timeoutFailureInfo: { timeoutType: 4 } } }];
+  const info = { activityId: 'a1', attempt: 2, retryPolicy: {} };
+  const environment = activityEnvironment({ heartbeatDetails: details, pendingActivities, info });
+  await environment.run(async () => {
+    await modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 });
+    await sleep(20);
+  }, null);
+  expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
 });

@@ -2,6 +2,7 @@ import { expect, inject, test } from 'vitest';
 import { type BatchClient, type BatchResult, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
 import { LonghaulError } from '../../../src/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
+import { collectorId } from '../../../src/core/protocol-names.ts';
 import { type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';
@@ -178,6 +179,22 @@ test('a batch whose results cannot be read because of a defect is given up after
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
   expect(reads).toBe(5);
 });
+
+test('a call whose collector was terminated is registered with a new one: a worker would still answer for the terminated one', async () => {
+  await using scene = await begun({}, { window: '8s' });
+  const { testbed } = scene;
+  const run = await scene.start(plain, 'Q');
+  await until(async () => (await run.status()).running?.[0]?.waitsForBatch !== undefined, 'the call is registered');
+  const { workflow } = testbed.client.temporal;
+  await workflow.getHandle(collectorId('openai', 0, testbed.taskQueue)).terminate();
+  const { raw } = await workflow.getHandle(run.runId).describe();
+  const activity = raw.pendingActivities?.[0]?.activityId ?? '';
+  // Its next attempt is due in a minute, which this makes now.
+  const execution = { workflowId: run.runId };
+  await workflow.workflowService.resetActivity({ namespace: inject('temporalNamespace'), execution, id: activity });
+  expect(await run.result()).toMatchObject({ status: 'completed', error: null, output: 'answer to Q' });
+  expect(await callsIn(testbed, run)).toEqual(['resolveAgent', 'callModel']);
+}, 120_000);
 
 test('a batch is given up for failures in a row alone: one that fails now and then is followed to its end', async () => {
   const polls: ('fails' | 'open' | 'ended')[] = ['fails', 'fails', 'fails', 'open', 'fails', 'fails', 'fails', 'ended'];

@@ -89,10 +89,12 @@ function said({ conversation }: ModelRequest): string[] {
     .flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
 }
 
+const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
+
 function answer(content: string): ModelResponse {
-  return { content, toolCalls: [], usage: null, finishReason: 'stop' };
+  return { content, toolCalls: [], usage: USAGE, finishReason: 'stop' };
 }
 
 function calls(toolCalls: RawToolCall[]): ModelResponse {
-  return { content: '', toolCalls, usage: null, finishReason: 'tool_calls' };
+  return { content: '', toolCalls, usage: USAGE, finishReason: 'tool_calls' };
 }

@@ -9,7 +9,7 @@ import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
 import { replayed } from '../queries/replayed.ts';
-import type { Check } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/check.ts';
 import type { Outcome } from '../outcome.ts';
 import { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import { AGENT_RUN } from '../../../src/core/protocol.ts';
@@ -152,5 +152,8 @@ async function traceCheck(traces: CollectedTraces, { client, taskQueue }: { clie
   const query = `TaskQueue = '${taskQueue}' AND WorkflowType = '${AGENT_RUN}'`;
   const runIds = new Set<string>();
   for await (const { workflowId } of client.temporal.workflow.list({ query })) runIds.add(workflowId);
-  return { name: 'every run is one whole trace', problems: await traces.problems(client, [...runIds], { wasKilled: true }) };
+  const problems = await traces.problems(client, [...runIds], { wasKilled: true });
+  const spans = [...runIds].flatMap((runId) => traces.spansOf(runId));
+  const hasTokens = spans.some(({ name, values }) => name.startsWith('chat ') && Number(values['gen_ai.usage.input_tokens'] ?? 0) > 0);
+  return { name: 'every run is one whole trace', problems: [...problems, ...unless(hasTokens, 'no model call has tokens')] };
 }
