@@ -28,7 +28,7 @@ class WaitingCall {
       abortModelCall: () => (this.givenUpAt = this.now),
     } as unknown as RunPorts;
     const state = { startedAt: BEGUN, limits: { steps: 10, ...limits }, snapshot, slices: {} } as unknown as RunState;
-    const beside = batchDeadline.duringModelCall?.(state, ports as never);
+    const beside = batchDeadline.duringModelCall?.(state, ports);
     this.#ended = beside && (async () => beside.ended({ type: 'interrupted' }));
   }
 
