@@ -65,7 +65,7 @@ export const ZONES: readonly Zone[] = [
   { room: 'src/secrets', may: ['src/core'], packages: ['node:*'] },
   { room: 'src/log', may: ['src/core'], packages: ['node:*'] },
   // The pages of the manual, for the command that serves them.
-  { room: 'src/guide', packages: ['node:*'] },
+  { room: 'src/guide', may: ['src/core'], packages: ['node:*'] },
   {
     room: 'src/streams',
     may: ['src/core', 'src/codec', 'src/define/option-checks', 'src/temporal'],
