@@ -98,6 +98,16 @@ export async function freePorts(requested: readonly (number | undefined)[]): Pro
   }
 }
 
+/** Returns a usual port if it is free, otherwise undefined: a second server must not fail because of it. */
+export async function portIfFree(port: number): Promise<number | undefined> {
+  try {
+    await freePorts([port]);
+    return port;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the port that a listening server received. */
 export function portOf(server: Server): number {
   const address = server.address();

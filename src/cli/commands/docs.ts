@@ -1,5 +1,5 @@
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { freePorts } from '../../dev-server/start-flags.ts';
+import { portIfFree } from '../../dev-server/start-flags.ts';
 import type { FoundPage } from '../../guide/find-pages.ts';
 import { GuideSite } from '../../guide/guide-site.ts';
 import { refuseForeignPages } from '../../server/auth/open-access.ts';
@@ -21,7 +21,7 @@ export async function docs({ terminal, output }: CommandIo, flags: FlagsOf<typeo
   const guide = await GuideSite.open({ version: installedVersion('longhaul') ?? '' });
   const found = flags.words.length === 0 ? undefined : foundPages(guide, flags.words.join(' '));
   if (flags.print === true) return output.result(...printedPage(guide, found));
-  const port = flags.port ?? (await usualPort());
+  const port = flags.port ?? (await portIfFree(USUAL_PORT)) ?? 0;
   const server = await listen(async (request) => answerOwn(guide, request), { host: '127.0.0.1', port });
   try {
     const pages = (found ?? []).map((one) => ({ title: titleOf(one), url: addressOf(server.url, one) }));
@@ -66,13 +66,4 @@ function titleOf({ page, section }: FoundPage): string {
 
 function addressOf(base: string, { page, section }: FoundPage): string {
   return `${base}/${page.path}${section.title === page.title ? '' : `#${section.id}`}`;
-}
-
-async function usualPort(): Promise<number> {
-  try {
-    await freePorts([USUAL_PORT]);
-    return USUAL_PORT;
-  } catch {
-    return 0;
-  }
 }

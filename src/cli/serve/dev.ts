@@ -4,7 +4,7 @@ import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { DevServerError, freePorts } from '../../dev-server/start-flags.ts';
+import { DevServerError, freePorts, portIfFree } from '../../dev-server/start-flags.ts';
 import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/dev-server.ts';
 import { STUDIO_PATH } from '../../server/studio.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -149,15 +149,10 @@ async function provideServer(
   });
 }
 
-/** Returns the usual port if it is free, otherwise undefined: a second server must not fail because of it. */
 async function usualPort(port: number, say: (line: string) => void): Promise<number | undefined> {
-  try {
-    await freePorts([port]);
-    return port;
-  } catch {
-    say(`Port ${port} is taken: using a free one`);
-    return undefined;
-  }
+  const free = await portIfFree(port);
+  if (free === undefined) say(`Port ${port} is taken: using a free one`);
+  return free;
 }
 
 /** Chooses the port of the HTTP service. Each worker of the session listens there. */

@@ -3,7 +3,7 @@ import { withoutEnd } from '../../core/domain/text.ts';
 import { listen } from '../../server/node-server.ts';
 import { STUDIO_PATH } from '../../server/studio.ts';
 import { studioFor } from '../../server/studio-elsewhere.ts';
-import { freePorts } from '../../dev-server/start-flags.ts';
+import { portIfFree } from '../../dev-server/start-flags.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { STUDIO } from '../serve-commands.ts';
@@ -15,7 +15,7 @@ const USUAL_PORT = 8788;
 /** Serves Studio on this machine for a service elsewhere, until Ctrl-C. */
 export async function studio({ terminal, output }: CommandIo, flags: FlagsOf<typeof STUDIO>): Promise<number> {
   const service = serviceAddress(flags.url);
-  const port = flags.port ?? (await usualPort());
+  const port = flags.port ?? (await portIfFree(USUAL_PORT)) ?? 0;
   const server = await listen(studioFor(service), { host: '127.0.0.1', port });
   try {
     const studioUrl = `${server.url}${STUDIO_PATH}`;
@@ -36,13 +36,4 @@ function serviceAddress(text: string | undefined): string {
   if (url.username !== '' || url.password !== '' || url.search !== '')
     throw new UsageError('--url has credentials or a query in it: write the address alone, and give the key to the page');
   return withoutEnd(`${url.origin}${url.pathname}`, '/');
-}
-
-async function usualPort(): Promise<number> {
-  try {
-    await freePorts([USUAL_PORT]);
-    return USUAL_PORT;
-  } catch {
-    return 0;
-  }
 }

@@ -13,7 +13,7 @@ export interface KnownNames {
   agents?: readonly { name: string; depsSchema?: JsonObject }[];
   /** The programs with the schemas of their input. */
   programs?: readonly { name: string; input?: JsonObject }[];
-  /** The anchors. */
+  /** The anchors to which an `ask` may be tied. */
   anchors?: readonly { name: string }[];
   /** The names of the providers of models. */
   providers?: readonly string[];
