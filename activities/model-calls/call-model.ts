@@ -63,7 +63,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
 }
 
 /** A model call whose requests are made, before one of them is sent. */
-export interface ReadyModelCall {
+interface ReadyModelCall {
   input: CallModelInput;
   patience: Patience;
   snapshot: AgentSnapshot;

@@ -18,7 +18,7 @@ import type { LostActivity } from './recorded-execution.ts';
 import { findTrace } from './run-trace.ts';
 
 /** What the trace of a run shows of its whole record, and the place of the run in it. */
-export interface RecordedTrace {
+interface RecordedTrace {
   trace: RunTrace;
   part: TracedPart;
 }

@@ -17,7 +17,7 @@ export interface TracedExecution {
 }
 
 /** Finds the place of a run in its trace. */
-export type FindTrace = (client: Client, execution: TracedExecution) => Promise<RunTrace | undefined>;
+type FindTrace = (client: Client, execution: TracedExecution) => Promise<RunTrace | undefined>;
 
 /**
  * Finds the place of a run in its trace: what it needs is in the first events of its executions, and of those of the runs above it, whose

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 
 /** A request as a package was about to send it. */
-export interface UnsentRequest {
+interface UnsentRequest {
   /** The path of its URL. */
   path: string;
   body: JsonObject;

@@ -47,7 +47,7 @@ export interface PointQuestion extends Conversation {
 }
 
 /** What each capability found at a point, by its name. */
-export type FoundAtPoint = Readonly<Record<string, unknown>>;
+type FoundAtPoint = Readonly<Record<string, unknown>>;
 
 /** The answer of an activity at a point. */
 export type PointAnswer =

@@ -66,7 +66,7 @@ const SNAPSHOT_MEMBERS = {
 
 /** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
 export interface HookSnapshot extends s.ObjectOf<typeof SNAPSHOT_MEMBERS> {}
-export const HOOK_SNAPSHOT: s.Shape<HookSnapshot> = s.object(SNAPSHOT_MEMBERS);
+const HOOK_SNAPSHOT: s.Shape<HookSnapshot> = s.object(SNAPSHOT_MEMBERS);
 
 /** The part of a snapshot that says which hooks a run has. */
 interface WithHooks {
@@ -84,7 +84,7 @@ export function inlineHooks(run: WithHooks, ...events: readonly HookEvent[]): Ho
 }
 
 /** Returns the hooks of a run that run in a separate activity, for some events. */
-export function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
   return hooksFor(run, ...events).filter(({ tier }) => tier === 'remote');
 }
 
