@@ -1,5 +1,7 @@
 import { jsonBytes } from './byte-budgets.ts';
 import * as s from './shape.ts';
+import type { ApprovalRequirement } from './approvals.ts';
+import type { ContentItem } from './content.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -187,4 +189,11 @@ export function hooksAfterCall(run: WithHooks, { agent, handoff }: { agent?: obj
 /** Returns the text of a call that a hook denied, for the model. */
 export function deniedByHook(tool: string, reason: string | undefined): string {
   return `The call of '${tool}' was denied by a hook${reason === undefined || reason === '' ? '.' : `: ${reason}`}`;
+}
+
+/** Answer of the `hookedCalls` query: the response, with the arguments that its calls have by now. */
+export interface HookedCalls {
+  content: ContentItem[];
+  problems?: Record<string, string>;
+  approvals?: Record<string, ApprovalRequirement>;
 }
