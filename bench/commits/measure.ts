@@ -1,12 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { type DevServer, startDevServer } from '../../src/dev-server/dev-server.ts';
+import { checkOut } from '../../test/processes/checkout.ts';
 import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
@@ -38,26 +36,12 @@ interface CommitSide {
 
 /** Compares the time and the processor time of calls with those of another commit, each in a process of its own. */
 export async function measureCommits({ against, ...options }: LatencyOptions & { against: string }, say: Say): Promise<object> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'longhaul-commit-')));
+  const { commit, folder, remove } = checkOut(against);
   try {
-    const commit = checkOut(against, folder);
     return { against: commit, ...(await withSides(folder, options, say)) };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   }
-}
-
-/** Writes the files of a commit into a folder, with the packages of this project. Returns the commit's hash. */
-function checkOut(commit: string, folder: string): string {
-  const git = (args: readonly string[]): string => execFileSync('git', args, { cwd: PROJECT, encoding: 'utf8' });
-  const hash = git(['rev-parse', '--verify', `${commit}^{commit}`]).trim();
-  const checkout = join(folder, 'checkout');
-  mkdirSync(checkout);
-  const archive = join(folder, 'commit.tar');
-  git(['archive', '--output', archive, hash]);
-  execFileSync('tar', ['-xf', archive, '-C', checkout]);
-  symlinkSync(join(PROJECT, 'node_modules'), join(checkout, 'node_modules'));
-  return hash;
 }
 
 async function withSides(folder: string, options: LatencyOptions, say: Say): Promise<object> {
@@ -83,7 +67,7 @@ async function withSides(folder: string, options: LatencyOptions, say: Say): Pro
   };
   try {
     await begin('now', join(PROJECT, PROGRAM));
-    await begin('before', join(folder, 'checkout', PROGRAM));
+    await begin('before', join(folder, PROGRAM));
     return await compare(sides, options, say);
   } finally {
     await Promise.all([...sides.values()].map(({ side }) => side.stop({ type: 'stop' })));
