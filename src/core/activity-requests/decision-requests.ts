@@ -82,11 +82,7 @@ const REQUIREMENT: ActivityOptions = {
 };
 
 /** Has the worker check that the approver may decide. A failure counts as a refusal. */
-function authorizeRequest(
-  run: RequestingRun,
-  decision: Decision,
-  waiting: PendingApproval,
-): RequestOf<'authorizeDecision', Authorization> {
+function authorizeRequest(run: RequestingRun, decision: Decision, waiting: PendingApproval): RequestOf<'authorizeDecision', Authorization> {
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
     name: 'authorizeDecision',

@@ -66,10 +66,7 @@ type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'c
 const QUERY_MS = 30_000;
 
 /** Calls the hooks that run in an activity of their own, before the calls of a response start. */
-function reviewRequest(
-  run: RequestingRun,
-  response: RecordedResponse,
-): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
+function reviewRequest(run: RequestingRun, response: RecordedResponse): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
     name: 'callHooks',

@@ -286,11 +286,7 @@ interface DrivingEnd {
 }
 
 /** Makes the test's decisions in a run on a server, and in its children, until the signal is aborted. */
-async function driveApprovals(
-  run: RunHandle<unknown>,
-  driver: ApprovalDriver,
-  { signal, child, undecided }: DrivingEnd,
-): Promise<void> {
+async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, { signal, child, undecided }: DrivingEnd): Promise<void> {
   const events: Event[] = [];
   const waitingRuns = new Map<string, Event[]>();
   let intervalMs = SHORTEST_INTERVAL_MS;
