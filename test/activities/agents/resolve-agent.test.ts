@@ -7,13 +7,14 @@ import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
+import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';
 import { runtimeOf } from '../activity-environment.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 
 function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   const model = scriptedModel([]);
-  return { ...runtimeOf([clerk], model), registry: new AgentRegistry([clerk], { p: model }), ...changes };
+  return { ...runtimeOf([], model), registry: new AgentRegistry([clerk], { p: model }), skills: new WorkerSkills([clerk]), ...changes };
 }
 
 /** Runs the activity as Temporal would. */
