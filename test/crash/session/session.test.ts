@@ -65,7 +65,7 @@ test.each<[string, (record: SessionRecord) => Partial<SessionRecord>]>([
   ['while a call waited, it said that it is idle and waits for: nothing', () => ({ waiting: { status: 'idle', waitingFor: [] } })],
   ['"look_up m2" was done with 0 idempotency keys', ({ effects }) => ({ effects: effects.slice(1) })],
   [
-    'the answer at "told callModel 1" was asked for 3 times, not in flight at the kill',
+    'the answer at "told callModel 1" was asked for 3 times, in flight at the kill',
     ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) }),
   ],
 ])('"%s" is reported for a session with this problem', (problem, broken) => {

@@ -44,7 +44,7 @@ test.each<[string, (record: TreeRecord) => Partial<TreeRecord>]>([
   ['"tally" differs:', ({ tally }) => ({ tally: { ...tally, llmCalls: 7 } })],
   ['"asks" differs:', () => ({ asks: [] })],
   [
-    'the answer at "told callModel 1" was asked for 3 times, not in flight at the kill',
+    'the answer at "told callModel 1" was asked for 3 times, in flight at the kill',
     ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) }),
   ],
   ['while a run below it waited, it said that it is running', ({ waiting }) => ({ waiting: { ...waiting, status: 'running' } })],
