@@ -386,7 +386,7 @@ export interface Operations {
     body: SetPermissions;
     answer: SetPermissionsReceipt;
   };
-  /** Let a run that has ended go on from a step. */
+  /** Let a run that has ended continue from a step. */
   'POST /v1/runs/{runId}/retry': {
     params: { runId: string };
     body: RetryRun;

@@ -79,7 +79,7 @@ export class Namespace {
     return this.#advance(await this.executor.begin(code, moment));
   }
 
-  /** Goes on with the cell that waits for calls. */
+  /** Continues with the cell that waits for calls. */
   async resume(results: readonly CodeCallResult[]): Promise<RanSegment> {
     return this.#advance(await this.executor.resume(results));
   }

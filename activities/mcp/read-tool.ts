@@ -91,7 +91,7 @@ function isOdd(value: unknown, type: 'string' | 'boolean'): boolean {
   return value !== undefined && value !== null && typeof value !== type;
 }
 
-/** Returns the schema of structured results. One that is none checks nothing. */
+/** Returns the schema of structured results. An invalid one checks nothing. */
 function outputOf(given: unknown): JsonObject | undefined {
   const schema = cleanJson(given ?? null);
   return schema !== undefined && isJsonObject(schema) && Object.keys(schema).length > 0 ? tidySchema(schema) : undefined;

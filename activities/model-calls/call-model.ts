@@ -471,7 +471,7 @@ function isBinary(item: JsonValue): boolean {
   return isJsonObject(item) && item['t'] === 'reasoning-file';
 }
 
-/** Returns events with the items that are in the payload store. Those that cannot be read are lost: the conversation goes on without. */
+/** Returns events with the items that are in the payload store. Those that cannot be read are lost: the conversation continues without. */
 async function withReadItems(runtime: Stores, events: readonly WindowEvent[]): Promise<readonly WindowEvent[]> {
   if (!events.some(({ providerItems }) => spilledOf(providerItems) !== undefined)) return events;
   return Promise.all(events.map((event) => withItems(runtime, event)));

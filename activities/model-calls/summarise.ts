@@ -71,7 +71,7 @@ function between({ events }: Window, { head, tail }: SummariseInput): WindowEven
 }
 
 const INSTRUCTIONS =
-  'You compress the older part of a conversation between a user and an agent that uses tools, so that the agent can go on without it. ' +
+  'You compress the older part of a conversation between a user and an agent that uses tools, so that the agent can continue without it. ' +
   'Write down what was asked, what was done and found out, the facts, names, numbers and decisions that may still be needed, and what is left to do. ' +
   'Do not address anybody, do not add anything.';
 

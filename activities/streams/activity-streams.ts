@@ -85,7 +85,7 @@ export class CallStream {
     this.#publish = publish;
   }
 
-  /** Announces the attempt, or the next model of one, which takes back what was streamed before. */
+  /** Announces the attempt, or the next model of one, which discards what was streamed before. */
   begin(): void {
     this.#publish({ type: 'attempt', of: this.#of });
   }

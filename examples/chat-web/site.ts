@@ -15,7 +15,7 @@ export interface Site {
 /** Serves the pages and the chats on a port of this machine; 0: a free one. */
 export async function serveSite(client: LonghaulClient, port: number): Promise<Site> {
   const pages = await bundledPages();
-  // Chats may go on for ever here. A service for others verifies its callers, and chooses limits: see docs/authentication.md.
+  // Chats may continue forever here. A service for others verifies its callers, and chooses limits: see docs/authentication.md.
   const handler = createHandler(client, { agents: [clerk], chats: () => ({ limits: { turns: null, totalTokens: null } }) });
   const server = createAdaptorServer({ fetch: async (request) => pages(request) ?? handler(request) });
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Steers a run while it goes on.
+// Steers a run while it runs.
 import type { LonghaulClient } from 'longhaul/client';
 
 export async function narrow(client: LonghaulClient, runId: string): Promise<string> {

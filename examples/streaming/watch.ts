@@ -1,7 +1,7 @@
 // Follows a run as it happens.
 import type { LonghaulClient } from 'longhaul/client';
 
-/** `write` shows text, and `keep` stores a cursor: with it, another process goes on where this one was. */
+/** `write` shows text, and `keep` stores a cursor: with it, another process continues where this one was. */
 export async function watch(
   client: LonghaulClient,
   runId: string,

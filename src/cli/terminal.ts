@@ -45,7 +45,7 @@ const LOOK_EVERY_MS = 250;
 
 /**
  * Calls a function once npm or npx, which has started this process, is gone. They end on SIGTERM with the shell between them and this
- * process, and pass the signal to neither: a worker would stay behind, and go on. Nothing is done in a process that something else started,
+ * process, and pass the signal to neither: a worker would stay behind, and continue. Nothing is done in a process that something else started,
  * because that may leave it behind on purpose.
  */
 function whenLauncherEnds({ npm_lifecycle_script: script }: NodeJS.ProcessEnv, ended: () => void): void {

@@ -107,11 +107,11 @@ function nameOf(agent: AnyAgent | string): string {
   throw new UsageError('agentTool: the first argument is no agent: pass what defineAgent returned, or the name of an agent of the worker');
 }
 
-/** A result that ends the run belongs to the model: code would go on with it. */
+/** A result that ends the run belongs to the model: code would continue with it. */
 function callersOf(owner: string, final: boolean, callers: readonly ToolCaller[] | undefined): { callers?: readonly ToolCaller[] } {
   if (!final) return defined({ callers });
   if (callers?.includes('code'))
-    throw new UsageError(`${owner}: "final" ends the run, and code would go on with the result: leave "code" out of "callers"`);
+    throw new UsageError(`${owner}: "final" ends the run, and code would continue with the result: leave "code" out of "callers"`);
   return { callers: ['model'] };
 }
 

@@ -7,7 +7,7 @@ export type OptionTable<Options> = Readonly<Record<Options extends unknown ? key
 /** What the page of options says about an option, as Markdown. */
 type OptionRow = readonly [type: string, otherwise: string, meaning: string];
 
-/** The options with what the page of options says about each. The compiler reports one that is missing, and one that is none. */
+/** The options with what the page of options says about each. The compiler reports one that is missing, and one that does not exist. */
 export type OptionReference<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, OptionRow>>;
 
 /**

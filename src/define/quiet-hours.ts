@@ -43,13 +43,13 @@ function checked(what: string, options: unknown): Omit<QuietHours, 'offsets'> {
 
 function minutesOf(what: string, value: unknown): number {
   const minutes = typeof value === 'string' ? clockMinutes(value) : undefined;
-  if (minutes === undefined) throw new UsageError(`${what} is ${shown(value)}: write a time from "00:00" to "23:59"`);
+  if (minutes === undefined) throw new UsageError(`${what} is ${describeValue(value)}: write a time from "00:00" to "23:59"`);
   return minutes;
 }
 
 function zoneOf(what: string, value: unknown): string {
   if (typeof value === 'string' && isZone(value)) return value;
-  throw new UsageError(`${what} is ${shown(value)}: write the IANA name of a time zone, such as "Europe/Berlin"`);
+  throw new UsageError(`${what} is ${describeValue(value)}: write the IANA name of a time zone, such as "Europe/Berlin"`);
 }
 
 function isZone(timeZone: string): boolean {
@@ -60,6 +60,6 @@ function isZone(timeZone: string): boolean {
   }
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   return value === undefined ? 'missing' : JSON.stringify(value);
 }

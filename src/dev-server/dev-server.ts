@@ -203,7 +203,7 @@ async function untilUnused(file: string, signal: AbortSignal | undefined): Promi
 /** SQLite's code for a file that another connection has locked. */
 const BUSY = 5;
 
-/** Opens a database so that no other process can; undefined if another one has it open. Throws a `DevServerError` for a file that is none. */
+/** Opens a database so that no other process can; undefined if another one has it open. Throws a `DevServerError` for a file that is no database. */
 function lockedDatabase(file: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {

@@ -280,7 +280,7 @@ function checkCaller({ id, scopes, principal, agents }: Caller): void {
         : agents !== undefined && !Array.isArray(agents)
           ? '"agents" is no list'
           : problemOfPrincipal(principal);
-  if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" has returned a caller that is none: ${problem}`);
+  if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" returned an invalid caller: ${problem}`);
 }
 
 function problemOfPrincipal(principal: Caller['principal']): string | undefined {

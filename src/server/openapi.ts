@@ -17,7 +17,7 @@ const OF_PUBLIC: readonly ErrorCode[] = ['malformed_request', 'internal'];
 const OF_PARAMETERS: readonly ErrorCode[] = ['invalid_request'];
 
 const TAGS: Record<RouteTag, string> = {
-  runs: 'Runs of agents and of programs: each is durable, and goes on without its caller.',
+  runs: 'Runs of agents and of programs: each is durable, and continues without its caller.',
   approvals: 'Calls that wait for a decision.',
   sessions: 'Conversations that stay open between answers.',
   programs: 'Programs: pipelines of steps, each run by a workflow.',

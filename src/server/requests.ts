@@ -163,7 +163,7 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
   });
 }
 
-/** Returns the place of the caller in a trace, as tracers and proxies send it; nothing for a header that is none, which the standard ignores. */
+/** Returns the place of the caller in a trace, as tracers and proxies send it; nothing for an invalid header, which the standard ignores. */
 export function callerTrace({ headers }: Pick<Request, 'headers'>): { traceparent?: string } {
   const traceparent = headers.get('traceparent')?.trim();
   return traceparent === undefined || readTraceparent(traceparent) === undefined ? {} : { traceparent };

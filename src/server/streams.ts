@@ -183,7 +183,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
       }
       try {
         const got = await next.within(commentMs, over.signal);
-        if (got === undefined) return encoder.encode(': the stream goes on\n\n');
+        if (got === undefined) return encoder.encode(': the stream continues\n\n');
         return got.done ? undefined : encoder.encode(frameText(got.value));
       } catch (error) {
         // Otherwise the client comes back with the id of the last message it has got.

@@ -95,7 +95,7 @@ const READING_CASES: readonly StreamSinkCase[] = [
     stage.publish(published);
     for (const entries of await Promise.all(read)) assert.deepEqual(entries, published);
   }),
-  staged('goes on exactly behind any position, also in another channel', async (stage) => {
+  staged('continues exactly behind any position, also in another channel', async (stage) => {
     const published = textEntries(12);
     stage.publish(published);
     const reads = await stage.read().reads(published.length);
@@ -157,7 +157,7 @@ const LOSING_CASES: readonly StreamSinkCase[] = [
     await reading.lost();
     assert.deepEqual(await reading.entries(3), textEntries(2));
   }),
-  staged('yields "lost" to a reader that does not read, wherever entries are missing, and goes on', async (stage) => {
+  staged('yields "lost" to a reader that does not read, wherever entries are missing, and continues', async (stage) => {
     const reading = stage.read();
     stage.publish(textEntries(0));
     await reading.entries(1);

@@ -127,7 +127,8 @@ const SHUT_DOWN = new ActivityCancellationDetails({ workerShutdown: true });
 
 const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
 
-function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: Resources): ActivityRuntime {
+/** What a worker with these agents has, without MCP servers, programs, stores and memory. Their models have the provider `scripted`. */
+export function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: Resources = {}): ActivityRuntime {
   const resourcePool = poolOf(resources);
   const transcripts = new TranscriptCache(1_000_000);
   return {

@@ -44,7 +44,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     // Its newest entries may be gone, and the reader cannot know.
     expect(reading.shown).toEqual([0, 1, 2, 3, 4, 'lost', ...range(5, 20)]);
     expect(lines).toEqual([
-      expect.stringMatching(/^redisStreams: Redis at "127\.0\.0\.1:\d+" cannot be used: .+runs go on\.$/),
+      expect.stringMatching(/^redisStreams: Redis at "127\.0\.0\.1:\d+" cannot be used: .+runs continue\.$/),
       'redisStreams: live output is carried again. Entries dropped meanwhile: 0.',
     ]);
     const again = collect(client, 'r', positionOf(reading.reads[2]));
@@ -172,7 +172,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
       expect(reading.shown).toEqual([...range(0, kept), 'lost', 100]);
       expect(kept).toBeLessThan(40);
       expect(lines).toEqual([
-        'redisStreams: live output is dropped: the queue is full. Runs go on.',
+        'redisStreams: live output is dropped: the queue is full. Runs continue.',
         `redisStreams: live output is carried again. Entries dropped meanwhile: ${100 - kept}.`,
       ]);
     }

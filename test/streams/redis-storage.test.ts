@@ -136,7 +136,7 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     expect(refused.lines[0]).toContain('the stream of a run cannot be read: WRONGTYPE');
   });
 
-  it('get a mark where a codec has failed, and go on', async () => {
+  it('get a mark where a codec has failed, and continue', async () => {
     let isBroken = true;
     const codec: PayloadCodec = {
       encode: async (payloads) => (isBroken ? Promise.reject(new Error('The key service is away')) : payloads),
@@ -152,7 +152,7 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     expect(reading.shown).toEqual(['lost', 1]);
     await vi.waitUntil(() => lines.length === 2);
     expect(lines).toEqual([
-      'redisStreams: live output is dropped: The key service is away. Runs go on.',
+      'redisStreams: live output is dropped: The key service is away. Runs continue.',
       'redisStreams: live output is carried again. Entries dropped meanwhile: 1.',
     ]);
   });

@@ -44,7 +44,7 @@ export async function checkPython({ platform, bubblewrap, python, program }: Iso
     if (result.error?.kind !== kind) throw limitProblem(problem);
   }
   const rested = await probed(program, [REST_PROBE, '']);
-  if (typeof rested.finalValue !== 'number' || rested.finalValue < REST_MS / 2) throw limitProblem('code could go on after its end');
+  if (typeof rested.finalValue !== 'number' || rested.finalValue < REST_MS / 2) throw limitProblem('code could continue after its end');
 }
 
 function limitProblem(problem: string): UsageError {
@@ -148,7 +148,7 @@ const TIME_PROBE = 'while True: pass';
 /** Milliseconds for which an interpreter has to rest between two cells. */
 export const REST_MS = 250;
 
-/** Says that it has ended, and goes on until there is a second cell. Then it answers with the longest time in which it did not run. */
+/** Says that it has ended, and continues until there is a second cell. Then it answers with the longest time in which it did not run. */
 const REST_PROBE = `
 import os
 select = print.__self__.__import__('select').select

@@ -200,7 +200,7 @@ def add_call(tool, values, named):
     return call
 
 def exchange():
-    """Ends the segment with all calls of the batch, and goes on with their results."""
+    """Ends the segment with all calls of the batch, and continues with their results."""
     batch, current.batch, current.batch_length = current.batch, [], 0
     if not batch:
         return

@@ -21,7 +21,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   'tool-calls': 'tool_calls',
 };
 
-/** Parts that tell of the answer, and that their provider does not take back. */
+/** Parts that tell of the answer, and that their provider does not discard. */
 const NOT_SENT_BACK: readonly unknown[] = ['anthropic.message_start'];
 
 /** A text, or a piece of reasoning. */
@@ -61,7 +61,7 @@ export class StreamAnswer {
     return this.#finishReason !== undefined;
   }
 
-  /** Processes a part. Throws for one that reports an error, and for an end that is none. */
+  /** Processes a part. Throws for one that reports an error, and for an end without a reason that is known. */
   take(part: StreamPart): void {
     switch (part.type) {
       case 'text-start':

@@ -59,7 +59,7 @@ export interface OpenAICapabilities extends ModelCapabilities {
    * and `given` leaves each id as the model gave it.
    */
   callIds: 'safe' | 'nine' | 'given';
-  /** Takes back what it has sent beside the content of an answer: reasoning and signatures. */
+  /** Discards what it has sent beside the content of an answer: reasoning and signatures. */
   opaqueParts: boolean;
   /** Refuses a message with tool calls that has no `reasoning_content`. Answers without one get an empty text. Default false. */
   reasoningField: boolean;

@@ -158,7 +158,7 @@ export class OpenAIBatches implements BatchClient {
     return { custom_id: id, method: 'POST', url: this.#endpoint, body };
   }
 
-  /** Returns the result on a line; undefined for a line that is none. */
+  /** Returns the result on a line; undefined for an invalid line. */
   #result(line: unknown, model: string): BatchResult | undefined {
     if (!isJsonObject(line) || typeof line['custom_id'] !== 'string') return undefined;
     const { custom_id: id, response, error } = line;

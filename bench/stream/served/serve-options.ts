@@ -15,7 +15,7 @@ export interface ServeBenchOptions {
   sink: ServedSink;
   /** Pairs of starts, one over HTTP and one by the client, that no worker takes. */
   starts: number;
-  /** Readers of the one run that goes on. */
+  /** Readers of the one run that is running. */
   readers: number;
   /** Steps of that run. */
   steps: number;

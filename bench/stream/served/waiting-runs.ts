@@ -16,7 +16,7 @@ export async function startWaiting(client: LonghaulClient, runId: string, script
   return run;
 }
 
-/** Lets the run that waits go on. */
+/** Lets the run that waits continue. */
 export async function approve(run: RunHandle<unknown>): Promise<void> {
   for (const waiting of (await run.approvals()).pending) await run.approve(waiting, { by: 'bench' });
 }

@@ -90,7 +90,7 @@ export class LiveText {
     this.#write(printable(text));
   }
 
-  /** Takes back what no event holds so far: the model is asked again. */
+  /** Discards what no event holds so far: the model is asked again. */
   reset(): void {
     this.#waiting.length = 0;
     if (this.#open === undefined) return;

@@ -253,7 +253,7 @@ export class ReplacedOutput {
     const call = of.callId ?? '';
     const newest = this.#newest.get(call);
     if (newest !== undefined && newest.executionId === of.executionId && isEarlierAttempt(of, newest)) return false;
-    // An attempt that has answered takes back what the one before it has shown.
+    // An attempt that has answered discards what the one before it has shown.
     const discardsEarlier = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
     put(this.#newest, call, of);
     return discardsEarlier || this.offsetOf(of) === undefined;

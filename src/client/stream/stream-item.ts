@@ -25,7 +25,7 @@ export type StreamItemContent =
   /**
    * Another attempt of a call begins: it discards the deltas of the attempts before it, those of the model or those of `callId`. With
    * `offset`, the run was sent back to an earlier step by `retry` since the cursor was made: all deltas, the events from that offset on and
-   * the steps from that one on are taken back.
+   * the steps from that one on are discarded.
    */
   | { type: 'reset'; step: number; attempt: number; callId?: string; offset?: number }
   /** Deltas may be missing here. Nothing of the record is: the next event holds everything. */

@@ -219,7 +219,7 @@ class PlaceInStream {
     }
   }
 
-  /** Takes back what was read of a run that has been sent back to an earlier step since. */
+  /** Discards what was read of a run that has been sent back to an earlier step since. */
   sentBack(): StreamItem {
     Object.assign(this.#at, { offset: 0, step: 0 });
     this.#at.live.clear();
@@ -266,7 +266,7 @@ class PlaceInStream {
     yield this.#item({ type: 'event', offset, event });
   }
 
-  /** Takes back the output of attempts that the event ends without holding it: another attempt has answered, of which nothing was carried. */
+  /** Discards the output of attempts that the event ends without holding it: another attempt has answered, of which nothing was carried. */
   *#takeBackOthers(event: Event): Generator<StreamItem> {
     const { id, step: note } = event;
     const ofAgent = note === undefined && endsModelCall(event);

@@ -350,6 +350,12 @@ export function backoffOf({ backoff, tier }: Pick<ToolPolicy, 'backoff' | 'tier'
   return backoff ?? (tier === 'local' ? DEFAULT_POLICY.localBackoff : DEFAULT_POLICY.backoff);
 }
 
+/** A tool that comes with a capability, and not from the user's code: remote, for the model alone, with the default policy. */
+export function suppliedTool(name: string, description: string, parameters: JsonObject): ToolSnapshot {
+  const { timeoutMs, maxAttempts } = DEFAULT_POLICY;
+  return { name, description, parameters, strict: false, schema: parameters, parallel: true, timeoutMs, maxAttempts, callers: ['model'] };
+}
+
 /** Returns the number of attempts of a tool: one if its effect is `once`. */
 export function attemptsOf({ effect, maxAttempts }: Pick<ToolPolicy, 'effect' | 'maxAttempts'>): number {
   return effect === 'once' ? 1 : maxAttempts;

@@ -1,4 +1,4 @@
-import { type AgentSnapshot, DEFAULT_POLICY, type ToolSnapshot, TRANSFER_TO_AGENT } from './agent.ts';
+import { type AgentSnapshot, suppliedTool, type ToolSnapshot, TRANSFER_TO_AGENT } from './agent.ts';
 import { outputText } from './content.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import { isRecall } from './memory.ts';
@@ -42,21 +42,11 @@ export interface TransferTarget {
 /** Returns the tool by which the model hands the run over to one of these agents. Code does not call it. */
 export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
   const parameters = parametersOf(targets);
-  return {
-    name: TRANSFER_TO_AGENT,
-    description: [
-      'Transfers the conversation to another agent, which continues it from here and answers in your place. Call it alone, once. The agents:',
-      ...targets.map(({ name, description }) => (description === undefined ? `- ${name}` : `- ${name}: ${description}`)),
-    ].join('\n'),
-    parameters,
-    strict: false,
-    schema: parameters,
-    parallel: true,
-    timeoutMs: DEFAULT_POLICY.timeoutMs,
-    maxAttempts: DEFAULT_POLICY.maxAttempts,
-    callers: ['model'],
-    handoff: true,
-  };
+  const description = [
+    'Transfers the conversation to another agent, which continues it from here and answers in your place. Call it alone, once. The agents:',
+    ...targets.map((target) => (target.description === undefined ? `- ${target.name}` : `- ${target.name}: ${target.description}`)),
+  ].join('\n');
+  return { ...suppliedTool(TRANSFER_TO_AGENT, description, parameters), handoff: true };
 }
 
 function parametersOf(targets: readonly TransferTarget[]): JsonObject {

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type MemoryPolicy, type ToolSnapshot } from './agent.ts';
+import { type MemoryPolicy, suppliedTool, type ToolSnapshot } from './agent.ts';
 import type { JsonObject } from './json.ts';
 import type { Event, MemoryNote } from './record.ts';
 import type { ToolCategory } from './tool-categories.ts';
@@ -48,19 +48,7 @@ function schemaOf(properties: JsonObject, required = Object.keys(properties)): J
 }
 
 function memoryTool(category: ToolCategory, name: string, description: string, parameters: JsonObject): ToolSnapshot {
-  return {
-    name,
-    description,
-    parameters,
-    strict: false,
-    schema: parameters,
-    parallel: true,
-    timeoutMs: DEFAULT_POLICY.timeoutMs,
-    maxAttempts: DEFAULT_POLICY.maxAttempts,
-    callers: ['model'],
-    category,
-    ofMemory: true,
-  };
+  return { ...suppliedTool(name, description, parameters), category, ofMemory: true };
 }
 
 /** The author of events with entries of a memory. */

@@ -54,7 +54,7 @@ interface TraceCaller {
   isSampled: boolean;
 }
 
-/** Reads a `traceparent`; undefined for a text that is none. */
+/** Reads a `traceparent`; undefined for an invalid text. */
 export function readTraceparent(text: string): TraceCaller | undefined {
   const { traceId = '', spanId = '', flags = '' } = TRACEPARENT_FORM.exec(text)?.groups ?? {};
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, LOAD_SKILL, READ_SKILL_FILE, type SkillSnapshot, type ToolSnapshot } from './agent.ts';
+import { LOAD_SKILL, READ_SKILL_FILE, type SkillSnapshot, suppliedTool, type ToolSnapshot } from './agent.ts';
 import type { JsonObject } from './json.ts';
 
 /** The way in which a skill becomes active: by a call of `load_skill` alone, or also at the start of each run. */
@@ -66,17 +66,5 @@ export function skillTools(skills: readonly Pick<SkillSnapshot, 'name'>[]): Tool
 
 function skillTool(name: string, description: string, properties: JsonObject, required = Object.keys(properties)): ToolSnapshot {
   const parameters = { type: 'object', properties, required, additionalProperties: false };
-  return {
-    name,
-    description,
-    parameters,
-    strict: false,
-    schema: parameters,
-    parallel: true,
-    timeoutMs: DEFAULT_POLICY.timeoutMs,
-    maxAttempts: DEFAULT_POLICY.maxAttempts,
-    callers: ['model'],
-    category: 'read',
-    ofSkills: true,
-  };
+  return { ...suppliedTool(name, description, parameters), category: 'read', ofSkills: true };
 }

@@ -101,7 +101,7 @@ export interface TracedPart {
   cachesLost?: string[];
   /** Present if the histories of the run were read. */
   losses?: TracedLoss[];
-  /** Absent: the run goes on. */
+  /** Absent: the run continues. */
   end?: TracedEnd;
 }
 

@@ -78,7 +78,7 @@ export class ChildBudget {
     return { type: 'start', granted: limitsOf(given) };
   }
 
-  /** Takes back the amounts of a child that has ended. `isUnreported`: what it has used of them is not known. */
+  /** Reclaims the amounts of a child that has ended. `isUnreported`: what it has used of them is not known. */
   release(at: string, { isUnreported }: { isUnreported: boolean }): void {
     const given = this.#given.get(at);
     if (given === undefined) return;

@@ -133,7 +133,7 @@ export class ProgramRun {
     return this.#admit(() => budget.onChild(at, own, ports.now()), { isChild: true });
   }
 
-  /** Takes back the part of a child that has ended. */
+  /** Reclaims the part of a child that has ended. */
   takeBack(at: string, { isUnreported = false } = {}): void {
     this.budget.release(at, { isUnreported });
     this.#admission.lookAgain();

@@ -133,7 +133,7 @@ async function takeFallback(run: ProgramRun, running: RunningStep, name: string)
 
 // Programs: one attempt of a step.
 
-/** Makes one attempt: waits for the approval, acts, and waits for the review. Goes on where the execution before has stopped. */
+/** Makes one attempt: waits for the approval, acts, and waits for the review. Continues where the execution before has stopped. */
 async function makeAttempt(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   const { held } = running.state.progress ?? {};
   if (held !== undefined) return review(run, running, step, { type: 'done', ...held });

@@ -158,7 +158,7 @@ class CompiledReader {
       name: isReferenceName(flow) ? flow : flow.replaceAll(/[.[\]{}"\p{Cc}]+/gu, '_').trim() || `unit_${index + 1}`,
       ...(instructions === '' ? {} : { instructions }),
       ...(anchors.length === 0 ? {} : { anchors: [...new Set(anchors)] }),
-      // A word that is none is refused with the program.
+      // An unknown word is refused with the program.
       ...(effort === '' ? {} : { effort: effort as ReasoningEffort }),
       steps,
     };

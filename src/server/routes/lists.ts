@@ -166,7 +166,7 @@ function cursorOf(list: List, position: string): string {
   return Buffer.from(JSON.stringify({ at: position, of: digestOf(list, position) })).toString('base64url');
 }
 
-/** Returns the position of a cursor. Throws `invalid_cursor` for one that is none, or that of another list. */
+/** Returns the position of a cursor. Throws `invalid_cursor` for an invalid one, or one of another list. */
 function positionOf(list: List, cursor: string): string {
   const read = CURSOR.safeParse(parsedJson(Buffer.from(cursor, 'base64url').toString()));
   if (read.success && read.data.of === digestOf(list, read.data.at)) return read.data.at;

@@ -93,7 +93,7 @@ const askRoute = defineRoute(
     id: 'askSession',
     tag: 'sessions',
     summary: 'Send a message to a session, and wait for the answer',
-    description: 'A caller that stops waiting, or waits for less time than the turn takes, ends nothing: the turn goes on.',
+    description: 'A caller that stops waiting, or waits for less time than the turn takes, ends nothing: the turn continues.',
     scope: 'runs:write',
     counts: 'starts',
     params: sessionParams,
@@ -102,7 +102,7 @@ const askRoute = defineRoute(
     idempotencyKey: MESSAGE_KEY,
     responses: {
       200: { description: 'The result of the turn that answers.', schema: turnResult },
-      202: { description: 'The turn goes on: ask for it by its number.', schema: turnRunning },
+      202: { description: 'The turn continues: ask for it by its number.', schema: turnRunning },
     },
     problems: MESSAGE_PROBLEMS,
   },
@@ -136,7 +136,7 @@ const turnRoute = defineRoute(
     query: z.strictObject({ wait: waitParameter.exactOptional() }),
     responses: {
       200: { description: 'The result of the turn.', schema: turnResult },
-      202: { description: 'The turn goes on, or has not begun.', schema: turnRunning },
+      202: { description: 'The turn continues, or has not begun.', schema: turnRunning },
     },
     problems: ['run_not_found', 'run_ended', 'run_terminated', 'invalid_input', 'history_removed'],
   },

@@ -132,7 +132,7 @@ export const startRunBody = component(
     input: inputContent.exactOptional(),
     messages: list(contentItem, { max: MOST.items }).exactOptional().describe('The conversation before `input`.'),
     saved: savedContext.exactOptional().describe('Instead of `messages`: a saved context.'),
-    previousRunId: runIdText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
+    previousRunId: runIdText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation continues.'),
     limits: limitOptions.exactOptional(),
     deadline: duration.exactOptional(),
     model: modelName.exactOptional(),

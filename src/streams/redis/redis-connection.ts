@@ -200,7 +200,7 @@ export class Trouble {
 
   /** Redis cannot be reached, or is not usable. */
   away(reason: string): void {
-    this.#begin(`${reason}. Live output waits in the queue, and is dropped beyond its bound; runs go on`);
+    this.#begin(`${reason}. Live output waits in the queue, and is dropped beyond its bound; runs continue`);
     this.#isAway = true;
   }
 
@@ -213,7 +213,7 @@ export class Trouble {
 
   /** Entries are dropped. */
   drops(count: number, reason: string): void {
-    this.#begin(`live output is dropped: ${reason}. Runs go on`);
+    this.#begin(`live output is dropped: ${reason}. Runs continue`);
     this.#isDropping = true;
     this.#dropped += count;
     this.#count(count);

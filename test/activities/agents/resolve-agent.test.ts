@@ -1,67 +1,20 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import { AbortRegistry } from '../../../activities/attempts/attempt.ts';
-import { ToolSemaphore } from '../../../activities/tool-calls/execute-tool.ts';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
-import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
-import { NamespaceCache } from '../../../activities/code/namespace.ts';
-import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';
-import { AnchorRegistry, ProgramRegistry } from '../../../activities/programs/program-registry.ts';
-import { StepValuesCache } from '../../../activities/programs/step-values.ts';
-import { PrincipalCache, SnapshotCache } from '../../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
-import { SecretVault } from '../../../activities/secret-vault.ts';
-import { SentRequests } from '../../../activities/model-calls/sent-requests.ts';
-import { CachedConversations, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
-import { MissingNames } from '../../../activities/attempts/failure.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
-import { poolOf } from '../activity-environment.ts';
+import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';
+import { runtimeOf } from '../activity-environment.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 
 function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
-  const transcripts = new TranscriptCache(1_000);
-  return {
-    registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
-    skills: new WorkerSkills([clerk]),
-    resourcePool: poolOf({}),
-    secrets: new SecretVault(),
-    mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),
-    otherActivities: new Set(),
-    programs: new ProgramRegistry([], []),
-    anchors: new AnchorRegistry([]),
-    memory: undefined,
-    stepValues: new StepValuesCache(),
-    payloadStore: undefined,
-    archive: undefined,
-    archiveTimeoutMs: 300_000,
-    authorize: undefined,
-    notify: undefined,
-    prices: {},
-    transcripts,
-    conversations: new CachedConversations(transcripts),
-    sentRequests: new SentRequests(),
-    snapshots: new SnapshotCache(),
-    principals: new PrincipalCache(),
-    createExecutor: () => Promise.reject(new Error('no executors')),
-    namespaces: new NamespaceCache(),
-    aborts: new AbortRegistry(),
-    isStopping: () => false,
-    toolSemaphore: new ToolSemaphore(),
-    continueAsNew: undefined,
-    upgradeOnContinueAsNew: false,
-    identity: 'worker-1',
-    missingTimeoutMs: 600_000,
-    missingNames: new MissingNames(),
-    heartbeatMs: 5_000,
-    logOnce: () => undefined,
-    searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
-    ...changes,
-  };
+  const model = scriptedModel([]);
+  return { ...runtimeOf([], model), registry: new AgentRegistry([clerk], { p: model }), skills: new WorkerSkills([clerk]), ...changes };
 }
 
 /** Runs the activity as Temporal would. */

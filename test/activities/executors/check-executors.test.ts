@@ -57,7 +57,7 @@ describe.skipIf(!CAN_ISOLATE)('on a machine that isolates', () => {
       const made = sandboxedPython();
       return { ...made, args: made.args.map((arg) => arg.replace(/^ +self\.stop\(\)$/m, '')) };
     };
-    await expect(checkPython({ ...HERE, program })).rejects.toThrow('code could go on after its end');
+    await expect(checkPython({ ...HERE, program })).rejects.toThrow('code could continue after its end');
   });
 
   test('a file system that is not empty is found', async () => {

@@ -1,5 +1,5 @@
 import { unless } from '../../processes/check.ts';
-import { difference } from '../checks/difference.ts';
+import { asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks/hit-problems.ts';
 import type { Hit } from '../subject.ts';
 import type { ErrandRecord } from './errand-record.ts';
 import { errand, KEPT } from './errand.ts';
@@ -8,7 +8,7 @@ import { stepsWithoutPoint } from './step-points.ts';
 
 /** The problems with the undisturbed run, with which all others are compared. Every step must have a point at which runs are hit. */
 export function undisturbedProblems(record: ErrandRecord, points: readonly string[]): string[] {
-  const { result, executions, kills, asks } = record;
+  const { result, executions, kills } = record;
   const lost = stepsWithoutPoint(errand(() => undefined).document, points);
   return [
     ...unless(result.status === 'completed', `it ended with status ${result.status}: ${result.error ?? result.stopReason}`),
@@ -16,7 +16,7 @@ export function undisturbedProblems(record: ErrandRecord, points: readonly strin
     ...unless(kills === 0, `a process was killed ${kills} times`),
     ...waitProblems(record),
     ...unless(lost.length === 0, `it has no point in these steps: ${lost.join(', ')}`),
-    ...asks.filter(({ times }) => times > 1).map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
+    ...asksOver(record, () => 1),
     ...effectProblems(record),
     ...memoryProblems(record),
   ];
@@ -26,37 +26,22 @@ export function undisturbedProblems(record: ErrandRecord, points: readonly strin
  * The problems with a run that was hit at a point: only a model call that was in flight at the kill may have been made again, and one
  * that the server has given up meanwhile, because a busy machine has delayed its heartbeats.
  */
-export function pointProblems(undisturbed: PlainErrand, { pass }: Hit, record: ErrandRecord): string[] {
-  return [
-    ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ told, times, inFlight }) => times > 1 + Math.max(inFlight ? 1 : 0, record.givenUp.get(told) ?? 0))
-      .map(
-        ({ told, times, inFlight }) =>
-          `the answer at "${told}" was asked for ${times} times, ${inFlight ? 'in' : 'not in'} flight at the kill`,
-      ),
-  ];
+export function pointProblems(undisturbed: PlainErrand, hit: Hit, record: ErrandRecord): string[] {
+  return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
 /** The problems with a run that was hit at random: each kill may make a model call necessary once more. */
 export function randomProblems(undisturbed: PlainErrand, record: ErrandRecord): string[] {
-  return [
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ times }) => times > 1 + record.kills)
-      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times after ${record.kills} kills`),
-  ];
+  return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }
 
 function recordProblems(undisturbed: PlainErrand, record: ErrandRecord): string[] {
-  const actual = plainErrand(record);
-  const parts = Object.keys(actual) as (keyof PlainErrand)[];
-  const others = parts.flatMap((part) => {
-    const changes = difference(undisturbed[part], actual[part]);
-    return changes === undefined ? [] : [`"${part}" differs:\n${changes}`];
-  });
-  return [...others, ...waitProblems(record), ...effectProblems(record), ...memoryProblems(record)];
+  return [
+    ...partsThatDiffer(undisturbed, plainErrand(record)),
+    ...waitProblems(record),
+    ...effectProblems(record),
+    ...memoryProblems(record),
+  ];
 }
 
 function waitProblems({ waiting: { status, waitingFor } }: ErrandRecord): string[] {

@@ -1,6 +1,6 @@
 import { outputText } from '../../../src/core/domain/content.ts';
 import { unless } from '../../processes/check.ts';
-import { difference } from '../checks/difference.ts';
+import { asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks/hit-problems.ts';
 import type { Hit } from '../subject.ts';
 import { answerTo, EFFECTS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';
 import { type PlainSession, plainSession } from './plain-session.ts';
@@ -11,46 +11,29 @@ const FEWEST_POINTS = 25;
 
 /** The problems with the undisturbed session, with which all others are compared. */
 export function undisturbedProblems(record: SessionRecord, points: readonly string[]): string[] {
-  const { result, executions, kills, asks } = record;
+  const { result, executions, kills } = record;
   return [
     ...unless(result.status === 'completed', `it ended with status ${result.status}: ${result.error ?? result.stopReason}`),
     ...unless(executions > 1, 'it did not continue as new'),
     ...unless(kills === 0, `a process was killed ${kills} times`),
     ...unless(points.length >= FEWEST_POINTS, `it has ${points.length} points`),
-    ...asks.filter(({ times }) => times > 1).map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
+    ...asksOver(record, () => 1),
     ...sessionProblems(record),
   ];
 }
 
 /** The problems with a session that was hit at a point: only a model call that was in flight at the kill may have been made again. */
-export function pointProblems(undisturbed: PlainSession, { pass }: Hit, record: SessionRecord): string[] {
-  return [
-    ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ told, times, inFlight }) => times > 1 + Math.max(inFlight ? 1 : 0, record.givenUp.get(told) ?? 0))
-      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
-  ];
+export function pointProblems(undisturbed: PlainSession, hit: Hit, record: SessionRecord): string[] {
+  return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
 /** The problems with a session that was hit at random: each kill may make a model call necessary once more. */
 export function randomProblems(undisturbed: PlainSession, record: SessionRecord): string[] {
-  return [
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ times }) => times > 1 + record.kills)
-      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times after ${record.kills} kills`),
-  ];
+  return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }
 
 function recordProblems(undisturbed: PlainSession, record: SessionRecord): string[] {
-  const actual = plainSession(record);
-  const parts = Object.keys(actual) as (keyof PlainSession)[];
-  const others = parts.flatMap((part) => {
-    const changes = difference(undisturbed[part], actual[part]);
-    return changes === undefined ? [] : [`"${part}" differs:\n${changes}`];
-  });
-  return [...others, ...sessionProblems(record)];
+  return [...partsThatDiffer(undisturbed, plainSession(record)), ...sessionProblems(record)];
 }
 
 /** The problems that every session may have, however it was disturbed. */

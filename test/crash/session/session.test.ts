@@ -64,7 +64,10 @@ test.each<[string, (record: SessionRecord) => Partial<SessionRecord>]>([
   ['the message at the limit was refused with "none"', () => ({ refusal: 'none' })],
   ['while a call waited, it said that it is idle and waits for: nothing', () => ({ waiting: { status: 'idle', waitingFor: [] } })],
   ['"look_up m2" was done with 0 idempotency keys', ({ effects }) => ({ effects: effects.slice(1) })],
-  ['the answer at "told callModel 1" was asked for 3 times', ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) })],
+  [
+    'the answer at "told callModel 1" was asked for 3 times, in flight at the kill',
+    ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) }),
+  ],
 ])('"%s" is reported for a session with this problem', (problem, broken) => {
   const record = recordOf();
   const problems = pointProblems(undisturbed, HIT, { ...record, ...broken(record) });

@@ -1,5 +1,5 @@
 import { unless } from '../../processes/check.ts';
-import { difference } from '../checks/difference.ts';
+import { asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks/hit-problems.ts';
 import type { Hit } from '../subject.ts';
 import { EFFECTS } from './delegation.ts';
 import { type PlainTree, plainTree } from './plain-tree.ts';
@@ -13,7 +13,7 @@ const RUNS = 6;
 
 /** The problems with the undisturbed run, with which all others are compared. */
 export function undisturbedProblems(record: TreeRecord, points: readonly string[]): string[] {
-  const { runs, executions, kills, asks, tally } = record;
+  const { runs, executions, kills, tally } = record;
   const answers = Object.values(runs).reduce((sum, { result }) => sum + result.usage.llmCalls, 0);
   return [
     ...Object.entries(runs).flatMap(([path, { result }]) =>
@@ -24,7 +24,7 @@ export function undisturbedProblems(record: TreeRecord, points: readonly string[
     ...unless(kills === 0, `a process was killed ${kills} times`),
     ...unless(tally.llmCalls === answers, `its tally has ${tally.llmCalls} model calls, and its results have ${answers}`),
     ...unless(points.length >= FEWEST_POINTS, `it has ${points.length} points`),
-    ...asks.filter(({ times }) => times > 1).map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
+    ...asksOver(record, () => 1),
     ...waitProblems(record),
     ...effectProblems(record),
   ];
@@ -34,34 +34,17 @@ export function undisturbedProblems(record: TreeRecord, points: readonly string[
  * The problems with a tree that was hit at a point: only a model call that was in flight at the kill may have been made again, and one
  * that the server has given up meanwhile.
  */
-export function pointProblems(undisturbed: PlainTree, { pass }: Hit, record: TreeRecord): string[] {
-  return [
-    ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ told, times, inFlight }) => times > 1 + Math.max(inFlight ? 1 : 0, record.givenUp.get(told) ?? 0))
-      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
-  ];
+export function pointProblems(undisturbed: PlainTree, hit: Hit, record: TreeRecord): string[] {
+  return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
 /** The problems with a tree that was hit at random: each kill may make a model call necessary once more. */
 export function randomProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
-  return [
-    ...recordProblems(undisturbed, record),
-    ...record.asks
-      .filter(({ times }) => times > 1 + record.kills)
-      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times after ${record.kills} kills`),
-  ];
+  return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }
 
 function recordProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
-  const actual = plainTree(record);
-  const parts = Object.keys(actual) as (keyof PlainTree)[];
-  const others = parts.flatMap((part) => {
-    const changes = difference(undisturbed[part], actual[part]);
-    return changes === undefined ? [] : [`"${part}" differs:\n${changes}`];
-  });
-  return [...others, ...waitProblems(record), ...effectProblems(record)];
+  return [...partsThatDiffer(undisturbed, plainTree(record)), ...waitProblems(record), ...effectProblems(record)];
 }
 
 /** The root says that it waits, and lists the call of the run below it. */

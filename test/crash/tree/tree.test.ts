@@ -43,7 +43,10 @@ test.each<[string, (record: TreeRecord) => Partial<TreeRecord>]>([
   ['"runs" differs:', ({ runs }) => ({ runs: { ...runs, other: runs[''] as RunOfTree } })],
   ['"tally" differs:', ({ tally }) => ({ tally: { ...tally, llmCalls: 7 } })],
   ['"asks" differs:', () => ({ asks: [] })],
-  ['the answer at "told callModel 1" was asked for 3 times', ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) })],
+  [
+    'the answer at "told callModel 1" was asked for 3 times, in flight at the kill',
+    ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) }),
+  ],
   ['while a run below it waited, it said that it is running', ({ waiting }) => ({ waiting: { ...waiting, status: 'running' } })],
   ['it named these waiting runs: none', ({ waiting }) => ({ waiting: { ...waiting, children: [] } })],
   ['it listed: nothing', ({ waiting }) => ({ waiting: { ...waiting, pending: [] } })],

@@ -16,6 +16,17 @@ const approved = {
   parts: [{ type: 'tool-refund', toolCallId: 'p1', state: 'approval-responded', approval: { id: approvalId, approved: true } }],
 };
 
+/** A call that waits for a decision. */
+const MAIL = {
+  kind: 'tool' as const,
+  toolName: 'mail',
+  digest: 'y',
+  key: 'k',
+  step: 1,
+  requestedAt: '2026-11-26T10:00:00.000Z',
+  arguments: {},
+};
+
 async function posted(handler: Handler, body: object): Promise<Response> {
   return fetchFrom(handler)(PATH, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
 }
@@ -134,19 +145,10 @@ test('a message that is sent again is answered with the recorded answer', async 
 
 test('approvals that come while others wait are asked for as well', async () => {
   const session = new FakeChat();
-  const pending = {
-    kind: 'tool' as const,
-    toolName: 'mail',
-    digest: 'y',
-    key: 'k',
-    step: 1,
-    requestedAt: '2026-11-26T10:00:00.000Z',
-    arguments: {},
-  };
   session.onRequest = () => {
     session.beginTurn();
     session.publish(asks(0, 'Hi'), item({ type: 'status', status: 'pending_confirmation' }));
-    session.pending = [{ ...pending, callId: 'p9', runId: 'c1/0' }];
+    session.pending = [{ ...MAIL, callId: 'p9', runId: 'c1/0' }];
   };
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hi' });
@@ -155,19 +157,10 @@ test('approvals that come while others wait are asked for as well', async () => 
 
 test('a call that waits is asked for once the other calls of the response have their results', async () => {
   const session = new FakeChat();
-  const pending = {
-    kind: 'tool' as const,
-    toolName: 'mail',
-    digest: 'y',
-    key: 'k',
-    step: 1,
-    requestedAt: '2026-11-26T10:00:00.000Z',
-    arguments: {},
-  };
   session.onRequest = () => {
     session.beginTurn();
     session.publish(asks(0, 'Hi'), says(1, 'e1', '', call('c1'), call('c2', {}, 'mail')));
-    session.wait({ ...pending, callId: 'c2' });
+    session.wait({ ...MAIL, callId: 'c2' });
     setTimeout(() => session.publish(recorded(2, 'r', [result('c1', ['found'])], { partial: true })), 20);
   };
   const page = pageOf(serviceOf(session));
@@ -181,20 +174,11 @@ test('a call that waits is asked for once the other calls of the response have t
 
 test('an answer to a call of a run below is shown as given, and sent once', async () => {
   const session = new FakeChat();
-  const pending = {
-    kind: 'tool' as const,
-    toolName: 'mail',
-    digest: 'y',
-    key: 'k',
-    step: 1,
-    requestedAt: '2026-11-26T10:00:00.000Z',
-    arguments: {},
-  };
   session.onRequest = (name) => {
     if (name !== 'send') return session.publish(ended(2));
     session.beginTurn();
     session.publish(asks(0, 'Hi'), says(1, 'e1', '', { type: 'tool_call', toolCallId: 'a1', name: 'writer', arguments: {} }));
-    return session.wait({ ...pending, callId: 'p9', runId: 'c1/0' });
+    return session.wait({ ...MAIL, callId: 'p9', runId: 'c1/0' });
   };
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hi' });

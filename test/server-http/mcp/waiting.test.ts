@@ -21,7 +21,7 @@ function served(acted: (run: FakeRun) => void, options: HandlerOptions = {}) {
 
 const call = { name: 'clerk', arguments: { input: 'Q' } };
 
-test('a run that waits for a decision for too long goes on, and the call says so with its id', async () => {
+test('a run that waits for a decision for too long continues, and the call says so with its id', async () => {
   const { runs, handler } = served(
     (run) => {
       run.pending = [{ toolName: 'refund' }];
@@ -37,7 +37,7 @@ test('a run that waits for a decision for too long goes on, and the call says so
     content: [
       {
         text:
-          `The run "${runId}" goes on: it waits for a person to decide about refund. Do not give the task again. ` +
+          `The run "${runId}" continues: it waits for a person to decide about refund. Do not give the task again. ` +
           `For its result, read "/api/v1/runs/${runId}/result"`,
       },
     ],
@@ -65,7 +65,7 @@ test.each(GENERATIONS)('calls of a client %s are answered if the service is abou
   expect(runs.only.cancelled).toEqual([]);
 });
 
-test('a call ends with the credentials of its caller, and the run goes on', async () => {
+test('a call ends with the credentials of its caller, and the run continues', async () => {
   const { runs, handler } = served(() => undefined, {
     authenticate: () => ({ id: 'ops', scopes: ['runs:write'], expiresAt: Date.now() + 100 }),
   });
@@ -117,7 +117,7 @@ test.each(GENERATIONS)('the time-out of a client %s leaves the run alone', async
   expect(runs.only.cancelled).toEqual([]);
 });
 
-test('a client of 2026 that cancels closes its request, and the run goes on', async () => {
+test('a client of 2026 that cancels closes its request, and the run continues', async () => {
   const { runs, handler } = served(() => undefined);
   await using client = await mcpClient(handler, 'auto');
   const user = new AbortController();

@@ -121,7 +121,7 @@ test('a refusal is told alone where nothing but the answer is sent', async () =>
 
 test.each([
   ['a run that ends with another answer', new ToldRun().delta('e1', 'I will').answer('e1', '').end('Four')],
-  ['a run that goes on', new ToldRun().delta('e1', 'I will').answer('e1', '').delta('e2', 'Four').answer('e2', 'Four').end('Four')],
+  ['a run that continues', new ToldRun().delta('e1', 'I will').answer('e1', '').delta('e2', 'Four').answer('e2', 'Four').end('Four')],
   ['another attempt', new ToldRun().delta('e1', 'I will').answer('e1', '').reset().answer('e2', 'Four').end('Four')],
   [
     'an answer that calls tools',
@@ -136,7 +136,7 @@ test.each([
   ['has failed', new ToldRun().end('', { status: 'error', stopReason: 'error', errorCode: 'model_unreachable' })],
   ['was cancelled', new ToldRun().end('', { status: 'cancelled', stopReason: 'cancelled' })],
   ['has no worker for its agent', new ToldRun().end('', { status: 'error', stopReason: 'error', errorCode: 'unknown_agent' })],
-  ['goes on', new ToldRun().answer('e1', '', { id: 'c1', name: 'refund', arguments: {} })],
+  ['continues', new ToldRun().answer('e1', '', { id: 'c1', name: 'refund', arguments: {} })],
 ])('the error of a completion whose run %s names the run', async (_, run) => {
   const refusal: unknown = await openaiFor(served(run).handler)
     .chat.completions.create(CHAT)

@@ -75,7 +75,7 @@ function tell(run: ToldRun, number: number, one: GeneratedStep, isLast: boolean)
     const answered = calls.toReversed().slice(isLast && one.hasErrors ? 1 : 0);
     for (const { id: callId } of answered) run.toolResult(callId, 'found', one.hasErrors ? 'error' : 'success');
   }
-  // Without calls, a run goes on for a message alone.
+  // Without calls, a run continues for a message alone.
   if (!isLast && one.calls === 0) run.event(`m${number}`, [{ type: 'message', role: 'user', content: 'More' }]);
   run.step();
   return text;

@@ -182,7 +182,7 @@ test('the part of a guarded answer that had arrived is shown by no protocol, and
   expect(JSON.stringify(await Array.fromAsync(await openai.chat.completions.create(asked)))).not.toContain('sec');
 });
 
-test('a run that goes on is a response in progress, at once with "background"', async () => {
+test('a run that continues is a response in progress, at once with "background"', async () => {
   const run = new ToldRun().answer('e1', '', { id: 'c1', name: 'refund', arguments: {} });
   const openai = openaiFor(served(run).handler);
   expect(await openai.responses.create({ model: 'clerk', input: 'Q', background: true })).toMatchObject({
@@ -277,7 +277,7 @@ test('a caller that may only write cancels a response, and reads nothing of it',
   expect(await openai.responses.cancel('run-1')).toMatchObject({ status: 'cancelled', output: [] });
 });
 
-test('a stream that cannot go on ends with an error', async () => {
+test('a stream that cannot continue ends with an error', async () => {
   const closing = new AbortController();
   const run = new ToldRun().delta('e1', 'Part');
   const { handler } = served(run, { closing: closing.signal });

@@ -41,7 +41,7 @@ export function served(
       waitingFor: run.result === undefined ? ['refund'] : [],
     }),
     result: async ({ steps = false }: { steps?: boolean } = {}) => {
-      if (run.result === undefined) throw new LonghaulError('wait_timeout', 'The run goes on');
+      if (run.result === undefined) throw new LonghaulError('wait_timeout', 'The run continues');
       if (!steps) return resultFrom(run.result);
       return resultFrom({
         ...run.result,

@@ -12,7 +12,7 @@ it('an idle stream is kept open by comments, and none of them listens to the mes
   const reader = eventStream(messages, { commentMs: 1 }).body?.getReader();
   const chunks: string[] = [];
   for (let index = 0; index < 20; index += 1) chunks.push(new TextDecoder().decode((await reader?.read())?.value));
-  expect(chunks.slice(1)).toEqual(Array.from({ length: 19 }, () => ': the stream goes on\n\n'));
+  expect(chunks.slice(1)).toEqual(Array.from({ length: 19 }, () => ': the stream continues\n\n'));
   expect(listen.mock.calls.length).toBeLessThanOrEqual(1);
   await reader?.cancel();
 });
@@ -35,7 +35,7 @@ it('an idle stream has a comment after 15 seconds, and another one after each fu
   await vi.advanceTimersByTimeAsync(14_999);
   expect(chunks).toEqual(['retry: 1000\n\n']);
   await vi.advanceTimersByTimeAsync(1);
-  expect(chunks.slice(1)).toEqual([': the stream goes on\n\n']);
+  expect(chunks.slice(1)).toEqual([': the stream continues\n\n']);
   await vi.advanceTimersByTimeAsync(14_999);
   expect(chunks).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(1);

@@ -405,7 +405,7 @@ const CALLS = `
   const refuseAll = (asked, message) => {
     for (let index = 0; index < asked.count; index += 1) asked[index].settle(true, new Problem(message));
   };
-  /** Ends the segment with all calls of the batch, and goes on with their results. */
+  /** Ends the segment with all calls of the batch, and continues with their results. */
   const exchange = () => {
     const asked = batch;
     batch = emptyBatch();

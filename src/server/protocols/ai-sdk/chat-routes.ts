@@ -191,7 +191,7 @@ const messagesRoute = defineRoute(
     tag: 'sessions',
     summary: 'Read the messages of a chat of the AI SDK',
     description:
-      'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. Of a turn that goes on it has ' +
+      'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. Of a turn that has not ended it has ' +
       'the messages of the user alone: its stream has the answer from its beginning. A chat that does not exist has no messages.',
     scope: 'runs:read',
     params: chatParams,

@@ -30,7 +30,7 @@ export const chatBody = component(
       'Only the last message, if the user wrote it, and the answers to approvals are read: the session has the conversation.',
     ),
     trigger: z.string().optional(),
-    messageId: z.string().optional().describe('The message that the answer goes on, or that is sent again.'),
+    messageId: z.string().optional().describe('The message that the answer continues, or that is sent again.'),
   }),
 );
 
@@ -146,7 +146,7 @@ export function changedMessage(): RequestError {
 }
 
 function invalidChat(pointer: string, detail: string): RequestError {
-  return new RequestError('invalid_request', `The chat cannot go on: ${detail}`, { errors: [{ pointer, detail }] });
+  return new RequestError('invalid_request', `The chat cannot continue: ${detail}`, { errors: [{ pointer, detail }] });
 }
 
 /** A run on which answers are applied. */

@@ -192,7 +192,7 @@ export class TurnEncoder {
     yield* this.#live.take(piece);
   }
 
-  /** Takes back what was streamed of an answer that is not the recorded one. */
+  /** Discards what was streamed of an answer that is not the recorded one. */
   *#discardLive(): Generator<UiChunk> {
     if (this.#live !== undefined) yield { type: 'reset-step' };
     this.#live = undefined;
@@ -272,7 +272,7 @@ interface BlockedText {
 
 /**
  * Keeps what a guardrail has blocked from the chunks of a turn. A guarded response that may be the answer is held back until the turn has
- * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is taken back.
+ * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is discarded.
  */
 class GuardedChunks {
   /** The chunks since the response that may be the answer. */
@@ -323,7 +323,7 @@ class GuardedChunks {
     else if (this.#newest !== undefined && offsets.includes(this.#newest)) yield { type: 'reset-step' };
   }
 
-  /** Drops what is held back, and takes back the part of its step that was shown before, such as its reasoning. */
+  /** Drops what is held back, and discards the part of its step that was shown before, such as its reasoning. */
   *#drop(): Generator<UiChunk> {
     const held = this.#held;
     this.#held = undefined;

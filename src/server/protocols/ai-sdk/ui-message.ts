@@ -150,7 +150,7 @@ export type UiChunk =
   | { type: 'start'; messageId: string; messageMetadata: ChatMetadata }
   | { type: 'start-step' }
   | { type: 'finish-step' }
-  /** Takes back the parts of the step. */
+  /** Discards the parts of the step. */
   | { type: 'reset-step' }
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }

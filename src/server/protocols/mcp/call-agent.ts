@@ -170,7 +170,7 @@ function continuesText({ runId, hasKey, path }: CalledRun, { status, waitsFor = 
   const about = waitsFor === '' ? '' : ` about ${waitsFor}`;
   const why = status === 'pending_confirmation' ? `it waits for a person to decide${about}` : 'it has not ended yet';
   const later = hasKey ? `call again with the same "${META.idempotencyKey}", or read "${path}"` : `read "${path}"`;
-  return `The run "${runId}" goes on: ${why}. Do not give the task again. For its result, ${later}`;
+  return `The run "${runId}" continues: ${why}. Do not give the task again. For its result, ${later}`;
 }
 
 /** The part of a run's handle that a call follows. */

@@ -142,7 +142,7 @@ export function runFailed({ runId, agentName, status, error, errorCode, cancelRe
 export function streamSuperseded(): OpenaiRefusal {
   const message =
     'The model was called again, and the text so far is not part of the answer: drop it, and send the request again with the same ' +
-    '"Idempotency-Key" for the whole answer. The run goes on';
+    '"Idempotency-Key" for the whole answer. The run continues';
   return new OpenaiRefusal('run_open', message, { code: 'stream_superseded', status: 500 });
 }
 
@@ -160,10 +160,10 @@ export async function waitTimedOut(
       ? `read its result from "/v1/runs/${encodeURIComponent(runId)}/result", and send an "Idempotency-Key" with the next request`
       : 'send the request again with the same "Idempotency-Key"';
   if (settings.closing.aborted) {
-    return new RequestError('shutting_down', `The process of the service is about to end, and run "${runId}" goes on: ${again}`, parts);
+    return new RequestError('shutting_down', `The process of the service is about to end, and run "${runId}" continues: ${again}`, parts);
   }
   const { waitingFor } = await handle.status();
-  const waits = waitingFor.length === 0 ? 'goes on' : `waits for a decision about ${waitingFor.map((name) => `"${name}"`).join(', ')}`;
+  const waits = waitingFor.length === 0 ? 'continues' : `waits for a decision about ${waitingFor.map((name) => `"${name}"`).join(', ')}`;
   return new OpenaiRefusal('wait_timeout', `Run "${runId}" ${waits}: ${again}`, {}, parts);
 }
 

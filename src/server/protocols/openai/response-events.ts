@@ -52,7 +52,7 @@ export class ResponseEvents {
   /** The items that the record holds. */
   readonly #output: ResponseOutputItem[] = [];
   readonly #calls = new Map<string, OpenCall>();
-  /** The ids of messages that were taken back. */
+  /** The ids of messages that were discarded. */
   readonly #takenBack = new Set<string>();
   /** Text that no event holds so far. `isHidden`: the reader has got it before, or something else in its place. */
   #live: { item: OpenText; isHidden: boolean } | undefined;

@@ -267,7 +267,7 @@ function unmarked(tag: number): number {
  * the reader was shown, so any process finds it again. Places grow by `provisional`, then `group`, then `unit`.
  */
 export interface SequencePlace {
-  /** The number of items before it that no event of the record holds: those that were taken back, and reasoning. */
+  /** The number of items before it that no event of the record holds: those that were discarded, and reasoning. */
   provisional: number;
   /** The number of recorded parts of the output before it: messages, calls and results. */
   group: number;

@@ -189,5 +189,5 @@ async function* messagesOf(
 }
 
 function shuttingDown(): RequestError {
-  return new RequestError('shutting_down', 'The process of the service is about to end, and the run goes on: send the request again');
+  return new RequestError('shutting_down', 'The process of the service is about to end, and the run continues: send the request again');
 }

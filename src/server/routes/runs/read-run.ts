@@ -18,7 +18,7 @@ const result = defineRoute(
     id: 'getResult',
     tag: 'runs',
     summary: 'Read the result of a run, or wait for it',
-    description: 'A run that has not ended within the wait goes on: ask again. A caller that stops waiting ends nothing.',
+    description: 'A run that has not ended within the wait continues: ask again. A caller that stops waiting ends nothing.',
     scope: 'runs:read',
     params: runParams,
     query: z.strictObject({

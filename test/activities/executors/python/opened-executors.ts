@@ -1,9 +1,8 @@
 import { afterAll } from 'vitest';
 import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
 import type { Provided } from '../../../../activities/executors/results.ts';
-import type { CodeCall, CodeCallResult, ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
-
-export const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
+import type { ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
+import { MOMENT } from '../course.ts';
 
 const TOOLS: Provided = { tools: [{ name: 'orders', parameters: ['id', 'region'] }], scratchpad: true };
 
@@ -25,21 +24,4 @@ export async function runAll(cells: readonly string[], one = executor()): Promis
   const results: ExecutionResult[] = [];
   for (const cell of cells) results.push(await one.run(cell, MOMENT));
   return results.at(-1) as ExecutionResult;
-}
-
-/** Runs a cell whose calls are answered, and returns its batches of calls and its result. */
-export async function course(
-  one: Executor,
-  code: string,
-  answer: (call: CodeCall) => CodeCallResult = ({ arguments: given }) => ({ value: given }),
-): Promise<{ batches: CodeCall[][]; outputs: string[]; result: ExecutionResult }> {
-  const batches: CodeCall[][] = [];
-  const outputs: string[] = [];
-  let segment = await one.begin(code, MOMENT);
-  while (segment.type === 'calls') {
-    batches.push([...segment.calls]);
-    outputs.push(segment.output);
-    segment = await one.resume(segment.calls.map(answer));
-  }
-  return { batches, outputs, result: segment.result };
 }

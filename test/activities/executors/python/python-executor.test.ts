@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CAN_ISOLATE } from '../../../security/can-isolate.ts';
-import { executor, MOMENT, runAll } from './opened-executors.ts';
+import { MOMENT } from '../course.ts';
+import { executor, runAll } from './opened-executors.ts';
 
 // Without bubblewrap, or without user namespaces, no code in Python runs at all.
 describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {

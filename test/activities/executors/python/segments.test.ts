@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CAN_ISOLATE } from '../../../security/can-isolate.ts';
-import { course, executor, MOMENT } from './opened-executors.ts';
+import { course, MOMENT } from '../course.ts';
+import { executor } from './opened-executors.ts';
 
 const order = (id: number): object => ({ tool: 'orders', arguments: { id } });
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Executor } from '../../../../src/core/domain/execution.ts';
-import { course, type Course, executor, MOMENT, ordersOf } from './opened-executors.ts';
+import { course, type Course, MOMENT } from '../course.ts';
+import { executor, ordersOf } from './opened-executors.ts';
 
 const PROVIDED = { scratchpad: true };
 const made = () => executor({ allowedImports: ['math'] }, PROVIDED);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { course, executor, ordersOf } from './opened-executors.ts';
+import { course } from '../course.ts';
+import { executor, ordersOf } from './opened-executors.ts';
 
 test('executors that many others outnumber give their threads back, and go on with all that they had', async () => {
   const all = Array.from({ length: 12 }, () => executor({}, { scratchpad: true }));

@@ -3,7 +3,8 @@ import { engineModule } from '../../../../activities/executors/quickjs/cell-thre
 import { declaredNames, readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/engine.ts';
 import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
-import { course, executor } from './opened-executors.ts';
+import { course } from '../course.ts';
+import { executor } from './opened-executors.ts';
 
 describe('the parser', () => {
   let parser: Parser;

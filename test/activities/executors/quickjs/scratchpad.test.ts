@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { course, executor, MOMENT } from './opened-executors.ts';
+import { course, MOMENT } from '../course.ts';
+import { executor } from './opened-executors.ts';
 
 const withScratchpad = () => executor({}, { scratchpad: true });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { course, executor, MOMENT, ordersOf } from './opened-executors.ts';
+import { course, MOMENT } from '../course.ts';
+import { executor, ordersOf } from './opened-executors.ts';
 
 test('a tool by its plain name blocks: loops, callbacks and comparators go on with its result in the same stack', async () => {
   const { batches, result } = await course(

@@ -10,7 +10,8 @@ import {
   type RunFrame,
   type ThreadSettings,
 } from '../../../../activities/executors/frames.ts';
-import { course, executor, MOMENT } from './opened-executors.ts';
+import { course, MOMENT } from '../course.ts';
+import { executor } from './opened-executors.ts';
 import { CellThread, packImage } from '../../../../activities/executors/quickjs/cell-thread.ts';
 
 test.each([

@@ -113,11 +113,11 @@ describe('tool calls of one response', () => {
 
   it('are counted by the name of their tool too', async () => {
     const run = await runFake({
-      snapshot: limited({ toolCallsByName: { t: 1 } }),
-      model: [called(call('c1', 't'), call('c2', 'u'), call('c3', 't'), call('c4', 'u'))],
+      snapshot: limited({ toolCallsByName: { t: 2 } }),
+      model: [called(call('c1', 't'), call('c2', 'u'), call('c3', 't'), call('c4', 't'), call('c5', 'u'))],
     });
-    expect(resultsOf(run, 1)).toEqual(['t ran', 'u ran', OVER_LIMIT, 'u ran']);
-    expect(run.steps[0]?.toolCalls[2]).toMatchObject({ isError: true, durationMs: null });
+    expect(resultsOf(run, 1)).toEqual(['t ran', 'u ran', 't ran', OVER_LIMIT, 'u ran']);
+    expect(run.steps[0]?.toolCalls[3]).toMatchObject({ isError: true, durationMs: null });
   });
 
   it('count once they have started, for any outcome, and do not count if they were rejected', async () => {
