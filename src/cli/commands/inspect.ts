@@ -106,9 +106,9 @@ function feedLine({ type, run }: Extract<FeedItem, { run: unknown }>): string {
 export async function counts(io: CommandIo, { by, agent, status, tag, since, query, ...flags }: FlagsOf<typeof COUNTS>): Promise<number> {
   const { output } = io;
   const filter = defined({ agent, status, tag, startedAfter: since, query });
-  const counted = await withClient(io, flags, ({ client }) => client.counts(by, filter));
-  const rows = counted.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
-  return output.result(counted, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(counted.total)]], output));
+  const grouped = await withClient(io, flags, ({ client }) => client.counts(by, filter));
+  const rows = grouped.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
+  return output.result(grouped, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(grouped.total)]], output));
 }
 
 /** Lists the turns of a session. */
