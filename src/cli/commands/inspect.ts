@@ -5,14 +5,13 @@ import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { TurnEntry } from '../../core/domain/run-details.ts';
 import type { RequestItem, StepRequest } from '../../core/domain/step-request.ts';
-import { printableLine } from '../../core/domain/text.ts';
-import { timeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
+import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
+import { type SpanKind, timeByKind, type TimeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
 import { printList, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { loadAgentsModule } from '../input-files.ts';
 import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
 import { type EntryColumn, entryLines, type Output, pointInTime, tableLines } from '../output.ts';
-import { spanLines } from '../render/span-lines.ts';
 
 /** Prints the timeline of a run, and with `--tree` those of all its descendants. */
 export async function timeline(io: CommandIo, flags: FlagsOf<typeof TIMELINE>): Promise<number> {
@@ -107,9 +106,9 @@ function feedLine({ type, run }: Extract<FeedItem, { run: unknown }>): string {
 export async function counts(io: CommandIo, { by, agent, status, tag, since, query, ...flags }: FlagsOf<typeof COUNTS>): Promise<number> {
   const { output } = io;
   const filter = defined({ agent, status, tag, startedAfter: since, query });
-  const counted = await withClient(io, flags, ({ client }) => client.counts(by, filter));
-  const rows = counted.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
-  return output.result(counted, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(counted.total)]], output));
+  const grouped = await withClient(io, flags, ({ client }) => client.counts(by, filter));
+  const rows = grouped.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
+  return output.result(grouped, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(grouped.total)]], output));
 }
 
 /** Lists the turns of a session. */
@@ -132,4 +131,76 @@ function turnLines(entries: readonly TurnEntry[], { output }: CommandIo): string
     { title: 'ANSWER', least: 20, of: ({ answer = '' }) => printableLine(answer) },
   ];
   return entryLines(entries, columns, output);
+}
+
+/** The kinds of time in the order in which they are listed, in words. */
+const KINDS: readonly (readonly [keyof TimeByKind, string])[] = [
+  ['model', 'model'],
+  ['tool', 'tools'],
+  ['child', 'children'],
+  ['person', 'people'],
+  ['queue', 'queues'],
+  ['retry', 'earlier attempts'],
+  ['task', 'workflow tasks'],
+  ['own', 'own activities'],
+];
+
+/** The kinds of spans that only `--full` shows. */
+const HIDDEN: ReadonlySet<SpanKind> = new Set<SpanKind>(['task', 'own']);
+
+/** Bytes of the message of a failure that a line shows. */
+const FAILURE_BYTES = 80;
+
+/** A timeline of a run, all pages of it. */
+interface WholeTimeline {
+  runId: string;
+  ms: TimeByKind;
+  spans: readonly TimelineSpan[];
+}
+
+/** Returns the timeline of a run for people: the time by kind, and a table of the spans, with their beginnings from that of the first. */
+function spanLines({ runId, ms, spans }: WholeTimeline, output: Pick<Output, 'look'>, full: boolean): string[] {
+  const began = Date.parse(spans[0]?.from ?? '');
+  const shown = spans.filter(({ kind, ended }) => full || ended !== undefined || !HIDDEN.has(kind));
+  const left = spans.length - shown.length;
+  const byKind = KINDS.filter(([kind]) => ms[kind] > 0).map(([kind, words]) => `${words} ${span(ms[kind])}`);
+  return [
+    `${output.look('bold', printableLine(runId))} ${output.look('dim', `· ${byKind.join(' · ') || 'nothing has ended yet'}`)}`,
+    ...(shown.length === 0
+      ? []
+      : tableLines(
+          ['AT', 'TOOK', 'QUEUE', 'KIND', 'STEP', 'WHAT'],
+          shown.map((one) => cells(one, began)),
+          output,
+        )),
+    ...(left === 0 ? [] : [output.look('dim', `${counted(left, 'span')} of own activities and workflow tasks: --full shows them`)]),
+  ];
+}
+
+function cells(one: TimelineSpan, began: number): string[] {
+  const { from, kind, name, runMs, queueMs, retryMs, step, callId, decision, ended, attempts = 1, failures = [] } = one;
+  const what = [
+    ...(name === callId || callId === undefined ? [name] : [name, callId]),
+    ...(decision === undefined ? [] : [decision]),
+    ...(attempts > 1 ? [`attempt ${attempts}`] : []),
+    ...(retryMs === undefined ? [] : [`${span(retryMs)} before`]),
+    ...(ended === undefined ? [] : [ended.replace('_', ' ')]),
+    ...failures.map(({ attempt, code, message }) => `${attempt}: ${code ?? ''} ${oneLine(message, FAILURE_BYTES)}`),
+  ];
+  return [
+    `+${span(Date.parse(from) - began)}`,
+    runMs === undefined ? '…' : span(runMs),
+    queueMs === undefined ? '' : span(queueMs),
+    kind,
+    step === undefined ? '' : String(step),
+    printableLine(what.join(' · ')),
+  ];
+}
+
+/** Formats milliseconds: `12ms`, `1.20s`, `3m04s`, `2h05m`. */
+function span(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(2)}s`;
+  const [big, small, unit] = ms < 3_600_000 ? ([60_000, 1_000, 'ms'] as const) : ([3_600_000, 60_000, 'hm'] as const);
+  return `${Math.floor(ms / big)}${unit[0]}${String(Math.floor((ms % big) / small)).padStart(2, '0')}${unit[1]}`;
 }
