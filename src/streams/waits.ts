@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { sleep } from '../temporal/waiting.ts';
 
 /** Settles like the promise, or rejects with the error after a time. */
@@ -60,6 +61,16 @@ export class NextValue<Value> {
       clearTimeout(timer);
     }
     if (this.#failure !== undefined) throw this.#failure.cause;
+    const got = this.#got;
+    this.#got = undefined;
+    return got;
+  }
+
+  /** Returns the next value if the iterator has it already; undefined if it would have to be waited for. An error of the iterator is left to `within`. */
+  async ready(): Promise<IteratorResult<Value, unknown> | undefined> {
+    void this.#ask();
+    // An iterator that has a value passes it on in several steps, all of which are taken before anything else.
+    if (this.#got === undefined) await setImmediate();
     const got = this.#got;
     this.#got = undefined;
     return got;
