@@ -132,7 +132,7 @@ function listSoon({ all }: { all: boolean }): void {
       soon = undefined;
       const runs = moved;
       moved = new Set();
-      movedBefore = movedBefore.union(runs);
+      movedBefore = new Set([...movedBefore, ...runs]);
       void listRuns(runs);
     },
     pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }),
