@@ -13,7 +13,10 @@ const STEP_MS = 20;
 
 test('a run of quick steps is asked now and then and not for each of them, and its readers get every event and step, in their order', async () => {
   const run = new FakeRun();
-  vi.spyOn(run, 'sources').mockReturnValue({ ...run.sources(), news: { ...run.sources().news, pauseMs: () => 30_000 } });
+  vi.spyOn(run, 'sources').mockReturnValue({
+    ...run.sources(),
+    news: { ...run.sources().news, pauseMs: (announced) => (announced ? 30_000 : 1) },
+  });
   const items: StreamItem[] = [];
   void (async () => {
     for await (const item of feedsOf(run).stream()) items.push(item);

@@ -18,7 +18,7 @@ const exportRows = defineTool({
   parameters: z.object({}),
   maxResultBytes: 2_000,
   overflow: 'spill',
-  execute: () => toolOutput(['All rows:', { rows: ROWS }, 'The last one.']),
+  execute: () => toolOutput(['All rows:', { rows: ROWS }]),
 });
 
 const exporter = defineAgent({ name: 'exporter', model: 'scripted/clerk', instructions: 'You export.', tools: [exportRows] });
@@ -54,9 +54,11 @@ describe.skipIf(SKIPPED !== '')(`what is stored in another form than the page sh
     const page = await studio.page(`#/runs/${encodeURIComponent(runId)}`);
     await shows(page, 'All rows are exported.');
     const read = (): number => studio.requests.filter(({ path: asked }) => asked.includes('/spilled/')).length;
-    expect([read(), (await page.locator('main').innerText()).includes('The last one.')]).toEqual([0, false]);
+    await shows(page, /bytes of this result are not shown here/);
+    expect(read()).toBe(0);
     await press(page, 'Read it');
-    await shows(page, 'The last one.');
+    await expect.poll(() => page.getByRole('button', { name: 'Read it' }).count()).toBe(0);
+    await shows(page, 'content of row 0');
     expect(read()).toBe(1);
     expect(studio.problems).toEqual([]);
   });
