@@ -67,7 +67,7 @@ describe.skipIf(SKIPPED !== '')(`what is stored in another form than the page sh
     ['with another key', codecWith('k2', 2)],
     ['without any', undefined],
   ])('elsewhere, the page of a service %s says that it cannot decode the run, and shows nothing of it', async (_, codec) => {
-    await using other = await StudioTestbed.open({ ...(codec === undefined ? {} : { codec }) });
+    await using other = await StudioTestbed.open(codec === undefined ? {} : { codec });
     // The same runs, read with what the other service has.
     const foreign = new LonghaulClient(other.client.temporal);
     const service = createHandler(foreign, { studio: true, limits: false });
