@@ -71,7 +71,7 @@ export class NextValue<Value> {
   /** Returns the next value if the iterator has it already; undefined if it would have to be waited for. An error of the iterator is left to `within`. */
   async ready(): Promise<IteratorResult<Value, unknown> | undefined> {
     void this.#ask();
-    for (let turn = 0; turn < TURNS && this.#got === undefined && this.#failure === undefined; turn += 1) await undefined;
+    for (let turn = 0; turn < TURNS && this.#got === undefined && this.#failure === undefined; turn += 1) await Promise.resolve();
     const got = this.#got;
     this.#got = undefined;
     return got;
