@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { hrefTo } from './address.ts';
 import { ask } from './api.ts';
 import type { CallDetails, SpilledContent } from './api-types.ts';
+import { reaches } from './caller.ts';
 import { moment, span } from './format.ts';
-import { Answer, Fold, ProblemNote, useAnswer } from './parts.tsx';
+import { Answer, Fold, ProblemNote, RunLink, useAnswer } from './parts.tsx';
 import type { CallRow } from './record.ts';
 import type { CallFacts } from './timeline.tsx';
 import { Fields, Json, Name, Text } from './text.tsx';
@@ -119,12 +119,14 @@ function Child({ runId, show }: { runId: string; show: (runId: string) => JSX.El
     <div class="child">
       <p>
         {TEXTS.child}{' '}
-        <a href={hrefTo(['runs', runId])}>
+        <RunLink runId={runId}>
           <Name of={runId} />
-        </a>{' '}
-        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? TEXTS.hideChild : TEXTS.openChild}
-        </button>
+        </RunLink>{' '}
+        {reaches(runId) && (
+          <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? TEXTS.hideChild : TEXTS.openChild}
+          </button>
+        )}
       </p>
       {isOpen && <div class="nested">{show(runId)}</div>}
     </div>

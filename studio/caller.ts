@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { ask, connection, follow } from './api.ts';
+import { ask, connection, follow, Refused } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
 import { isDue, LOOK_EVERY, orderOf, pauseBefore } from './listing.ts';
 import { isOutdated } from './version.ts';
@@ -26,6 +26,12 @@ export function may(scope: Me['scopes'][number]): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
+/** True for a run that the credentials of the reader reach: a token for one run reaches no other, also none below it. */
+export function reaches(runId: string): boolean {
+  const { runId: only = runId } = me.value ?? {};
+  return only === runId;
+}
+
 let following: AbortController | undefined;
 
 /** True while the feed says what begins and ends to wait: what waits is listed when it does, and seldom besides. */
@@ -46,9 +52,11 @@ export async function begin(): Promise<void> {
   }
   void listWaiting();
   keepListed(until);
+  // A token for one run follows that run alone: its page does.
+  if (me.value.runId !== undefined) return;
   isFed = true;
   await follow('GET /v1/feed', { signal: until }, (items) => {
-    if (items.some(({ type }) => type === 'waiting' || type === 'decided' || type === 'ended' || type === 'gap')) listSoon();
+    noteMoved(items);
     for (const listener of listeners) listener(items);
   }).catch((error: unknown) => {
     meError.value = error;
@@ -67,7 +75,7 @@ function keepListed(until: AbortSignal): void {
   let wasLost = false;
   const end = connection.subscribe((lost) => {
     if (wasLost && lost === '') {
-      listSoon();
+      listSoon({ all: true });
       void compareVersion(until);
     }
     wasLost = lost !== '';
@@ -91,48 +99,131 @@ async function compareVersion(until: AbortSignal): Promise<void> {
 let soon: ReturnType<typeof setTimeout> | undefined;
 let later: ReturnType<typeof setTimeout> | undefined;
 
-/** The least time between two listings that the feed asks for, in milliseconds. */
-const AT_MOST_EVERY = 1_000;
+/** The least time between two questions that the feed asks for, in milliseconds. */
+const AT_MOST_EVERY = 500;
 
-/** A call may be announced before the server lists its run as one that waits: it is listed once more after this time, in milliseconds. */
+/** A run may be announced before it says itself that it waits: it is asked once more after this time, in milliseconds. */
 const ONCE_MORE_AFTER = 3_000;
 
-function listSoon(): void {
+/** Runs that are asked one by one. Of more, everything that waits is listed. */
+const ONE_BY_ONE = 20;
+
+/** The runs in which something begins or ends to wait, until they are asked. */
+let moved = new Set<string>();
+
+/** Those that were asked a moment ago, for once more. */
+let movedBefore = new Set<string>();
+
+function noteMoved(items: readonly FeedItem[]): void {
+  const isGap = items.some(({ type }) => type === 'gap');
+  const runs = items.flatMap((item) => (item.type === 'gap' || item.type === 'started' ? [] : [item.run.runId]));
+  if (!isGap && runs.length === 0) return;
+  for (const runId of runs) moved.add(runId);
+  listSoon({ all: isGap });
+}
+
+let isAllDue = false;
+let askedAt = 0;
+
+function listSoon({ all }: { all: boolean }): void {
+  isAllDue ||= all;
   soon ??= setTimeout(
     () => {
       soon = undefined;
-      void listWaiting();
+      const runs = moved;
+      moved = new Set();
+      movedBefore = new Set([...movedBefore, ...runs]);
+      void listRuns(runs);
     },
-    pauseBefore({ least: 150, every: AT_MOST_EVERY, sinceMs: Date.now() - listedAt }),
+    pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }),
   );
   clearTimeout(later);
-  later = setTimeout(() => void listWaiting(), ONCE_MORE_AFTER);
+  later = setTimeout(() => {
+    const runs = movedBefore;
+    movedBefore = new Set();
+    void listRuns(runs);
+  }, ONCE_MORE_AFTER);
+}
+
+/** Lists what waits in some runs anew: on a service where much waits, to list all of it takes seconds. */
+async function listRuns(runs: ReadonlySet<string>): Promise<void> {
+  askedAt = Date.now();
+  if (isAllDue || runs.size > ONE_BY_ONE || waiting.peek() === undefined) return listWaiting();
+  await Promise.all([...runs].map(listRun));
+}
+
+/** Lists what waits in a run, and in those below it. */
+export async function listRun(runId: string): Promise<void> {
+  askedMeanwhile.add(runId);
+  const own = (newestOf.get(runId) ?? 0) + 1;
+  newestOf.set(runId, own);
+  try {
+    const pending = await approvalsOf(runId).catch((error: unknown) => {
+      if (error instanceof Refused && error.problem.code === 'run_not_found') return [];
+      throw error;
+    });
+    // An answer that another one has overtaken says what was.
+    if (newestOf.get(runId) !== own) return;
+    const others = (waiting.peek() ?? []).filter((one) => one.runId !== runId && one.runId?.startsWith(`${runId}/`) !== true);
+    show([...others, ...pending]);
+  } catch (error) {
+    waitingError.value = error;
+  } finally {
+    if (newestOf.get(runId) === own) newestOf.delete(runId);
+  }
+}
+
+/** The newest question to each run. */
+const newestOf = new Map<string, number>();
+
+/** Shows what waits: the oldest deadline first, then the oldest request. */
+function show(found: readonly Approval[]): void {
+  waiting.value = found.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
+  waitingError.value = undefined;
 }
 
 let listings = 0;
 let newestListing = 0;
 
-/** Lists what waits anew: the oldest deadline first, then the oldest request. */
+/** The runs that were asked since the last listing of all was begun, which may not know yet what they have said. */
+let askedMeanwhile = new Set<string>();
+
+/** Lists everything that waits anew. */
 export async function listWaiting(): Promise<void> {
   listings += 1;
+  isAllDue = false;
+  askedMeanwhile = new Set();
   const own = listings;
   listedAt = Date.now();
   try {
-    const found: Approval[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor } });
-      found.push(...page.approvals);
-      cursor = page.next;
-    } while (cursor !== undefined && found.length < 2_000);
-    // An answer that another one has overtaken says what was.
+    const found = await approvalsReached();
     if (own < newestListing) return;
     newestListing = own;
-    waiting.value = found.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
-    waitingError.value = undefined;
+    const asked = askedMeanwhile;
+    askedMeanwhile = new Set();
+    show(found);
+    await Promise.all([...asked].map(listRun));
   } catch (error) {
     if (own > newestListing) waitingError.value = error;
   }
+}
+
+async function approvalsReached(): Promise<Approval[]> {
+  const { runId } = me.peek() ?? {};
+  if (runId !== undefined) return approvalsOf(runId);
+  const found: Approval[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor } });
+    found.push(...page.approvals);
+    cursor = page.next;
+  } while (cursor !== undefined && found.length < 2_000);
+  return found;
+}
+
+async function approvalsOf(run: string): Promise<Approval[]> {
+  const { about, pending } = await ask('GET /v1/runs/{runId}/approvals', { params: { runId: run } });
+  return pending.map(({ runId = run, ...one }) => ({ about, ...one, runId }));
 }
 
 /** Counts the runs that were begun anew from here: their records are read from the beginning. */

@@ -7,7 +7,7 @@ import { isSound, JsonField, ObjectForm, type Schema } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
 import { messageText } from './record.ts';
-import { listWaiting, may, waiting, waitingError } from './caller.ts';
+import { listRun, listWaiting, may, me, waiting, waitingError } from './caller.ts';
 import { Fields, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -514,14 +514,17 @@ function useDecision(approval: Approval, onRefused: (text: string) => void): Dec
   const decide = (answer: Answer): void => {
     setBusy(true);
     setError(undefined);
-    void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId, callId }, body: { ...answer, digest, runId } })
+    void ask('POST /v1/runs/{runId}/approvals/{callId}', {
+      params: { runId: me.value?.runId ?? runId, callId },
+      body: { ...answer, digest, runId },
+    })
       .then(() => decidedHere.add(keyOf(approval)))
       .catch((failure: unknown) => {
         const code = failure instanceof Refused ? failure.problem.code : '';
         if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);
         else setError(failure);
       })
-      .then(listWaiting)
+      .then(() => listRun(me.peek()?.runId ?? runId))
       .finally(() => setBusy(false));
   };
   return { busy, error, decide };

@@ -6,7 +6,7 @@ import { AgentPage, AgentsPage, ProgramPage } from './agents.tsx';
 import { connection, hasKey, needsKey, takeKey } from './api.ts';
 import { InboxPage } from './inbox.tsx';
 import { beginLogin, endLogin } from './login.ts';
-import { Note, ProblemNote, useAnswer } from './parts.tsx';
+import { Note, ProblemNote, RunLink, useAnswer } from './parts.tsx';
 import { PlaygroundPage } from './playground.tsx';
 import { RequestPage } from './request.tsx';
 import { RunPage } from './run.tsx';
@@ -70,14 +70,17 @@ function toMain(event: Event): void {
   document.querySelector<HTMLElement>('#main')?.focus();
 }
 
+/** The places of the page. A token for one run opens the first one alone. */
+const PLACES = [
+  ['runs', TEXTS.runs],
+  ['inbox', TEXTS.inbox],
+  ['playground', TEXTS.playground],
+  ['agents', TEXTS.agents],
+] as const;
+
 function Bar(): JSX.Element {
   const [page = 'runs'] = place.value.path;
-  const links = [
-    ['runs', TEXTS.runs],
-    ['inbox', TEXTS.inbox],
-    ['playground', TEXTS.playground],
-    ['agents', TEXTS.agents],
-  ] as const;
+  const links = me.value?.runId === undefined ? PLACES : PLACES.slice(0, 1);
   const { id, namespace, uiUrl } = me.value ?? {};
   const count = waiting.value?.length ?? 0;
   return (
@@ -155,10 +158,11 @@ function KeyForm(): JSX.Element {
 }
 
 function Page(): JSX.Element {
-  const [page = 'runs', one, kind, number, last] = place.value.path;
+  const [page = 'runs', one = page === 'runs' ? me.value?.runId : undefined, kind, number, last] = place.value.path;
   useTitle(page, one);
   // The next page would begin where the last one was scrolled to.
   useEffect(() => scrollTo(0, 0), [page === 'playground' ? one : place.value.path.join('/')]);
+  if (page !== 'runs' && me.value?.runId !== undefined) return <OnlyRun runId={me.value.runId} />;
   switch (page) {
     case 'runs':
       if (one === undefined) return <RunsPage />;
@@ -175,6 +179,18 @@ function Page(): JSX.Element {
     default:
       return <Note tone="warn">{TEXTS.notFound}</Note>;
   }
+}
+
+/** What a reader sees at a place that a token for one run does not open. */
+function OnlyRun({ runId }: { runId: string }): JSX.Element {
+  return (
+    <Note tone="warn">
+      {TEXTS.onlyRun}{' '}
+      <RunLink runId={runId}>
+        <Name of={runId} />
+      </RunLink>
+    </Note>
+  );
 }
 
 function useTitle(page: string, one: string | undefined): void {

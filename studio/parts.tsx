@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { hrefTo } from './address.ts';
 import { ask, Refused, type RequestOf } from './api.ts';
 import type { Operations } from './api-types.ts';
+import { reaches } from './caller.ts';
 import { statusText, tone } from './format.ts';
 import { Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -32,10 +34,13 @@ export function ProblemNote({ error, again }: { error: unknown; again?: () => vo
   );
 }
 
+/** The problems of a service that cannot decode what the workers have written. */
+const UNREADABLE = new Set(['encryption_key_missing', 'decryption_failed', 'decompression_failed', 'history_unreadable']);
+
 function explained(code: string, error: unknown): string {
   const detail = error instanceof Error ? error.message : String(error);
   if (code === 'history_removed') return `${TEXTS.removed} ${detail}`;
-  if (code === 'history_unreadable' || code === 'decoding_failed') return `${TEXTS.unreadable} ${detail}`;
+  if (UNREADABLE.has(code)) return `${TEXTS.unreadable} ${detail}`;
   return detail;
 }
 
@@ -45,6 +50,11 @@ export function Note({ children, tone: look = 'calm' }: { children: ComponentChi
       {children}
     </p>
   );
+}
+
+/** Leads to a run, if the reader reaches it. */
+export function RunLink({ runId, children }: { runId: string; children: ComponentChildren }): JSX.Element {
+  return reaches(runId) ? <a href={hrefTo(['runs', runId])}>{children}</a> : <>{children}</>;
 }
 
 /** What a request has brought so far. */

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { ContentItem, StepRequest } from './api-types.ts';
+import { curlOf } from './curl.ts';
 import { Answer, Fold, Note, useAction, useAnswer } from './parts.tsx';
 import { loadLazily } from './lazy.ts';
 import { messageText } from './record.ts';
@@ -129,13 +130,6 @@ function Wire({ wire }: { wire: NonNullable<StepRequest['wire']> }): JSX.Element
       <Json of={wire.body} limit={20_000} />
     </section>
   );
-}
-
-/** Returns the request as a command. The key is none of the page's business. */
-export function curlOf({ path, body }: { path: string; body: object }): string {
-  const text = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
-  const where = `$BASE_URL/${path.replace(/^\//, '')}`;
-  return `curl "${where}" -H "authorization: Bearer $API_KEY" -H 'content-type: application/json' --data-raw '${text}'`;
 }
 
 function Difference({ value }: { value: StepRequest }): JSX.Element {

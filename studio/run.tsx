@@ -1,15 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { hrefTo } from './address.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { Approvals } from './inbox.tsx';
-import { Fold, ProblemNote, Status, useAnswer } from './parts.tsx';
+import { Fold, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
-import { me, waiting } from './caller.ts';
+import { listWaiting, me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -27,6 +26,8 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   useAgain(moved, () => {
     status.again();
     tree.again();
+    // Without a feed, the run itself says that something begins or ends to wait.
+    if (me.value?.runId !== undefined) void listWaiting();
   });
   const here = record.status || status.value?.status;
   const isOver = here !== undefined && ENDED.has(here);
@@ -46,7 +47,9 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
       <div class="columns">
         <div>
-          {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} version={version} />}
+          {tree.value?.kind === 'program' && me.value?.runId === undefined && (
+            <ProgramTrace name={tree.value.agentName} record={record} version={version} />
+          )}
           {tree.value?.kind === 'agent' && me.value?.features.agents && (
             <AgentTrace name={tree.value.agentName} record={record} version={version} />
           )}
@@ -93,9 +96,9 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
           <>
             {' '}
             · {TEXTS.below}{' '}
-            <a href={hrefTo(['runs', parent])}>
+            <RunLink runId={parent}>
               <Name of={parent} />
-            </a>
+            </RunLink>
           </>
         )}
         {uiUrl !== undefined && (
@@ -223,9 +226,9 @@ function Branch({ runs }: { runs: readonly RunTree[] }): JSX.Element {
     <ul class="branch">
       {runs.map(({ runId, agentName, status, treeUsage, children }) => (
         <li key={runId}>
-          <a href={hrefTo(['runs', runId])}>
+          <RunLink runId={runId}>
             <Name of={agentName} />
-          </a>{' '}
+          </RunLink>{' '}
           <Status of={status} /> <span class="dim">{TEXTS.tokens(treeUsage.totalTokens)}</span>
           {children.length > 0 && <Branch runs={children} />}
         </li>

@@ -93,6 +93,7 @@ export const TEXTS = {
   outdated: 'The service seems to have another version than this page, parts of which may be missing.',
   reload: 'Load the page again',
   notFound: 'There is no such page.',
+  onlyRun: 'The token that you have given opens one run alone:',
   problem: (code: string) => `Problem: ${code}`,
   failed: 'That did not work',
 

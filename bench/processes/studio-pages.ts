@@ -1,15 +1,15 @@
 import type { PagesReply, PagesRequest } from '../studio/load.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
-// What open pages ask the service for, without a browser, whose work is that of another machine: each follows all runs, shows the newest one,
-// and reads what a page reads again as a run moves on.
+// What open pages ask the service for, without a browser, whose work is that of another machine: each follows all runs, shows the one that it
+// is told of, and reads what a page reads again when a run begins to wait or ends.
 
 const { url, pages } = readSetting<{ url: string; pages: number }>();
 let open: AbortController | undefined;
 let messages = 0;
 
 /** Yields the data of the messages of a stream. */
-async function* follow(path: string, signal: AbortSignal): AsyncGenerator<{ type: string; run?: { runId: string } }> {
+async function* follow(path: string, signal: AbortSignal): AsyncGenerator<{ type: string }> {
   const response = await fetch(`${url}${path}`, { headers: { accept: 'text/event-stream' }, signal });
   let rest = '';
   for await (const text of response.body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>) ?? []) {
@@ -39,8 +39,7 @@ async function showAll(signal: AbortSignal, opened: () => void): Promise<void> {
   setTimeout(opened, 500);
   for await (const item of following) {
     messages += 1;
-    if (item.type === 'started' && item.run !== undefined) void ignoreEnd(showRun(item.run.runId, signal));
-    await ignoreEnd(read('/v1/approvals?limit=200', signal));
+    if (item.type !== 'started') await ignoreEnd(read('/v1/approvals?limit=200', signal));
   }
 }
 
@@ -57,6 +56,11 @@ answerRequests<PagesRequest, PagesReply>({
       Array.from({ length: pages }, () => new Promise<void>((resolve) => void ignoreEnd(showAll(closing.signal, resolve)))),
     );
     return { type: 'opened' };
+  },
+  show: ({ runId }) => {
+    const { signal } = open ?? new AbortController();
+    for (let page = 0; page < pages; page += 1) void ignoreEnd(showRun(runId, signal));
+    return { type: 'shown' };
   },
   close: () => {
     open?.abort();

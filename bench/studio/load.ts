@@ -11,9 +11,9 @@ const PROGRAM = fileURLToPath(new URL('../processes/studio-pages.ts', import.met
 /** Pages that are open at once. */
 const PAGES = 20;
 
-/** Rounds of which the median counts, and the runs of each that nobody watches and that all pages watch, by turns. */
+/** Rounds of which the median counts, and the pairs of runs of each: one that nobody watches, and one that all pages watch. */
 const ROUNDS = 3;
-const TURNS = 4;
+const PAIRS = 2;
 
 /** The figures of `--part load`. */
 export interface LoadFigures {
@@ -21,6 +21,9 @@ export interface LoadFigures {
   msPerCall: number;
   msPerCallWatched: number;
   ratio: number;
+  /** What the process of service and worker computes per call, without what a busy machine adds: the part of the pages' work that reaches it. */
+  cpuMsPerCall: number;
+  cpuMsPerCallWatched: number;
   /** Events of the history of a watched run beyond those of one that nobody watches. */
   eventsAdded: number;
   /** What the pages have received, so that one knows that they have watched. */
@@ -33,38 +36,58 @@ interface LoadedService {
   start: () => Promise<{ runId: string; result(): Promise<unknown> }>;
   /** The calls of a run. */
   calls: number;
+  /** Forgets what the fake model was asked: the requests of a run of a thousand steps have a hundred megabytes. */
+  forget: () => void;
 }
 
 /** Measures runs in the process of their service, with and without pages that show them. The pages are a process of their own. */
-export async function measureLoad({ client, handlerOptions, start, calls }: LoadedService): Promise<LoadFigures> {
+export async function measureLoad({ client, handlerOptions, start, calls, forget }: LoadedService): Promise<LoadFigures> {
   const server = await listen(createHandler(client, { ...handlerOptions, limits: false }), { host: '127.0.0.1', port: 0 });
   const pages = new ProgramProcess<PagesRequest, PagesReply>(PROGRAM, { url: server.url, pages: PAGES });
   await pages.start();
+  let messages = 0;
+  const measured = async (isWatched: boolean): Promise<Timed & { events: number }> => {
+    if (isWatched) await pages.ask({ type: 'open' }, 'opened');
+    const began = performance.now();
+    const before = process.cpuUsage();
+    const run = await start();
+    if (isWatched) await pages.ask({ type: 'show', runId: run.runId }, 'shown');
+    await run.result();
+    const ms = performance.now() - began;
+    const { user, system } = process.cpuUsage(before);
+    if (isWatched) ({ messages } = await pages.ask({ type: 'close' }, 'closed'));
+    forget();
+    const timed = { msPerCall: ms / calls, cpuMsPerCall: (user + system) / 1_000 / calls };
+    return { ...timed, events: (await weighChain(client.temporal, run.runId, 'callModel')).events };
+  };
   try {
     // The first runs load what all need.
-    await timed(start);
-    const [alone, watched]: [number[], number[]] = [[], []];
-    let [events, eventsWatched, messages] = [0, 0, 0];
+    await measured(false);
+    await measured(true);
+    const [alone, watched]: [Timed[], Timed[]] = [[], []];
+    let [events, eventsWatched] = [0, 0];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const [one, other]: [number[], number[]] = [[], []];
-      for (let turn = 0; turn < TURNS; turn += 1) {
-        const without = await timed(start);
-        await pages.ask({ type: 'open' }, 'opened');
-        const withPages = await timed(start);
-        ({ messages } = await pages.ask({ type: 'close' }, 'closed'));
-        one.push(without.ms / calls);
-        other.push(withPages.ms / calls);
-        events = (await weighChain(client.temporal, without.runId, 'callModel')).events;
-        eventsWatched = (await weighChain(client.temporal, withPages.runId, 'callModel')).events;
+      const [one, other]: [Timed[], Timed[]] = [[], []];
+      for (let pair = 0; pair < PAIRS; pair += 1) {
+        // What slows the machine down over time slows down both.
+        for (const isWatched of pair % 2 === 0 ? [false, true] : [true, false]) {
+          const run = await measured(isWatched);
+          (isWatched ? other : one).push(run);
+          if (isWatched) eventsWatched = run.events;
+          else events = run.events;
+        }
       }
-      alone.push(median(one));
-      watched.push(median(other));
+      alone.push(medianOf(one));
+      watched.push(medianOf(other));
     }
+    const [own, other] = [medianOf(alone), medianOf(watched)];
     return {
       pages: PAGES,
-      msPerCall: rounded(median(alone), 2),
-      msPerCallWatched: rounded(median(watched), 2),
-      ratio: rounded(median(watched) / median(alone), 3),
+      msPerCall: rounded(own.msPerCall, 2),
+      msPerCallWatched: rounded(other.msPerCall, 2),
+      ratio: rounded(other.msPerCall / own.msPerCall, 3),
+      cpuMsPerCall: rounded(own.cpuMsPerCall, 2),
+      cpuMsPerCallWatched: rounded(other.cpuMsPerCall, 2),
       eventsAdded: eventsWatched - events,
       messages,
     };
@@ -74,13 +97,16 @@ export async function measureLoad({ client, handlerOptions, start, calls }: Load
   }
 }
 
-/** What the process with the pages is asked for. */
-export type PagesRequest = { type: 'open' } | { type: 'close' } | { type: 'stop' };
-export type PagesReply = { type: 'ready' } | { type: 'opened' } | { type: 'closed'; messages: number };
-
-async function timed(start: LoadedService['start']): Promise<{ ms: number; runId: string }> {
-  const began = performance.now();
-  const run = await start();
-  await run.result();
-  return { ms: performance.now() - began, runId: run.runId };
+/** The times of a run. */
+interface Timed {
+  msPerCall: number;
+  cpuMsPerCall: number;
 }
+
+function medianOf(all: readonly Timed[]): Timed {
+  return { msPerCall: median(all.map(({ msPerCall }) => msPerCall)), cpuMsPerCall: median(all.map(({ cpuMsPerCall }) => cpuMsPerCall)) };
+}
+
+/** What the process with the pages is asked for. */
+export type PagesRequest = { type: 'open' } | { type: 'show'; runId: string } | { type: 'close' } | { type: 'stop' };
+export type PagesReply = { type: 'ready' } | { type: 'opened' } | { type: 'shown' } | { type: 'closed'; messages: number };

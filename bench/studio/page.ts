@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { Hono } from 'hono';
 import { listen } from '../../src/server/node-server.ts';
 import { studioFiles } from '../../src/server/studio.ts';
@@ -69,12 +69,7 @@ const RUN = 'clerk-1';
 export async function measurePage(steps: number): Promise<PageFigures> {
   const rounds: PageFigures[] = [];
   const server = await listen(generatedService(steps), { host: '127.0.0.1', port: 0 });
-  const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((file) => existsSync(file));
-  if (executablePath === undefined) throw new Error('There is no Chromium on this machine');
-  const browser = await chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--enable-precise-memory-info', '--js-flags=--expose-gc'],
-  });
+  const browser = await launchChromium(['--enable-precise-memory-info', '--js-flags=--expose-gc']);
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
       const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
@@ -95,6 +90,13 @@ export async function measurePage(steps: number): Promise<PageFigures> {
     eventToScreenMsP95: middle('eventToScreenMsP95'),
     graphMs: middle('graphMs'),
   };
+}
+
+/** Starts the browser of this machine. */
+export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+  const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((file) => existsSync(file));
+  if (executablePath === undefined) throw new Error('There is no Chromium on this machine');
+  return chromium.launch({ executablePath, args: ['--no-sandbox', ...args] });
 }
 
 async function measureGraph(page: Page, url: string): Promise<number> {

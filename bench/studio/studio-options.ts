@@ -32,17 +32,16 @@ interface StudioValues {
 /** The readers of a flag that nobody has written: those of another command. */
 const UNWRITTEN_READERS = '200';
 
+/** The steps of a run that no flag says: of those beside open pages, of which there are many, fewer. */
+const STEPS = { size: '1000', page: '1000', request: '1000', feed: '1000', load: '300' };
+
 /** Reads the options of `studio`. Throws an error whose message describes the mistake. */
-export function studioOptions({
-  part = 'request',
-  steps = '1000',
-  runs = '1000',
-  readers,
-}: StudioValues): Omit<StudioBenchOptions, 'quiet'> {
+export function studioOptions({ part = 'request', steps, runs = '1000', readers }: StudioValues): Omit<StudioBenchOptions, 'quiet'> {
+  const named = oneOf('part', part, STUDIO_PARTS);
   return {
     command: 'studio',
-    part: oneOf('part', part, STUDIO_PARTS),
-    steps: count('steps', steps),
+    part: named,
+    steps: count('steps', steps ?? STEPS[named]),
     readers: count('readers', readers === UNWRITTEN_READERS ? '100' : readers),
     runs: count('runs', runs),
   };

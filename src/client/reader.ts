@@ -34,7 +34,9 @@ export class RunReader {
 
   /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
-    const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
+    const execution = await this.chain.newest();
+    // A worker has to replay a run that has ended to answer, which delays the runs that continue: the history says the same.
+    const view = execution.closed ? undefined : await queryRun<StatusView>(this.#client, this.#runId, QUERIES.status);
     const status = view === undefined ? await this.#recordedStatus(execution) : asEnded(view, execution);
     const { missing: reported = [], ...known } = status;
     if (execution.closed) return { ...known, waitingFor: [] };
@@ -48,7 +50,8 @@ export class RunReader {
 
   /** Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
-    const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
+    const execution = await this.chain.newest();
+    const answer = execution.closed ? undefined : await queryApprovals(this.#client, this.#runId);
     const own = answer === undefined ? await this.#recordedApprovals(execution) : asEnded(answer, execution);
     const { children = [], ...approvals } = own;
     if (execution.closed) return { ...approvals, pending: [] };

@@ -32,6 +32,7 @@ import { ROUTES } from './routes/all-routes.ts';
 import { LOGIN_ROUTES } from './routes/login.ts';
 import { stateRoutes } from './routes/server-routes.ts';
 import { jsonObject } from './schemas/values.ts';
+import { sharedAnswer } from './shared-answers.ts';
 import { type HandlerOptions, type ServerSettings, settingsOf } from './server-options.ts';
 import { STUDIO_PATH, studioFiles } from './studio.ts';
 
@@ -308,27 +309,29 @@ function mountRoute(app: Hono<ServerEnv>, route: Route, settings: ServerSettings
 }
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
-  const { scope, counts } = route.definition;
+  const { scope, counts, isShared, isOfCaller } = route.definition;
   const { caller, client } = context.var;
   if (scope !== 'public') requireScope(caller, scope);
   const params = route.definition.params === undefined ? undefined : parameters(route.definition.params, context.req.param(), 'path');
-  if (scope !== 'public') requireRun(caller, runIn(params));
+  if (scope !== 'public' && !isOfCaller) requireRun(caller, runIn(params));
   if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
   const read = await readRequest(route, context);
   const { raw } = context.req;
-  return route.answer({
-    ...read,
-    params,
-    caller,
-    client,
-    settings,
-    raw,
-    peer: context.env.peer,
-    // Only requests that wait need it.
-    get signal() {
-      return AbortSignal.any([raw.signal, settings.closing]);
-    },
-  });
+  const answer = (): Promise<Reply> =>
+    route.answer({
+      ...read,
+      params,
+      caller,
+      client,
+      settings,
+      raw,
+      peer: context.env.peer,
+      // Only requests that wait need it.
+      get signal() {
+        return AbortSignal.any([raw.signal, settings.closing]);
+      },
+    });
+  return isShared ? sharedAnswer(client, context.req.url, answer) : answer();
 }
 
 /** Returns the id of the run that a request is about. A session is a run, too. Undefined for a request about more than one run. */

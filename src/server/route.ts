@@ -38,8 +38,12 @@ interface RouteDefinition<Params extends Parameters, Query extends Parameters, B
   description?: string;
   /** The right that a caller needs. `public`: none, and no credentials either. */
   scope: Scope | 'public';
+  /** True: the answer is about the caller. A token for one run may ask, too. */
+  isOfCaller?: true;
   /** The limit of the caller that a request counts for, beside that of requests. */
   counts?: 'starts';
+  /** True: the answer depends on the path, the query and whom the caller acts for alone, so those who ask at once share it. */
+  isShared?: true;
   params?: Params;
   query?: Query;
   /** A request without a body counts as one with an empty object, where that fits. */
@@ -128,6 +132,7 @@ export function readRoute(
       method: 'GET',
       tag: 'runs',
       scope: 'runs:read',
+      isShared: true,
       params: runParams,
       responses: ok(schema, description),
       problems: READ_PROBLEMS,

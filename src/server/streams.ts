@@ -91,7 +91,7 @@ async function* messagesOf(
   try {
     for (let next = await first; !next.done; next = await items.next()) {
       const { cursor, ...item } = next.value;
-      yield { id: cursor, event: item.type, data: JSON.stringify(item) };
+      yield { id: cursor, event: item.type, data: jsonOf(item) };
     }
   } catch (error) {
     // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
@@ -100,6 +100,19 @@ async function* messagesOf(
     if (problem.status >= 500 || problem.status === 429) throw error;
     yield { event: 'problem', data: JSON.stringify(problem) };
   }
+}
+
+/** The texts of what is recorded: all readers of a run are sent the same. */
+const RECORDED_TEXTS = new WeakMap<object, string>();
+
+/** Returns an item as JSON. What is recorded is written once, for as long as somebody holds it. */
+function jsonOf(item: object): string {
+  const { type, ...members } = item as { type: string; [member: string]: unknown };
+  const recorded = type === 'event' || type === 'step' ? members[type] : undefined;
+  if (typeof recorded !== 'object' || recorded === null) return JSON.stringify(item);
+  const text = RECORDED_TEXTS.get(recorded) ?? JSON.stringify(recorded);
+  RECORDED_TEXTS.set(recorded, text);
+  return `${JSON.stringify({ type, ...members, [type]: undefined }).slice(0, -1)},"${type}":${text}}`;
 }
 
 /** A stream that a caller may read. */
@@ -142,6 +155,9 @@ export interface StreamMessage {
 /** The pause after which a comment keeps the connection open. */
 const COMMENT_MS = 15_000;
 
+/** The most characters of messages that are there already and are sent together. */
+const TOGETHER = 64_000;
+
 /** The milliseconds after which an `EventSource` that was cut off comes back. */
 const RETRY_MS = 1_000;
 
@@ -165,8 +181,9 @@ interface EventStreamOptions {
 }
 
 /**
- * Returns a response that sends messages as server-sent events. A message is asked for when the client has room for it, so a client that
- * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
+ * Returns a response that sends messages as server-sent events, those together that are there at the same time. They are asked for when the
+ * client has room for them, so a client that does not read holds back few messages, and the source decides what it misses. If the source
+ * fails, the connection is cut without an end.
  */
 export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
   const { signal, closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
@@ -184,7 +201,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
       try {
         const got = await next.within(commentMs, over.signal);
         if (got === undefined) return encoder.encode(': the stream continues\n\n');
-        return got.done ? undefined : encoder.encode(frameText(got.value));
+        return got.done ? undefined : encoder.encode(await framesFrom(got.value, next));
       } catch (error) {
         // Otherwise the client comes back with the id of the last message it has got.
         if (breaksIfCut) throw error;
@@ -198,6 +215,17 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
     },
   });
   return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
+}
+
+/** Returns a message, and those behind it that are there already: each write takes longer than to make its message. */
+async function framesFrom(first: StreamMessage, next: NextValue<StreamMessage>): Promise<string> {
+  let text = frameText(first);
+  while (text.length < TOGETHER) {
+    const more = await next.ready();
+    if (more === undefined || more.done) break;
+    text += frameText(more.value);
+  }
+  return text;
 }
 
 function frameText({ id, event, data }: StreamMessage): string {

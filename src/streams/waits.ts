@@ -35,6 +35,9 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, signal).catch(() => undefined);
 }
 
+/** Turns in which a value that is there comes through the iterators around it: each takes a few. */
+const TURNS = 50;
+
 /**
  * The values that an iterator yields, one by one, for a reader that does something else whenever it has waited for a time. It listens once to
  * each promise of the iterator, which may stay open for days: to race it with every wait would keep all of them in memory.
@@ -60,6 +63,15 @@ export class NextValue<Value> {
       clearTimeout(timer);
     }
     if (this.#failure !== undefined) throw this.#failure.cause;
+    const got = this.#got;
+    this.#got = undefined;
+    return got;
+  }
+
+  /** Returns the next value if the iterator has it already; undefined if it would have to be waited for. An error of the iterator is left to `within`. */
+  async ready(): Promise<IteratorResult<Value, unknown> | undefined> {
+    void this.#ask();
+    for (let turn = 0; turn < TURNS && this.#got === undefined && this.#failure === undefined; turn += 1) await Promise.resolve();
     const got = this.#got;
     this.#got = undefined;
     return got;

@@ -30,7 +30,7 @@ function statusFor(caller: Caller | undefined, method: string, path: string): Pr
 }
 
 describe.each(ROUTES.map(({ definition }) => definition).map((one) => [`${one.method} ${one.path}`, one] as const))('%s', (_, route) => {
-  const { method, path, scope } = route;
+  const { method, path, scope, isOfCaller = false } = route;
 
   test('refuses a caller that is not verified, or has expired', async () => {
     expect(await statusFor(undefined, method, pathOf(path))).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
@@ -44,7 +44,11 @@ describe.each(ROUTES.map(({ definition }) => definition).map((one) => [`${one.me
     expect(await statusFor({ id: 'c', scopes: others }, method, pathOf(path))).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
-  test('refuses a caller for one run that is another one', async () => {
+  test.runIf(isOfCaller)('answers a caller for one run about itself', async () => {
+    expect(await statusFor({ id: 'c', scopes: SCOPES, runId: 'mine' }, method, pathOf(path))).toMatchObject({ status: 200 });
+  });
+
+  test.runIf(!isOfCaller)('refuses a caller for one run that is another one', async () => {
     const { status, body } = await statusFor({ id: 'c', scopes: SCOPES, runId: 'mine' }, method, pathOf(path));
     expect([status, body.code]).toEqual(/\{(?:runId|sessionId)\}/.test(path) ? [404, 'run_not_found'] : [403, 'forbidden']);
   });

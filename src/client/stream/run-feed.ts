@@ -7,6 +7,7 @@ import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
 import { describeRun, hasEndedAs } from '../../temporal/run-workflow.ts';
 import { AwaitedResult, RunReader } from '../reader.ts';
 import { tagOf } from './stream-item.ts';
+import { QuestionPace } from './question-pace.ts';
 import { FeedLog, recordEntries, RecordPages, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 
 export interface FeedSources {
@@ -54,6 +55,12 @@ const MOST_QUESTIONS = 6;
 /** The time in which a run closes whose end was announced, unless the worker was killed or a message came in between. */
 const CLOSING_MS = 200;
 
+/**
+ * The questions to a run that moves on and on: a worker that answered each announcement of quick steps would spend a part of their time on
+ * its readers. The first ones are asked at once, so that this is not felt where people watch a model write.
+ */
+const PACE = { atOnce: 10, everyMs: 250 };
+
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
@@ -83,6 +90,9 @@ export class RunFeed {
   #questions = 0;
   /** The time at which the run is asked for what was announced. */
   #askAt: number | undefined;
+  readonly #pace = new QuestionPace(PACE);
+  /** Live output behind events that the log does not have yet, until the run may be asked for them. */
+  #held: LiveEntry[] = [];
   #started: Promise<void> | undefined;
 
   constructor(sources: FeedSources) {
@@ -224,16 +234,29 @@ export class RunFeed {
     }
     // The sink may hold older statuses: the run itself says which one it has.
     if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) {
-      this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
+      this.#askAt ??= Math.max(performance.now() + this.#sources.news.gatherMs, this.#pace.nextAt);
     }
   }
 
-  /** Puts live output into the log, behind the events that came before it. */
-  async #takeOutput(entry: StreamEntry & { type: 'attempt' | 'delta' }): Promise<void> {
+  /** Takes live output: it comes into the log behind the events that came before it. */
+  async #takeOutput(entry: LiveEntry): Promise<void> {
+    if (!(await this.#execution.isNewest(entry.of.executionId))) return;
+    const isBehind = this.#held.length > 0 || this.#throughOf(entry) > this.#place.offset;
+    if (!isBehind) return this.#putOutput(entry);
+    this.#held.push(entry);
+    const { nextAt } = this.#pace;
+    if (nextAt <= performance.now()) await this.#catchUp();
+    else this.#askAt = Math.min(this.#askAt ?? Infinity, nextAt);
+  }
+
+  /** The number of events that came before the output. */
+  #throughOf({ of: { through = Math.max(0, this.#began.offset - LOOKED_BACK) } }: LiveEntry): number {
+    return through;
+  }
+
+  async #putOutput(entry: LiveEntry): Promise<void> {
     const { of } = entry;
-    if (!(await this.#execution.isNewest(of.executionId))) return;
-    const { through = Math.max(0, this.#began.offset - LOOKED_BACK) } = of;
-    if (through > this.#place.offset) await this.#catchUp();
+    const through = this.#throughOf(entry);
     if (through < this.#knownFrom) await this.#lookBack(through);
     if (through < this.#knownFrom || !this.replaced.isLive(of)) return;
     this.log.push({ ...entry, step: this.#place.step + 1 });
@@ -250,6 +273,14 @@ export class RunFeed {
   async #catchUp(): Promise<void> {
     this.#askAt = undefined;
     this.#askedAt = performance.now();
+    this.#pace.asked(this.#askedAt);
+    await this.#readOn();
+    const held = this.#held;
+    this.#held = [];
+    for (const entry of held) if (await this.#execution.isNewest(entry.of.executionId)) await this.#putOutput(entry);
+  }
+
+  async #readOn(): Promise<void> {
     for (;;) {
       const stretch = await this.pages.read(this.#place);
       if (stretch.executionId !== undefined) await this.#execution.continueWith(stretch.executionId);
@@ -285,6 +316,9 @@ export class RunFeed {
     this.log.push({ type: 'status', status, offset: this.#place.offset });
   }
 }
+
+/** What a call puts out while it runs. */
+type LiveEntry = StreamEntry & { type: 'attempt' | 'delta' };
 
 /** The executions of a run that the server has. */
 interface KnownExecutions {

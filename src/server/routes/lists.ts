@@ -48,6 +48,7 @@ function paged<Filter extends z.ZodObject>(
       method: 'GET',
       path: `/v1/${name}`,
       scope: 'runs:read',
+      isShared: true,
       query,
       responses: page,
       problems: ['invalid_cursor', 'invalid_input'],

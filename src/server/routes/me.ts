@@ -16,6 +16,7 @@ const me = component(
       .exactOptional()
       .describe('Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all.'),
     agents: z.array(z.string()).exactOptional().describe('The agents and programs that it may start. Absent: all.'),
+    runId: z.string().exactOptional().describe('The only run that it reaches: its credentials are a token for one run. Absent: all.'),
     expiresAt: timestamp.exactOptional().describe('When its credentials expire. Absent: never.'),
     features: z.object({
       tokens: z.boolean().describe('The service makes tokens for one run.'),
@@ -40,11 +41,14 @@ export const meRoute = defineRoute(
     tag: 'server',
     summary: 'Tell the caller who it is, and what the service has',
     scope: 'runs:read',
+    isOfCaller: true,
     responses: ok(me, 'The caller and the service.'),
     problems: [],
   },
   async ({ caller, client, settings }) => {
-    const { id, scopes, principal, agents, expiresAt } = caller;
+    const { id, scopes, principal, agents, runId, expiresAt } = caller;
+    // A token for one run makes no others, and lists nothing.
+    const isOfRun = runId !== undefined;
     const { tenant, user } = principal ?? {};
     return {
       status: 200,
@@ -53,10 +57,11 @@ export const meRoute = defineRoute(
         scopes: [...scopes],
         ...(principal === undefined ? {} : { principal: defined({ tenant, user }) }),
         ...(agents === undefined ? {} : { agents: [...agents] }),
+        ...defined({ runId }),
         ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),
         features: {
-          tokens: settings.tokens !== undefined,
-          agents: settings.agents.length > 0,
+          tokens: settings.tokens !== undefined && !isOfRun,
+          agents: settings.agents.length > 0 && !isOfRun,
           wire: Object.keys(settings.providers).length > 0,
         },
         versions: { ...defined({ longhaul: installedVersion('longhaul') }), node: process.versions.node },

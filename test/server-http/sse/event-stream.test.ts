@@ -53,3 +53,45 @@ it.each([
   })();
   expect(await eventStream(messages, { breaksIfCut }).text()).toBe(sent);
 });
+
+it('messages that are there at the same time are sent together, and one that comes later by itself', async () => {
+  const later = Promise.withResolvers<void>();
+  const messages = (async function* some(): AsyncGenerator<StreamMessage> {
+    for (const data of ['1', '2', '3']) yield { data };
+    await later.promise;
+    yield { data: '4' };
+  })();
+  const reader = eventStream(messages, { breaksIfCut: true }).body?.getReader();
+  const next = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value);
+  expect(await next()).toBe('data: 1\n\ndata: 2\n\ndata: 3\n\n');
+  later.resolve();
+  expect(await next()).toBe('data: 4\n\n');
+  expect(await reader?.read()).toMatchObject({ done: true });
+});
+
+it('what is ready before the source fails is sent, and then the connection breaks', async () => {
+  const messages = (async function* some(): AsyncGenerator<StreamMessage> {
+    yield { data: '1' };
+    yield { data: '2' };
+    throw new Error('lost');
+  })();
+  const reader = eventStream(messages, { breaksIfCut: true }).body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: 1\n\ndata: 2\n\n');
+  await expect(reader?.read()).rejects.toThrow('the stream was cut');
+});
+
+it('a client that does not read holds back a bounded part of a source that has everything at once', async () => {
+  let taken = 0;
+  const messages = (async function* endless(): AsyncGenerator<StreamMessage> {
+    for (;;) {
+      taken += 1;
+      yield { data: 'x'.repeat(1_000) };
+    }
+  })();
+  const reader = eventStream(messages).body?.getReader();
+  await reader?.read();
+  await reader?.read();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(taken).toBeLessThan(200);
+  await reader?.cancel();
+});

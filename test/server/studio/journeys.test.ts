@@ -93,7 +93,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await shows(page, 'within 30 days');
     // Nothing of the list comes any more, as on a slow network.
     await page.route('**/v1/feed*', (route) => route.abort());
-    await page.route('**/v1/approvals*', (route) => route.abort());
+    await page.route('**/approvals*', (route) => route.abort());
     const [pending] = (await run.approvals()).pending;
     await run.approve(pending!);
     await run.result();

@@ -34,6 +34,10 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
     for (const width of [390, 640]) {
       await page.setViewportSize({ width, height: 860 });
       expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width]);
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: `${CACHE}studio-${name}-${width}${colorScheme === 'dark' ? '-dark' : ''}.png`, fullPage: true });
+      }
     }
     await page.setViewportSize({ width: 1280, height: 860 });
     await page.emulateMedia({ forcedColors: 'active' });

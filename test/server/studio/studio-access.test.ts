@@ -106,7 +106,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     };
     // What each place shows once it has come, or the refusal in its place.
     const places: Record<string, RegExp> = {
-      runs: /\d+ runs?|No run/,
+      runs: /\d+ runs?|No run|Step 3/,
       [`runs/${id}`]: /Step 3/,
       [`runs/${id}/steps/1/request`]: /As sent/,
       inbox: /waiting|Nothing waits/,
@@ -123,7 +123,8 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       'another tenant': { runs: 'writes', playground: 'writes' },
       'another user': { runs: 'writes', playground: 'writes' },
       'no scope': {},
-      'the token of the run': {},
+      // A token for one run opens that run, also at the place of the list.
+      'the token of the run': { runs: 'reads, decides', run: 'reads, decides', 'run/request': 'reads' },
       'the token of another run': {},
     };
     expect(Object.keys(expected)).toEqual(Object.keys(keys));
@@ -132,7 +133,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       const main = page.locator('main');
       for (const [place, shown] of Object.entries(places)) {
         await page.goto(`${studio.url}#/${place}`);
-        const hasCome = new RegExp(`Problem: |${shown.source}`);
+        const hasCome = new RegExp(`Problem: |opens one run alone|${shown.source}`);
         await expect.poll(() => main.innerText(), { timeout: 20_000, message: `${who} at ${place}` }).toMatch(hasCome);
         const name = place.includes('/steps/') ? 'run/request' : place === `runs/${id}` ? 'run' : (place.split('/')[0] ?? '');
         const seen = async (): Promise<string> => {
@@ -150,6 +151,32 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     expect([...asked].toSorted()).toEqual(['GET']);
     await run.cancel('seen');
   }, 240_000);
+
+  test('a token for one run opens that run alone: its reader decides what waits there, and sees how it ends', async () => {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    const maker = { id: 'maker', scopes: SCOPES, principal: { tenant: studio.tenant } };
+    const request = { runId: run.runId, scopes: ['runs:read', 'approvals:decide'] as const };
+    const { token } = await new RunTokens({ secrets: [TOKEN_SECRET] }).make(maker, request);
+    const before = studio.requests.length;
+    const page = await opened(token, '');
+    await shows(page, 'within 30 days');
+    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()).toEqual(['Runs']);
+    // The run below is another one, which the token does not open.
+    expect(await page.locator('aside .branch').innerText()).toContain('order_reader');
+    expect(await page.locator('aside .branch a').count()).toBe(0);
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await shows(page, 'within three days. We are sorry');
+    await shows(page, /Ended\s+completed/);
+    const decided = [];
+    for await (const { decision } of run.events()) if (decision !== undefined) decided.push([decision.type, decision.by]);
+    expect(decided).toEqual([['approve', 'maker']]);
+    await page.goto(`${studio.url}#/inbox`);
+    await shows(page, 'opens one run alone');
+    const asked = studio.requests.slice(before).filter(({ path }) => path.startsWith('/v1/') && !path.startsWith('/v1/runs/'));
+    expect([...new Set(asked.map(({ path }) => path))].toSorted()).toEqual(['/v1/login', '/v1/me']);
+    expect(asked.map(({ path }) => path).filter((path) => path.includes(token))).toEqual([]);
+  });
 
   test('a page of another origin, and one whose name was rebound to this machine, reach nothing of a service without authentication', async () => {
     await using open = await StudioTestbed.open();

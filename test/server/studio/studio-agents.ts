@@ -205,6 +205,7 @@ function answerOf(instructions: string, items: readonly ContentItem[]): string |
   if (instructions.startsWith('You repeat')) return repeated(said, given);
   if (instructions.startsWith('You forget'))
     return lastPage(items) < PAGES ? [call('read_page', { page: lastPage(items) + 1 })] : 'I do not know the price on page 1 any more.';
+  if (instructions.startsWith('You export')) return given === 0 ? [call('export_rows', {})] : 'All rows are exported.';
   if (instructions.startsWith('You guide')) return `Welcome. You have sent ${mediaIn(items)}.`;
   if (instructions.startsWith('You ask')) return given === 0 ? [call('ask_colour', { question: 'Which colour?' })] : 'It is done.';
   if (instructions.startsWith('You pass')) return [call('transfer_to_agent', { agent: 'parrot' })];

@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { LonghaulClient } from '../../../src/client/index.ts';
+import { connect, LonghaulClient } from '../../../src/client/index.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
+import type { AnyAgent } from '../../../src/index.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';
 import { memoryStreams } from '../../../src/streams/memory-streams.ts';
+import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { Testbed } from '../testbed/testbed.ts';
 import { AGENTS, letter, shopModel } from './studio-agents.ts';
 
@@ -16,8 +19,11 @@ export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
 /** What tests of the page lack on this machine, for the name of what is skipped; empty if nothing. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
 
-/** The options of the service, the pause between two words of the model, and the way from the service to Temporal. */
-type StudioOptions = HandlerOptions & { everyMs?: number; temporal?: LonghaulClient['temporal'] };
+/** The options of the service, the pause between two words of the model, the way from the service to Temporal, and what stores hold of runs. */
+type StudioOptions = HandlerOptions & { everyMs?: number; temporal?: LonghaulClient['temporal'] } & Stored;
+
+/** How workers, clients and the service write payloads, and further agents. */
+type Stored = Pick<CreateWorkerOptions, 'codec' | 'payloadStore'> & { more?: readonly AnyAgent[] };
 
 /** A service with the page, a worker with the agents of a shop, and a browser. Its runs are those of one tenant. */
 export class StudioTestbed {
@@ -33,6 +39,7 @@ export class StudioTestbed {
   readonly requests: { method: string; path: string }[] = [];
   /** The origins besides its own to which a page may lead its reader: those of an issuer. */
   readonly leadsTo = new Set<string>();
+  readonly #connected: LonghaulClient | undefined;
   #handler: Handler;
   #server: HttpServer;
 
@@ -44,6 +51,7 @@ export class StudioTestbed {
     handler: Handler;
     server: HttpServer;
     tenant: string;
+    connected: LonghaulClient | undefined;
   }) {
     this.testbed = parts.testbed;
     this.client = parts.client;
@@ -51,24 +59,30 @@ export class StudioTestbed {
     this.browser = parts.browser;
     this.#handler = parts.handler;
     this.#server = parts.server;
+    this.#connected = parts.connected;
     this.tenant = parts.tenant;
   }
 
-  static async open({ everyMs = 0, ...options }: StudioOptions = {}): Promise<StudioTestbed> {
+  static async open({ everyMs = 0, codec, payloadStore, more = [], ...options }: StudioOptions = {}): Promise<StudioTestbed> {
     const testbed = await Testbed.open();
     const tenant = `acme-${randomUUID().slice(0, 6)}`;
     const streams = memoryStreams();
     const provider = shopModel({ everyMs });
     const prices = { 'scripted/clerk': { input: 2, output: 8 } };
-    await testbed.work({ agents: AGENTS, programs: [letter], providers: { scripted: provider }, prices, streams });
-    const { taskQueue } = testbed;
-    const client = new LonghaulClient(testbed.client.temporal, { taskQueue, streams, principal: { tenant } });
-    const { temporal = testbed.client.temporal, ...handlerOptions } = options;
+    const stored = defined({ codec, payloadStore });
+    const agents = [...AGENTS, ...more];
+    await testbed.work({ agents, programs: [letter], providers: { scripted: provider }, prices, streams, ...stored });
+    const { taskQueue, address } = testbed;
+    const { namespace } = testbed.client.temporal.options;
+    const connected = codec === undefined ? undefined : await connect({ address, namespace, codec });
+    const decoding = (connected ?? testbed.client).temporal;
+    const client = new LonghaulClient(decoding, { taskQueue, streams, principal: { tenant } });
+    const { temporal = decoding, ...handlerOptions } = options;
     // A service that verifies its callers acts for each of them, and for nobody itself.
     const principal = options.authenticate === undefined ? { principal: { tenant } } : {};
-    const own = new LonghaulClient(temporal, { taskQueue, streams, ...principal });
+    const own = new LonghaulClient(temporal, { taskQueue, streams, ...principal, ...defined({ payloadStore }) });
     const handler = createHandler(own, {
-      agents: AGENTS,
+      agents,
       programs: [letter],
       providers: { scripted: provider },
       studio: true,
@@ -77,7 +91,7 @@ export class StudioTestbed {
     });
     const server = await listen(handler, { host: '127.0.0.1', port: 0 });
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
-    return new StudioTestbed({ testbed, client, unbound: own, browser, handler, server, tenant });
+    return new StudioTestbed({ testbed, client, unbound: own, browser, handler, server, tenant, connected });
   }
 
   get url(): string {
@@ -125,6 +139,7 @@ export class StudioTestbed {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.browser.close();
     await this.#server.close(0);
+    await this.#connected?.close();
     await this.testbed[Symbol.asyncDispose]();
   }
 }

@@ -48,6 +48,7 @@ const timelineRoute = defineRoute(
       'Made from the history alone. A span is a model call, a tool call, a workflow task, the wait for a person or a child; the wait for a ' +
       'worker and earlier attempts are members of it. Children have timelines of their own.',
     scope: 'runs:read',
+    isShared: true,
     params: runParams,
     query: z.strictObject({
       from: wholeNumber(0)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { callTool, say, together } from '../../../../src/testing/index.ts';
 import { ask, defineProgram, unit } from '../../../../src/define/program/index.ts';
 import { answer } from '../../../server-http/requests.ts';
@@ -25,6 +25,12 @@ test('the timeline, the pinned agent, the requests and the calls of a run are re
   const approval = { type: 'approve', digest, arguments: { amount: 4 } };
   expect(await answer(handler, 'POST', `${run}/approvals/c1`, { body: approval })).toMatchObject({ status: 200 });
   expect(await get('/result?wait=30s')).toMatchObject({ body: { output: 'Paid' } });
+  // To answer, a worker would replay the run that has ended.
+  const queries = vi.spyOn(testbed.client.temporal.workflowService, 'queryWorkflow');
+  expect(await get('')).toMatchObject({ body: { status: 'completed', currentStep: 2, toolCallsTotal: 1 } });
+  expect(await get('/approvals')).toMatchObject({ body: { status: 'completed', pending: [] } });
+  expect(await get('/tree')).toMatchObject({ body: { status: 'completed', steps: 2, children: [] } });
+  expect(queries).not.toHaveBeenCalled();
   await testbed.stopWorkers();
   expect(await get('/calls/c1')).toMatchObject({
     body: {

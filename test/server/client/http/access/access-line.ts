@@ -39,6 +39,8 @@ export interface AccessLine {
   makes?: true;
   /** The response to a caller that may start other agents alone. Absent: the route starts none and lists none. */
   agents?: Expected;
+  /** The response to a token for another run. Default: 404, or 403 for a request that is about no single run. */
+  otherRun?: Expected;
   /** The response to the principal itself. Default: any but 401, 403 and 404. `none`: it would remove what the others need. */
   rightful?: Expected | 'none';
 }

@@ -131,7 +131,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/sessions/{sessionId}/turns': PLAIN,
   'GET /v1/programs': [{ foreign: NOTHING, agents: { status: 200, has: '{"programs":[]}' } }],
   'GET /v1/programs/{program}': [{ foreign: NOTHING, agents: { status: 404, code: 'program_not_found' } }],
-  'GET /v1/me': [{ foreign: NOTHING, agents: NOTHING }],
+  'GET /v1/me': [{ foreign: NOTHING, agents: NOTHING, otherRun: { status: 200, has: '"runId":"another-run"' } }],
   'GET /v1/agents': [{ foreign: NOTHING, agents: { status: 200, has: '{"agents":[]}' } }],
   'GET /v1/tools': [{ foreign: NOTHING, agents: { status: 200, has: '{"tools":[]}' } }],
   'GET /v1/agents/{agent}': [{ foreign: NOTHING, agents: { status: 404, code: 'agent_not_found' } }],
