@@ -16,6 +16,12 @@ const SAMPLED = [
   'test/server/studio/agreement.test.ts',
 ];
 
+/**
+ * Files that each commit runs whole: a change anywhere may break them (another module that a service loads, another command, another order
+ * of the problems of a program), and they take a few seconds.
+ */
+const AT_EACH_COMMIT = ['test/server/cli/foreign-ids.test.ts', 'test/client/bundles.test.ts', 'test/core/program/check/hostile.test.ts'];
+
 /** Files that take turns: a commit runs every sixth of them, whole. */
 const IN_TURN = [
   'test/docs/typescript-on-pages.test.ts',
@@ -123,7 +129,6 @@ const IN_TURN = [
   'test/server/testing/durable-test.test.ts',
   'test/server/codec/codec.test.ts',
   'test/server/tools/local-tier.test.ts',
-  'test/client/bundles.test.ts',
   'test/server/archive/delete.test.ts',
   'test/server/messages/started-from-messages.test.ts',
   'test/server/client/tree/agents.test.ts',
@@ -135,7 +140,6 @@ const IN_TURN = [
   'test/dev-server/find-server.test.ts',
   'test/server/workflows/parallel-flows.test.ts',
   'test/server/client/http/programs.test.ts',
-  'test/server/cli/foreign-ids.test.ts',
   'test/server/hooks/notify-ended.test.ts',
   'test/check/packed-files.test.ts',
   'test/server/client/decisions-from-history.test.ts',
@@ -187,7 +191,6 @@ const IN_TURN = [
   'test/server/client/stream/heartbeats.test.ts',
   'test/server/models/references.test.ts',
   'test/server/client/http/lists.test.ts',
-  'test/core/program/check/hostile.test.ts',
   'test/server-http/generated/generated-client.test.ts',
   'test/server/client/http/mcp.test.ts',
   'test/server/package/next.test.ts',
@@ -217,12 +220,12 @@ export const PROPERTIES: readonly string[] = [
 ];
 
 /** All matrices but the properties, the longest first. `npm test` runs none of them. */
-export const MATRICES: readonly string[] = [...SAMPLED, ...IN_TURN];
+export const MATRICES: readonly string[] = [...SAMPLED, ...AT_EACH_COMMIT, ...IN_TURN];
 
 /** How many commits share the files that take turns. */
 export const TURNS = 6;
 
 /** The matrices to run: all, or the turn of the commit that `MATRIX_SAMPLE` names. */
 export function chosenMatrices(env: NodeJS.ProcessEnv): string[] {
-  return [...SAMPLED, ...matrixSample([...IN_TURN, ...PROPERTIES], { every: TURNS, env })];
+  return [...SAMPLED, ...AT_EACH_COMMIT, ...matrixSample([...IN_TURN, ...PROPERTIES], { every: TURNS, env })];
 }

@@ -219,6 +219,7 @@ async function toolOutput(
     ...(fitting.isError ? { isError: true } : {}),
     ...defined({ spilled: fitting.spilled }),
     durationMs: Math.round(executed.durationMs * 100) / 100,
+    ...(input.timed ? { endedAt: Date.now() } : {}),
     ...defined({ state: kept.state, contextUpdate: kept.contextUpdate }),
     ...(executed.asksRetry ? { asksRetry: true } : {}),
     ...executed.record,

@@ -221,7 +221,7 @@ function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInpu
   return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...byId, ...wholeDataOf(run) };
 }
 
-function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId, timed }: ToolInvocation): RunToolInput {
   return {
     ...runReference(run),
     ...toolOwner(run.snapshot),
@@ -230,6 +230,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
     at: [offset, index],
     eventId,
     timeoutMs: tool.timeoutMs,
+    ...defined({ timed }),
     ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
     ...(tool.ofSkills ? { skill: pinnedSkill(run.snapshot.skills, call) } : {}),

@@ -73,6 +73,8 @@ export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
   argumentsByReference?: true;
+  /** The result says when it was made: it may be recorded before others of its response. */
+  timed?: true;
 }
 
 /** The usage of a run as its tools see it. */
@@ -93,6 +95,8 @@ export interface RunToolOutput extends ActivityNotes {
   /** The location of the whole content, if `content` is only its preview. */
   spilled?: SpilledContent;
   durationMs: number;
+  /** The time of the result by the clock of its worker, in milliseconds since the epoch, if the input asks for it. */
+  endedAt?: number;
   state?: JsonObject;
   /** The changes of deps by the call. */
   contextUpdate?: ContextOperation[];

@@ -73,6 +73,8 @@ export interface ToolInvocation {
   eventId: string;
   /** A decision or a gate changed the arguments of `call`: they are not the model's. */
   edited?: true;
+  /** Others of the response wait for a decision, so that the result may be recorded before theirs. */
+  timed?: true;
 }
 
 /** `slices`: what capabilities say about the call besides. It is carried like the rest of the outcome. */
@@ -87,6 +89,8 @@ export type ToolOutcome =
       notRun?: NotRun;
       /** Milliseconds, or null if the tool never started. */
       durationMs: number | null;
+      /** The time of the result in milliseconds since the epoch, if it may be recorded before others of its response. */
+      endedAt?: number;
       /** The id in the caches of transcripts. Absent if no activity produced the result. */
       resultId?: string;
       /** Keys to set in the run's state. */

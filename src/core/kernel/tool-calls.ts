@@ -253,7 +253,8 @@ export function recordResults(
   ports: RunPorts,
   outcomes: (ToolOutcome | null)[],
 ): void {
-  const recordedAt = isoTime(ports.now());
+  const isPartial = outcomes.includes(null);
+  const recordedAt = (isPartial ? timeOfResults(state, outcomes) : undefined) ?? isoTime(ports.now());
   const results: ToolResult[] = [];
   const resultIds: string[] = [];
   const contextUpdates: RecordedUpdate[] = [];
@@ -265,20 +266,35 @@ export function recordResults(
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
-    outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : result), recordedAt };
+    const { endedAt: _, ...recorded } = result;
+    outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : recorded), recordedAt };
   });
-  const isPartial = outcomes.includes(null);
   const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
   recordEvent(state, ports, {
     author: state.snapshot.name,
     content: results,
+    timestamp: recordedAt,
     // Made of the id that the history holds: no activity has an input that names it.
     ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : {}),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
   });
   if (caller === undefined && resultIds.length === results.length) state.resultIds = resultIds;
+}
+
+/**
+ * Returns the time of results that are recorded before others of their response: when the last of them was made. The workflow task that
+ * records them has no command, and a worker that loads the run may join it with the next one, whose time it then has: the same result
+ * would be recorded at two times. Undefined if no result says when it was made.
+ */
+function timeOfResults({ context }: RunState, outcomes: Outcomes): string | undefined {
+  const ends = outcomes.flatMap((outcome) => (outcome?.type === 'result' && !isRecorded(outcome) ? (outcome.endedAt ?? []) : []));
+  if (ends.length === 0) return undefined;
+  const last = isoTime(Math.max(...ends));
+  // The clock of that worker may be behind.
+  const before = context.events.at(-1)?.timestamp ?? last;
+  return last > before ? last : before;
 }
 
 /** Records one step with one record per call. All results are in the record already. */

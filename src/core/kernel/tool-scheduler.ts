@@ -200,7 +200,9 @@ class ToolScheduler {
 
   #started(invocation: ToolInvocation): Promise<SettledCall> {
     const long = this.#long;
-    if (!long?.includes(invocation.tool)) return startTool(this.#acting.state, this.#ports, invocation);
+    if (!long?.includes(invocation.tool)) {
+      return startTool(this.#acting.state, this.#ports, this.#takesRequests ? { ...invocation, timed: true } : invocation);
+    }
     countStart(this.#acting.state, invocation);
     return long.run(invocation, this.#callsLeft(long));
   }

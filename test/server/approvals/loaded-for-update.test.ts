@@ -2,6 +2,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
 import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import type { Event } from '../../../src/core/domain/record.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { type ApprovalsPage, QUERIES, scopedName, UPDATES } from '../../../src/core/protocol.ts';
@@ -64,16 +65,24 @@ test('a run whose calls have ended one by one accepts a decision on a worker tha
     // The end of each call has a workflow task of its own, which creates no command.
     await until(async () => endedCalls(await historyOf(testbed, run)) === index + 1, 'the call has ended, and its task with it');
   }
+  const before = await Array.fromAsync(run.events());
   await testbed.stopWorkers();
   await testbed.work({ agents: [desk], providers });
 
   await run.approve('c0');
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
   const live = await Array.fromAsync(run.events());
+  // The worker has joined the task that recorded the results with that of the decision, which is later.
+  expect(live.slice(0, before.length)).toEqual(before);
+  const { steps } = await run.result({ steps: true });
+  expect(await run.steps()).toEqual(steps);
   await expectReplay(run.runId, await historyOf(testbed, run));
   await testbed.stopWorkers();
   await testbed.work({ agents: [desk], providers });
   expect(await Array.fromAsync(run.events())).toEqual(live);
+  await testbed.stopWorkers();
+  const withoutId = ({ id: _, ...event }: Event): object => event;
+  expect((await Array.fromAsync(run.events())).map(withoutId)).toEqual(live.map(withoutId));
 }, 60_000);
 
 const WAITING_AT_ONCE = 'workflowExecutionStarted workflowTaskScheduled workflowTaskStarted workflowTaskCompleted';

@@ -52,9 +52,9 @@ describe('values that are no programs', () => {
     expect(problemsOf(document)).toEqual([
       ': unknown field "__proto__"',
       'units[0].steps[0]: unknown field "hasOwnProperty"',
+      'units[0].steps[0].ask: there is no model: write "model" here or at the program',
       'units[0].steps[0].ask.prompt: "{{constructor.x}}": nothing is named "constructor" here',
       'units[0].steps[0].ask.prompt: "{{__proto__}}" is a unit: name one of its steps',
-      'units[0].steps[0].ask: there is no model: write "model" here or at the program',
     ]);
   });
 });
