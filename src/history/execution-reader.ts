@@ -11,15 +11,7 @@ import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
-import {
-  ACTIVITIES,
-  type ProgramInput,
-  type ResolveAgentOutput,
-  type RunInput,
-  type RunSegmentOutput,
-  type RunToolOutput,
-  SIGNALS,
-} from '../core/protocol.ts';
+import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, SIGNALS } from '../core/protocol.ts';
 import { continuedFrom, type HistoryEvent, runHistory, startedEvent } from './history-events.ts';
 import {
   type ChildAnswer,

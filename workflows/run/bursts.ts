@@ -93,8 +93,11 @@ function cancelBurst(run: LiveRun): void {
   const { burst } = run;
   if (burst === undefined || burst.isEnding) return;
   burst.isEnding = true;
-  void CancellationScope.nonCancellable(() => scheduleActivity(run, checkpointRequest(run, burst.seed))).then((stored) => {
-    if (stored !== undefined) burst.stored = stored;
-    if (run.burst === burst) burst.scope.cancel();
-  });
+  void cancelAfterLookUp(run, burst);
+}
+
+async function cancelAfterLookUp(run: LiveRun, burst: NonNullable<LiveRun['burst']>): Promise<void> {
+  const stored = await CancellationScope.nonCancellable(() => scheduleActivity(run, checkpointRequest(run, burst.seed)));
+  if (stored !== undefined) burst.stored = stored;
+  if (run.burst === burst) burst.scope.cancel();
 }

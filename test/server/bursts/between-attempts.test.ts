@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
+import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
