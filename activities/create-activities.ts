@@ -7,6 +7,7 @@ import { decisionActivities } from './approvals/decision-activities.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
+import { readCheckpoint } from './bursts/read-checkpoint.ts';
 import { runBurstActivity } from './bursts/run-burst.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { endActivities } from './endings/end-of-execution.ts';
@@ -39,6 +40,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     callModel: callModelActivity(runtime),
     summarise: summariseActivity(runtime),
     runBurst: runBurstActivity(runtime, checked),
+    readCheckpoint,
     runCode: runCodeActivity(runtime),
     verifyCall: verifyCallActivity(runtime),
     ...hookActivities(runtime),

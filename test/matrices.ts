@@ -44,6 +44,7 @@ const IN_TURN = [
   'test/testing/bursts.test.ts',
   'test/server/bursts/killed-workers.test.ts',
   'test/server/bursts/bursts.test.ts',
+  'test/server/bursts/between-attempts.test.ts',
   'test/server/bursts/other-workers.test.ts',
   'test/server/bursts/other-processes.test.ts',
   'test/server/bursts/database.test.ts',

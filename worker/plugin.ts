@@ -343,7 +343,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           callDuringReplay: false,
         },
         traced: {
-          fn: ({ workflowId, runId: executionId }, key, part) => {
+          fn: ({ namespace, workflowId, runId: executionId }, key, part) => {
+            if (part.end !== undefined) transcripts.forget(keyOfRun({ namespace, workflowId, runId: executionId, key }));
             if (telemetry !== undefined) void reportPart(telemetry, this.#client, { workflowId, executionId, key, part });
           },
           callDuringReplay: false,

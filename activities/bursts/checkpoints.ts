@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, Context, getClient } from '@temporalio/activity';
-import type { Payload } from '@temporalio/common';
+import type { ActivitySerializationContext, Payload } from '@temporalio/common';
 import { encodeToPayloadsWithContext } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { defined } from '../../src/core/domain/defined.ts';
 import { GRPC, grpcCode } from '../../src/temporal/server-calls.ts';
 
 /** The time in which a heartbeat of the SDK has reached the server, in milliseconds. */
 const SDK_HEARTBEAT_MS = 300;
+
+/** The activity that the details belong to: a converter of the user may depend on it. */
+type OfActivity = Omit<ActivitySerializationContext, 'type' | 'isLocal'>;
+
+/** Returns the context in which the details of a burst are encoded and decoded. */
+export function contextOf(activity: OfActivity): ActivitySerializationContext {
+  return { type: 'activity', ...activity, isLocal: false };
+}
 
 /** Attempts at the request of a checkpoint. After them, nothing more may depend on what it would have stored. */
 const ATTEMPTS = 2;
@@ -112,14 +121,7 @@ export class Checkpoints {
   async #request(): Promise<void> {
     const { options, connection } = this.#client;
     const { taskToken, activityId, workflowExecution, namespace } = this.#info;
-    const { workflowId } = workflowExecution ?? {};
-    const context = {
-      type: 'activity' as const,
-      namespace,
-      activityId,
-      ...(workflowId === undefined ? {} : { workflowId }),
-      isLocal: false,
-    };
+    const context = contextOf({ namespace, activityId, ...defined({ workflowId: workflowExecution?.workflowId }) });
     this.#sentAt = performance.now();
     const payloads: Payload[] | undefined = await encodeToPayloadsWithContext(options.loadedDataConverter, context, [this.#details()]);
     const { cancelRequested } = await this.#client.withDeadline(Date.now() + REQUEST_MS, () =>

@@ -5,12 +5,19 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import { toolRequestInBurst } from '../../src/core/activity-requests/activity-ports.ts';
 import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
-import { type Checkpoint, checkpointIn } from '../../src/core/activity-requests/burst-requests.ts';
 import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
 import { type BegunCall, type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
-import { burstRecordOf, entryOf, type StoredBurst, type StoredEntry, storedEntry } from '../../src/core/bursts/stored-burst.ts';
+import {
+  burstRecordOf,
+  type Checkpoint,
+  checkpointIn,
+  entryOf,
+  type StoredBurst,
+  type StoredEntry,
+  storedEntry,
+} from '../../src/core/bursts/stored-burst.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
@@ -131,7 +138,7 @@ class Burst {
     this.#at = input.now + Math.max(0, ...this.#entries.map(({ at }) => at));
     this.#checkpoints = new Checkpoints({
       everyMs: state.snapshot.timing.heartbeatMs,
-      details: () => ({ record: { entries: this.#stored }, attempt: activityInfo().attempt }) satisfies Checkpoint,
+      details: () => this.#checkpoint,
       onCancel: AsyncLocalStorage.bind(() => this.#learnWhy()),
     });
   }
@@ -139,7 +146,6 @@ class Burst {
   /** Makes the calls. Never rejects but for a checkpoint that could not be stored: the next attempt then continues with what was. */
   async run(): Promise<StoredBurst> {
     const release = this.#listen();
-    let isKnown = true;
     try {
       // The loop may come to an end itself, as that of the run will, or fail, as that of the run will.
       this.#loop().then(this.#end.resolve, () => this.#end.resolve());
@@ -147,13 +153,12 @@ class Burst {
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
       // The result stores them, too, unless it is lost.
-      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => (isKnown = false));
+      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => undefined);
     } finally {
       this.#checkpoints.stop();
       release();
     }
-    // An attempt that the server has given up may have made calls that the next one has made again: both would name their results the same.
-    if (isKnown && !this.#ending.signal.aborted) this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
+    this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
       entries: this.#stored,
@@ -307,13 +312,16 @@ class Burst {
 
   /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
   #notStored(error: unknown): ApplicationFailure {
-    const details: Checkpoint = { record: { entries: this.#stored }, attempt: activityInfo().attempt };
     return ApplicationFailure.create({
       type: 'burst_not_stored',
       message: `The server has not stored the calls so far: ${errorMessage(error)}`,
       nonRetryable: false,
-      details: [details],
+      details: [this.#checkpoint],
     });
+  }
+
+  get #checkpoint(): Checkpoint {
+    return { record: { entries: this.#stored }, attempt: activityInfo().attempt, seed: this.#input.seed };
   }
 
   /** Ends the burst, once the calls that are running have ended. What the loop waits for never comes. */

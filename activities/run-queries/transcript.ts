@@ -149,6 +149,12 @@ export class TranscriptCache {
     this.#set(key, { confirmed: window, expected: window, results: new Map() });
   }
 
+  /** Forgets the conversation of a run that has ended: nobody asks for it any more. */
+  forget({ chain }: RunKey): void {
+    const execution = this.#executions.get(chain);
+    if (execution !== undefined) this.#transcripts.delete(execution);
+  }
+
   /** Removes all entries. */
   clear(): void {
     this.#transcripts.clear();

@@ -11,14 +11,7 @@ import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
-import {
-  type ProgramInput,
-  type ResolveAgentOutput,
-  type RunInput,
-  type RunSegmentOutput,
-  type RunToolOutput,
-  SIGNALS,
-} from '../core/protocol.ts';
+import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, SIGNALS } from '../core/protocol.ts';
 import { continuedFrom, type HistoryEvent, runHistory, startedEvent } from './history-events.ts';
 import {
   type ChildAnswer,
@@ -300,7 +293,7 @@ export class ExecutionReader {
 
   /** Reads a marker: a patch, or the end of a local activity, in the task that ran it. */
   async #mark(marker: Marker): Promise<void> {
-    const { changes, localCalls, taskTimes } = this.execution;
+    const { changes, checkpoints, localCalls, taskTimes } = this.execution;
     const patch = patchOf(marker);
     if (patch !== undefined) changes.add(patch);
     const local = localActivityOf(marker);
@@ -308,12 +301,8 @@ export class ExecutionReader {
     const task = taskTimes.length;
     const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
     const [output] = await this.#decode(marker.details?.['result']);
-    localCalls.push({
-      input: local,
-      scheduledIn: task,
-      task,
-      ...(failure === undefined ? { output: output as RunToolOutput | RunSegmentOutput } : { failure }),
-    });
+    const end = failure === undefined ? { output: output as never } : { failure };
+    (local.name === ACTIVITIES.readCheckpoint ? checkpoints : localCalls).push({ input: local, scheduledIn: task, task, ...end });
   }
 
   async #decodeSent(payloads: Payloads): Promise<unknown[]> {

@@ -28,7 +28,7 @@ export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' |
     const { input, scheduledIn, task } = burst;
     // It is still open, and so is the call that it has begun with.
     if (task === undefined) return [{ input, scheduledIn }];
-    return (recordOfBurst(burst)?.entries ?? []).flatMap(({ key, model }) => {
+    return (recordOfBurst(burst, recorded.checkpoints)?.entries ?? []).flatMap(({ key, model }) => {
       const asked = run.modelCalls.find((call) => modelKey(call) === key);
       if (model === undefined || asked === undefined) return [];
       return [{ input: asked, scheduledIn, task, ...(model.type === 'response' ? { output: model } : {}) }];

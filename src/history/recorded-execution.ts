@@ -82,6 +82,8 @@ export interface RecordedExecution {
    * in which they ended.
    */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput | RunSegmentOutput>[];
+  /** What the run has looked up inside a workflow task of bursts that it was about to cancel: no call of the loop waits for it. */
+  checkpoints: RecordedActivity<LocalActivity, unknown>[];
   /** The children of a program, by run id. */
   children: Map<string, RecordedChild>;
   /** All activities that ended, in that order. */
@@ -147,6 +149,7 @@ export function emptyExecution(executionId: string): RecordedExecution {
     activities: [],
     children: new Map(),
     localCalls: [],
+    checkpoints: [],
     ended: [],
     timers: new Set(),
     inboundMessages: [],

@@ -4,11 +4,11 @@ import { activityPorts } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
-import { burstRequest } from '../core/activity-requests/burst-requests.ts';
+import { burstRequest, checkpointOf } from '../core/activity-requests/burst-requests.ts';
 import { makesBursts } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
-import type { StoredBurst } from '../core/bursts/stored-burst.ts';
+import { type StoredBurst, withCheckpoint } from '../core/bursts/stored-burst.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
 import type { Decision } from '../core/domain/approvals.ts';
@@ -140,7 +140,8 @@ export class RecordedRun {
     this.burst = { begunAt };
     const record = await this.#activities.perform(burstRequest(run, call, { seed, now: begunAt, loop: '' }));
     this.burst = undefined;
-    return record && { record, seed, begunAt };
+    const known = withCheckpoint(record, checkpointOf(seed, this.#recorded.checkpoints));
+    return known && { record: known, seed, begunAt };
   }
 
   /** True if the history records that the run shows the changed behaviour. */

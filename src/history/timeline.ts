@@ -1,7 +1,7 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
-import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import { isOwnActivity, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import { cutText } from '../core/domain/byte-budgets.ts';
 import { isToolCall, type ToolCall } from '../core/domain/content.ts';
@@ -14,7 +14,7 @@ import type { SpanKind, TimelineSpan } from '../core/domain/timeline.ts';
 import { tracedPart } from '../core/domain/traced-part.ts';
 import type { HistoryEvent } from './history-events.ts';
 import type { ReadExecution } from './read-run.ts';
-import { type NamedActivity, patchOf, type RecordedExecution } from './recorded-execution.ts';
+import { type NamedActivity, patchOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
 /** Longhaul's own activities that call a model. */
 const MODEL_CALLS: ReadonlySet<string> = new Set(['callModel', 'summarise', 'askStep']);
@@ -60,6 +60,7 @@ export class ExecutionTimeline {
   readonly #bursts = new Map<NamedActivity, OpenSpan>();
   #known = 0;
   #knownLocal = 0;
+  #knownCheckpoints = 0;
 
   constructor(converter: LoadedDataConverter) {
     this.#converter = converter;
@@ -182,9 +183,11 @@ export class ExecutionTimeline {
   }
 
   /** Takes a call inside a workflow task. The server learns of it with the end of the task, and the worker says when it began. */
-  #seeLocal(event: HistoryEvent, { localCalls }: RecordedExecution): void {
-    const local = localCalls.length > this.#knownLocal ? localCalls.at(-1) : undefined;
+  #seeLocal(event: HistoryEvent, { localCalls, checkpoints }: RecordedExecution): void {
+    const ofCall = localCalls.length > this.#knownLocal ? localCalls.at(-1) : undefined;
+    const local = ofCall ?? (checkpoints.length > this.#knownCheckpoints ? checkpoints.at(-1) : undefined);
     this.#knownLocal = localCalls.length;
+    this.#knownCheckpoints = checkpoints.length;
     if (local === undefined) return;
     const { input, failure } = local;
     const output: unknown = local.output;
@@ -259,8 +262,8 @@ export class ExecutionTimeline {
   }
 
   /** Adds the calls that a burst has made, as its record has them. A burst makes one model call after the other, and those of tools in between. */
-  #addCalls({ events, firstOffset }: ReadExecution, activity: NamedActivity, burst: OpenSpan): void {
-    const record = recordOfBurst(activity as { output?: StoredBurst; failure?: Error });
+  #addCalls({ events, firstOffset, recorded }: ReadExecution, activity: NamedActivity, burst: OpenSpan): void {
+    const record = recordOfBurst(activity as RecordedActivity<RunBurstInput, StoredBurst>, recorded.checkpoints);
     const { id, taken, to } = burst;
     if (record === undefined || to === undefined) return;
     // A later attempt counts from the time at which the server had the burst.

@@ -109,12 +109,12 @@ function storms(extent: Extent): Stage[] {
 
 /**
  * A worker, and then the server, killed at points of a run: of an agent wherever something has happened that the server may not know, by
- * worker, and at some by server; of an agent in bursts, programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
+ * worker, and at some by server; of an agent in bursts, programs, code, trees of agents and sessions, with bursts and without, at samples. `asked`: some of the agent's points, with runs
  * that are asked all the time on workers that keep hardly any in memory. `crash`: workers report traces, which must be complete. Up to three
  * failed points get a second try.
  */
 function crashes(extent: Extent): Stage[] {
-  const kinds = ['burst', 'program', 'code', 'tree', 'session', 'fallback'];
+  const kinds = ['burst', 'program', 'code', 'tree', 'session', 'burst-session', 'fallback'];
   const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
     { name: 'crash', run: `--traces --only ${chosen.join(',')}`, every: 8 },

@@ -14,14 +14,14 @@ import { programSubject } from './program/program-subject.ts';
 import { agentSubject, burstSubject } from './reference/agent-subject.ts';
 import { measureRecovery } from './recovery/recovery.ts';
 import { runRandomly } from './runs/random-runs.ts';
-import { sessionSubject } from './session/session-subject.ts';
+import { burstSessionSubject, sessionSubject } from './session/session-subject.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
 import { treeSubject } from './tree/tree-subject.ts';
 import type { RecordOfRun, RunName, Subject } from './subject.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent, with bursts and without, and at points of runs of a
- * program, of code, of a tree of agents, of a session and of one whose models fail, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
+ * program, of code, of a tree of agents, of a session, with bursts and without, and of one whose models fail, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
  * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. With `--recovery` it measures what runs wait
  * for after many kills instead. Exit code 0: all checks hold; 1: some do not.
  */
@@ -98,6 +98,7 @@ const outcomes = await withResources({ say, queries: options.queries, traces: op
   for (const name of options.only) {
     if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
     else if (name === 'session') all.push(...(await runSubject(resources, sessionSubject)));
+    else if (name === 'burst-session') all.push(...(await runSubject(resources, burstSessionSubject)));
     else if (name === 'fallback') for (const subject of fallbackSubjects) all.push(...(await runSubject(resources, subject)));
     else if (name === 'tree') all.push(...(await runSubject(resources, treeSubject)));
     else if (name === 'code') all.push(...(await runSubject(resources, codeSubject)));

@@ -4,7 +4,7 @@ import { planKills, seeded } from './runs/random-kills.ts';
 
 test('without arguments the whole matrix is run', () => {
   expect(parseOptions([])).toEqual({
-    only: ['agent', 'burst', 'program', 'code', 'tree', 'session', 'fallback'],
+    only: ['agent', 'burst', 'program', 'code', 'tree', 'session', 'burst-session', 'fallback'],
     passes: ['worker', 'server'],
     all: false,
     points: [],

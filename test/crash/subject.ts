@@ -4,9 +4,9 @@ import type { Disturbance } from './runs/disturbance.ts';
 
 /**
  * The runs that are hit: one of an agent, the same in bursts, one of a program that has steps of every kind, one of an agent that answers with code, one of a
- * tree of agents, a session of several turns, and two sessions whose first model fails in every way.
+ * tree of agents, a session of several turns, the same in bursts, and two sessions whose first model fails in every way.
  */
-export const SUBJECTS = ['agent', 'burst', 'program', 'code', 'tree', 'session', 'fallback'] as const;
+export const SUBJECTS = ['agent', 'burst', 'program', 'code', 'tree', 'session', 'burst-session', 'fallback'] as const;
 
 export type SubjectName = (typeof SUBJECTS)[number];
 

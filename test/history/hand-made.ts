@@ -29,6 +29,7 @@ export class HandMade {
       resolved: { snapshot, task: 2 },
       activities: [],
       localCalls: [],
+      checkpoints: [],
       children: new Map(),
       ended: [],
       inboundMessages: [],

@@ -224,10 +224,18 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
   {
     what: 'does not end a burst for a request',
     file: 'workflows/run/bursts.ts',
-    find: 'run.burst.scope.cancel();',
+    find: 'if (run.burst === burst) burst.scope.cancel();',
     replace: '',
     history: 'told-in-a-burst',
-    caught: { step: null, expected: 'the cancellation of an activity', actual: 'the answer to an Update' },
+    caught: { step: null, expected: 'the cancellation of an activity', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'does not look up what the server has stored of a burst that it cancels',
+    file: 'src/core/bursts/stored-burst.ts',
+    find: 'return burstRecordOf(stored.record);',
+    replace: 'return record;',
+    history: 'told-between-attempts-at-a-burst',
+    caught: { step: null, expected: 'the end as Completed', actual: 'the end as Failed' },
   },
   {
     what: 'reads requests before the outcomes of its burst',

@@ -1,10 +1,11 @@
 import { CancellationScope, condition, proxySinks, uuid4 } from '@temporalio/workflow';
 import { afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
 import { toolRequest } from '../../src/core/activity-requests/activity-ports.ts';
-import { burstRequest } from '../../src/core/activity-requests/burst-requests.ts';
+import { burstRequest, checkpointRequest } from '../../src/core/activity-requests/burst-requests.ts';
 import { makesBursts } from '../../src/core/bursts/burst.ts';
 import type { Bursts } from '../../src/core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../src/core/bursts/recorded-burst.ts';
+import { withCheckpoint } from '../../src/core/bursts/stored-burst.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { ModelCall } from '../../src/core/kernel/ports.ts';
 import { burstKey } from '../../src/core/protocol.ts';
@@ -41,24 +42,39 @@ async function settled(): Promise<void> {
 function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | undefined> | undefined {
   const { state } = run;
   if (state === undefined) return undefined;
-  const outer = CancellationScope.current();
-  const scope = new CancellationScope({ cancellable: true });
+  const { outer, scope } = scopeOf(run);
   const [seed, begunAt] = [uuid4(), Date.now()];
-  run.burst = {
+  const burst: NonNullable<LiveRun['burst']> = {
     scope,
+    seed,
     begunAt,
     get isCancelled() {
       return outer.consideredCancelled;
     },
   };
+  run.burst = burst;
   const news = newEvents(state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
   const loop = typeof LONGHAUL_LOOP === 'string' ? LONGHAUL_LOOP : '';
   const request = burstRequest({ ...run, state }, { ...call, ...defined({ news: news?.digest }) }, { seed, now: begunAt, loop });
   return scheduleActivity(run, request, (started) => scope.run(() => startActivity(started))).then((record) => {
     delete run.burst;
-    return record && { record, seed, begunAt };
+    const known = withCheckpoint(record, burst.stored);
+    return known && { record: known, seed, begunAt };
   });
+}
+
+/**
+ * Returns the scope for bursts, which is reused until one is cancelled, and the scope that the run, or its turn, is cancelled by. The
+ * cancellation of the run does not reach a burst by itself: what is stored of it is looked up first.
+ */
+function scopeOf(run: LiveRun): NonNullable<LiveRun['burstScope']> {
+  const outer = CancellationScope.current();
+  const known = run.burstScope;
+  if (known?.outer === outer && !known.scope.consideredCancelled) return known;
+  if (known?.outer !== outer) void outer.cancelRequested.catch(() => cancelBurst(run));
+  const scope = new CancellationScope({ cancellable: true, parent: new CancellationScope({ cancellable: false }) });
+  return (run.burstScope = { outer, scope });
 }
 
 /** Ends the burst in progress, because a request has come that the run has to read: after the call in flight, or at once if the request says so. */
@@ -66,5 +82,22 @@ export function endBurst(run: LiveRun): void {
   if (run.burst === undefined) return;
   if (run.inbox.isInterrupted) longhaul.interruptRequested(run.key ?? '');
   longhaul.interruptRequested(burstKey(run.key));
-  run.burst.scope.cancel();
+  cancelBurst(run);
+}
+
+/**
+ * Cancels the activity of a burst, after the run has looked up what the server has stored of it. If no worker makes an attempt now, the server
+ * ends the activity at once, and drops that.
+ */
+function cancelBurst(run: LiveRun): void {
+  const { burst } = run;
+  if (burst === undefined || burst.isEnding) return;
+  burst.isEnding = true;
+  void cancelAfterLookUp(run, burst);
+}
+
+async function cancelAfterLookUp(run: LiveRun, burst: NonNullable<LiveRun['burst']>): Promise<void> {
+  const stored = await CancellationScope.nonCancellable(() => scheduleActivity(run, checkpointRequest(run, burst.seed)));
+  if (stored !== undefined) burst.stored = stored;
+  if (run.burst === burst) burst.scope.cancel();
 }

@@ -9,6 +9,7 @@ import type { Principal } from '../../src/core/domain/run.ts';
 import type { TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/domain/children.ts';
+import type { Checkpoint } from '../../src/core/bursts/stored-burst.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
@@ -48,8 +49,10 @@ export interface LiveRun {
   modelCall?: CancellationScope;
   /** The scope of model calls. */
   modelScope?: CancellationScope;
-  /** The burst in progress. A request ends it. `isCancelled`: the run, or its turn, is cancelled. */
-  burst?: { scope: CancellationScope; readonly begunAt: number; readonly isCancelled: boolean };
+  /** The burst in progress. A request ends it. */
+  burst?: LiveBurst;
+  /** The scope of bursts, and that by which the run, or its turn, is cancelled. */
+  burstScope?: { outer: CancellationScope; scope: CancellationScope };
   /** The scope of the current turn of a session. */
   turnScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */
@@ -76,6 +79,19 @@ export interface LiveRun {
   turnShown?: { turn: number; through: number };
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
+}
+
+/** A burst in progress. */
+interface LiveBurst {
+  scope: CancellationScope;
+  readonly seed: string;
+  readonly begunAt: number;
+  /** The run, or its turn, is cancelled. */
+  readonly isCancelled: boolean;
+  /** True once the run waits for its end. */
+  isEnding?: true;
+  /** What the server had stored when the run began to wait for its end, if no worker made an attempt then. */
+  stored?: Checkpoint;
 }
 
 /** A run whose agent is known. */

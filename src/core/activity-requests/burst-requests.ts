@@ -2,14 +2,13 @@ import { partsOfModelName } from '../domain/model.ts';
 import { ActivityCancellationType, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import { isJsonObject } from '../domain/json.ts';
 import { summaryText } from '../domain/text.ts';
 import { type BurstRecord, mayRunInBurst } from '../bursts/burst.ts';
 import { toBurstState } from '../bursts/burst-state.ts';
-import { burstRecordOf, isStoredEntry, type StoredBurst } from '../bursts/stored-burst.ts';
+import { burstRecordOf, type Checkpoint, checkpointIn, type StoredBurst, withCheckpoint } from '../bursts/stored-burst.ts';
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import { activityCause, type RequestingRun, type RequestOf, RETRY_LOST, SCHEDULE_TO_CLOSE } from './activity-request.ts';
+import { activityCause, type RequestingRun, type RequestOf, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 import { remoteOptions } from './activity-ports.ts';
 import { modelRequest } from './agent-requests.ts';
 import type { RunBurstInput } from './contracts.ts';
@@ -59,6 +58,31 @@ export function burstRequest(
   };
 }
 
+/** Milliseconds within which the server says what it has stored of a burst. */
+const LOOK_UP_MS = 2_000;
+
+/**
+ * Returns the request for what the server has stored of a burst of which no worker makes an attempt now: the server drops it when the burst
+ * is cancelled. It is made inside the workflow task, so that it needs no other worker.
+ */
+export function checkpointRequest(run: { key?: string }, seed: string): RequestOf<'readCheckpoint', Checkpoint | undefined> {
+  return {
+    name: 'readCheckpoint',
+    tier: 'local',
+    isOptional: true,
+    isNoProgress: true,
+    options: {
+      startToCloseTimeout: LOOK_UP_MS,
+      scheduleToCloseTimeout: LOOK_UP_MS,
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+      retry: { maximumAttempts: 1 },
+    },
+    input: { ...runReference(run), seed },
+    returned: checkpointIn,
+    failed: () => undefined,
+  };
+}
+
 /** Returns the milliseconds that a burst may take: until it begins no further step, and then for a model call and for one of a tool. */
 function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
   const { tools, burst } = snapshot;
@@ -68,16 +92,32 @@ function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
   return (burst?.seconds ?? 0) * 1_000 + ofModel + Math.max(0, ...ofTools) + BESIDE_MS;
 }
 
+/** A burst of a history, and its end. */
+interface RecordedBurstActivity {
+  input: Pick<RunBurstInput, 'seed'>;
+  output?: StoredBurst | undefined;
+  failure?: unknown;
+}
+
+/** The answers to look-ups of what was stored of bursts, as a history has them. */
+type LookUps = readonly { output?: unknown }[];
+
 /** Returns the outcomes of a burst of a history: undefined if nothing is known of its calls. */
-export function recordOfBurst({ output, failure }: { output?: StoredBurst | undefined; failure?: unknown }): BurstRecord | undefined {
+export function recordOfBurst({ input, output, failure }: RecordedBurstActivity, lookUps: LookUps): BurstRecord | undefined {
   if (output !== undefined) return burstRecordOf(output);
-  return failure === undefined ? undefined : burstRecordIn(failure);
+  return failure === undefined ? undefined : withCheckpoint(burstRecordIn(failure), checkpointOf(input.seed, lookUps));
+}
+
+/** Returns what the run has found when it looked up what was stored of a burst. */
+export function checkpointOf(seed: string, lookUps: LookUps): Checkpoint | undefined {
+  return lookUps.map(({ output }) => checkpointIn(output)).find((one) => one?.seed === seed);
 }
 
 /** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
 function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
-  // No worker had begun it, or none was at it: the server ends it at once between two attempts, and drops what the first has stored.
+  // No worker had begun it, or none was at it: the server ends it at once between two attempts, and drops what the first has stored. The
+  // run has looked that up before.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };
   const stored =
     cause instanceof TimeoutFailure
@@ -88,19 +128,4 @@ function burstRecordIn(error: unknown): BurstRecord | undefined {
 
 function detailsOf(failure: unknown): unknown {
   return failure instanceof ApplicationFailure ? failure.details?.[0] : undefined;
-}
-
-/** What a burst stores while it runs: the outcomes so far, and the attempt of its activity that has stored them. */
-export interface Checkpoint {
-  record: Pick<StoredBurst, 'entries'>;
-  attempt: number;
-}
-
-/** Reads a checkpoint; undefined for anything else. The outcomes come from the server as the burst has sent them. */
-export function checkpointIn(details: unknown): Checkpoint | undefined {
-  const record = isJsonObject(details) ? details['record'] : undefined;
-  const entries: unknown = isJsonObject(record) ? record['entries'] : undefined;
-  if (!Array.isArray(entries) || !entries.every(isStoredEntry)) return undefined;
-  const attempt = isJsonObject(details) && typeof details['attempt'] === 'number' ? details['attempt'] : 0;
-  return { record: { entries }, attempt };
 }

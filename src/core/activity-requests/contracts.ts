@@ -30,7 +30,7 @@ import type {
   UseMemoryOutput,
 } from '../domain/program-run.ts';
 import type { BurstState } from '../bursts/burst-state.ts';
-import type { StoredBurst } from '../bursts/stored-burst.ts';
+import type { Checkpoint, StoredBurst } from '../bursts/stored-burst.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { InheritedRules } from '../domain/parts.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';
@@ -107,6 +107,11 @@ export interface RunBurstInput extends CallModelInput {
   loop: string;
   /** Absent: it is too large for the input, and the activity queries it from the run. */
   state?: BurstState;
+}
+
+/** Input of `readCheckpoint`: the seed of the burst. */
+export interface ReadCheckpointInput extends OfRun {
+  seed: string;
 }
 
 /** Result of `callModel`. */
@@ -300,6 +305,7 @@ const CONTRACTS = {
   resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
   callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
   runBurst: contract<RunBurstInput, StoredBurst>({ progress: 'makes several steps', isDecisive: true }),
+  readCheckpoint: contract<ReadCheckpointInput, Checkpoint | null>(),
   summarise: contract<SummariseInput, SummariseOutput>({ progress: 'summarises the conversation', isDecisive: true }),
   archiveEvents: contract<ArchiveEventsInput, void>({ progress: 'sends events to the archive', endsLoop: true }),
   readResult: contract<ReadResultInput, RunResultFields | null>(),

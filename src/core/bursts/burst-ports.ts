@@ -40,7 +40,7 @@ export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts)
     callModel: (call) => player.callModel(call),
     runTool: (invocation) => player.runTool(invocation),
     now: () => player.playing?.at ?? ports.now(),
-    uuid: () => player.nextId?.() ?? ports.uuid(),
+    uuid: (event) => player.nextId?.(event) ?? ports.uuid(event),
     cancelRequested: () => player.playing === undefined && ports.cancelRequested(),
     continueDue: (growth, leaving) =>
       player.playing === undefined && ports.continueDue({ ...growth, bytes: growth.bytes + bursts.growth() }, leaving),
@@ -67,7 +67,7 @@ const MOST_SINGLE_CALLS = 64;
 class BurstPlayer {
   readonly noRequests = new Inbox();
   /** Returns the id of the next event that the run makes itself. Undefined before the first burst. */
-  nextId: (() => string) | undefined;
+  nextId: RunPorts['uuid'] | undefined;
   readonly #ports: RunPorts;
   readonly #bursts: Bursts;
   #burst: RecordedBurst | undefined;

@@ -1,6 +1,7 @@
 import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
+import type { UnnamedEvent } from '../kernel/run-state.ts';
 
 /**
  * One call of a burst that has ended, and what it gave. `at`: when the loop of the burst learned of it, in milliseconds since the burst
@@ -34,15 +35,34 @@ export function toolKey({ offset, index }: Pick<ToolInvocation, 'offset' | 'inde
   return `t${offset}/${index}`;
 }
 
-/** The last characters of an id that are a number, in hexadecimal digits: those after the last hyphen of a UUID. */
+/** The last characters of an id, in hexadecimal digits: those after the last hyphen of a UUID. */
 const DIGITS = 12;
 
-/** Returns the ids of the events that a run makes itself from the beginning of a burst on: the same in its activity, and later in the run. */
-export function burstIds(seed: string): () => string {
+/**
+ * Returns the ids of the events that a run makes itself from the beginning of a burst on: the same in its activity, and later in the run.
+ * The id of an event follows from its content and from the event before it, whose id follows from all before: two attempts that have received
+ * different answers never name two conversations the same.
+ */
+export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   const prefix = seed.slice(0, -DIGITS);
-  const first = Number.parseInt(seed.slice(-DIGITS), 16) || 0;
-  let count = 0;
-  return () => prefix + ((first + count++) % 16 ** DIGITS).toString(16).padStart(DIGITS, '0');
+  let others = 0;
+  return (event) => prefix + fingerprint(JSON.stringify([seed, event === undefined ? (others += 1) : [event.after, event.content]]));
+}
+
+/** The factors of the two halves of a fingerprint: primes, as FNV has one. */
+const FACTORS = [0x01000193, 0x5bd1e995] as const;
+
+/** Returns 48 bits of a text in hexadecimal digits. Not against people who want two texts with the same: against chance. */
+function fingerprint(text: string): string {
+  let [high, low] = [0x811c9dc5, 0x9e3779b9];
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(high ^ code, FACTORS[0]);
+    low = Math.imul(low ^ code, FACTORS[1]);
+    low ^= low >>> 15;
+  }
+  high ^= high >>> 16;
+  return ((high >>> 0) % 0x10000).toString(16).padStart(4, '0') + (low >>> 0).toString(16).padStart(8, '0');
 }
 
 /** True if a run makes bursts as long as it has this agent. A model call that waits for a batch is ended by another workflow, as an activity. */

@@ -1,4 +1,5 @@
 import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { UsageStats } from '../domain/usage.ts';
@@ -26,6 +27,35 @@ export type StoredEntry =
 /** The outcomes of a burst, as its activity returns them. */
 export interface StoredBurst extends Omit<BurstRecord, 'entries'> {
   entries: StoredEntry[];
+}
+
+/** What a burst stores while it runs: the outcomes so far, the attempt of its activity that has stored them, and the seed of the burst. */
+export interface Checkpoint {
+  record: Pick<StoredBurst, 'entries'>;
+  attempt: number;
+  seed?: string;
+}
+
+/** Reads a checkpoint; undefined for anything else. The outcomes come from the server as the burst has sent them. */
+export function checkpointIn(details: unknown): Checkpoint | undefined {
+  if (!isJsonObject(details)) return undefined;
+  const { record, attempt, seed } = details;
+  const entries: unknown = isJsonObject(record) ? record['entries'] : undefined;
+  if (!Array.isArray(entries) || !entries.every(isStoredEntry)) return undefined;
+  return {
+    record: { entries },
+    attempt: typeof attempt === 'number' ? attempt : 0,
+    ...defined({ seed: typeof seed === 'string' ? seed : undefined }),
+  };
+}
+
+/**
+ * Returns what is known of a burst that has ended. One that the server has ended between two attempts, because a request had come, returns
+ * nothing: then it is what the server had stored of it before.
+ */
+export function withCheckpoint(record: BurstRecord | undefined, stored: Checkpoint | undefined): BurstRecord | undefined {
+  if (!record?.givenUp || stored === undefined || stored.record.entries.length === 0) return record;
+  return burstRecordOf(stored.record);
 }
 
 /** Returns an entry as it is stored. */

@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../domain/agent.ts';
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../domain/approvals.ts';
 import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ChangesSoFar } from '../domain/changes.ts';
+import type { ContentItem } from '../domain/content.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import { givenEvents } from '../domain/model.ts';
@@ -155,7 +156,7 @@ export function noApprovals(): Approvals {
 /** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */
 export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
-  const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
+  const stamp = { id: event.id ?? clock.uuid({ after: state.window.lastEventId, content: event.content }), now: clock.now() };
   const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
   addEvent(state.context, recorded);
   // Calls that no model made take their place in the record, and none in the window.
@@ -226,7 +227,14 @@ export function noteError(state: RunState, message: string): void {
 export interface RunClock {
   /** Milliseconds since the epoch. */
   now(): number;
-  uuid(): string;
+  /** Returns a new id. `event`: the event that it is for, unless it is for something else. */
+  uuid(event?: UnnamedEvent): string;
+}
+
+/** An event that has no id yet, and the id of the event before it. */
+export interface UnnamedEvent {
+  after: string;
+  content: readonly ContentItem[];
 }
 
 // Shared state: pending and past decisions.

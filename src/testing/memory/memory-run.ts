@@ -17,6 +17,7 @@ import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
 import { makesBursts } from '../../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../core/bursts/recorded-burst.ts';
+import { checkpointIn, withCheckpoint } from '../../core/bursts/stored-burst.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
@@ -206,7 +207,7 @@ export class MemoryRun {
     const seed = randomUUID();
     const begunAt = this.#parts.time.now();
     const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
-    const { ended, cancel } = this.#parts.activities.begin(request);
+    const { ended, cancel, stored } = this.#parts.activities.begin(request);
     this.burst = {
       begunAt,
       cancel,
@@ -216,7 +217,8 @@ export class MemoryRun {
     };
     return ended.then((record) => {
       delete this.burst;
-      return record && { record, seed, begunAt };
+      const known = withCheckpoint(record, checkpointIn(stored()));
+      return known && { record: known, seed, begunAt };
     });
   }
 

@@ -89,12 +89,14 @@ export class MemoryActivities {
   /** Does the same for an activity that the cancellation of the run does not affect. */
   readonly performAnyway: PerformActivity = (call) => this.#ended(this.#schedule(call), call);
 
-  /** Does the same, and returns a function that cancels this activity alone. */
-  begin<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
+  /** Does the same, and returns functions that cancel this activity alone, and that return the details of its last heartbeat. */
+  begin<Input, Output, Outcome>(
+    call: ActivityRequest<Input, Output, Outcome>,
+  ): { ended: Promise<Outcome>; cancel: () => void; stored: () => unknown } {
     const activity = this.#schedule(call);
     // A cancelled run starts nothing more.
     if (this.#isCancelled) activity.cancel();
-    return { ended: this.#ended(activity, call), cancel: () => activity.cancel() };
+    return { ended: this.#ended(activity, call), cancel: () => activity.cancel(), stored: () => activity.stored };
   }
 
   /** Cancels the run and all running activities. */
@@ -211,6 +213,11 @@ class ScheduledActivity<Input, Output> {
     this.#environment?.cancel('CANCELLED');
     const isWaitedFor = this.#call.options.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
     if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
+  }
+
+  /** The details of the last heartbeat. */
+  get stored(): unknown {
+    return this.#heartbeat;
   }
 
   /** Stores the details of a heartbeat of the running attempt; undefined for another one. */

@@ -51,6 +51,20 @@ test('a conversation that this process has in memory is not requested', async ()
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
+test('the conversation of a run that has ended is forgotten, and that of another run is not', async () => {
+  const [ended, other] = [runOf([event('e0')]), runOf([event('e0')])];
+  const another = { chain: 'another', execution: 'another@1' };
+  const reference = { through: 1, lastEventId: 'e0' };
+  await cache.load(run, reference, ended);
+  await cache.load(another, reference, other);
+  cache.forget(run);
+  cache.forget(run);
+  await cache.load(another, reference, other);
+  await cache.load(run, reference, ended);
+  expect(other).toHaveBeenCalledTimes(1);
+  expect(ended).toHaveBeenCalledTimes(2);
+});
+
 test('what was recalled stands before the response that was given it', async () => {
   const recall = recallEvent({ id: 'r0', text: RECALL_FRAME, note: { entries: 1 } });
   const all = [event('e0'), recall, event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];

@@ -207,3 +207,19 @@ test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
   expect(error).toMatchObject({ code: 'internal', message: expect.stringContaining(names) as string });
   expect(state.usage.totalTokens).toBe(paid);
 });
+
+test('attempts with the same outcomes name the events of the run the same, and attempts with others do not', async () => {
+  const last: BurstEntry = { at: 4, key: 't3/0', tool: returned('the same') };
+  const second: BurstEntry = { at: 3, key: 'm3', model: called(call('c2', 't')) };
+  const other: BurstEntry = { at: 2, key: 't1/0', tool: returned('by another attempt') };
+  const resultIds = async (...entries: BurstEntry[]): Promise<(string | undefined)[]> => {
+    const { events } = (await runWith(entries)).state.context;
+    return [events[2]?.id, events[4]?.id];
+  };
+  const ids = await resultIds(first, result, second, last);
+  expect(await resultIds(first, result, second, last)).toEqual(ids);
+  expect((await resultIds(first, other, second, last))[0]).not.toBe(ids[0]);
+  // Equal results after another answer.
+  const secondAnswer: BurstEntry = { ...second, model: called(call('c2', 't')) };
+  expect((await resultIds(first, result, secondAnswer, last))[1]).not.toBe(ids[1]);
+});

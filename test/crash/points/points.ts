@@ -50,6 +50,11 @@ export function isStored(point: string): boolean {
   return point.startsWith(STORED);
 }
 
+/** True for the beginning of a call inside of a burst, which has waited for a checkpoint. */
+export function isCallInside(point = ''): boolean {
+  return point.startsWith('before ') && !point.includes('runBurst');
+}
+
 /** The workflow task that accepts an Update. Messages have ids of their own. */
 export function updatePoint(name: string, input: unknown): string {
   const { id } = (input ?? {}) as { id?: string };

@@ -12,7 +12,7 @@ import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
 import { CrashTrigger } from '../points/crash-trigger.ts';
-import { attendant } from '../session/conversation.ts';
+import { attendant, burstingAttendant } from '../session/conversation.ts';
 import { attendantModel } from '../session/attendant-model.ts';
 import { Ledger } from './ledger.ts';
 import { burstingAgent, referenceAgent } from '../reference/reference-agent.ts';
@@ -52,6 +52,7 @@ const worker = await createWorker({
     coderAgent(ledger, setting.onceTimeoutMs),
     delegation((act) => ledger.act(act)),
     attendant((act) => ledger.act(act)),
+    burstingAttendant((act) => ledger.act(act)),
     ...agentsInOutages((act) => ledger.act(act)),
   ],
   programs: [errand((act) => ledger.act(act))],

@@ -1,6 +1,6 @@
 import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from '../checks/run-problems.ts';
-import { activityPoint, isStored, queryPoint } from '../points/points.ts';
+import { activityPoint, isCallInside, isStored, queryPoint } from '../points/points.ts';
 import { runApproved } from '../runs/run-approved.ts';
 import type { RunRecord } from '../runs/run-record.ts';
 import { AGENT, BURSTING } from './reference-agent.ts';
@@ -38,10 +38,5 @@ export const burstSubject: Subject<RunRecord, PlainRecord> = {
   eventsOfExecution: 48,
   run: runOf(BURSTING),
   // What is stored at the end of a burst alone, or by a heartbeat that was due, depends on the time that the burst has taken.
-  sample: (points) => points.filter((point, index) => !isStored(point) || isCall(points[index + 1])),
+  sample: (points) => points.filter((point, index) => !isStored(point) || isCallInside(points[index + 1])),
 };
-
-/** True for the beginning of a call inside of a burst, which has waited for a checkpoint. */
-function isCall(point = ''): boolean {
-  return point.startsWith('before ') && !point.includes('runBurst');
-}

@@ -7,6 +7,15 @@ import type { Act } from '../processes/ledger.ts';
 /** The name of the agent of the session. */
 export const ATTENDANT = 'attendant';
 
+/** The name of the same agent in bursts. */
+export const BURSTING_ATTENDANT = 'quick_attendant';
+
+/** How an agent makes its steps, with its name. */
+interface Pace {
+  name: string;
+  burst?: { steps: number; seconds: number };
+}
+
 /** The messages of the session, in order. Each is answered by a turn of its number. The one of `interrupted` is not answered: its model never does. */
 export const MESSAGES = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'] as const;
 
@@ -43,8 +52,13 @@ export function answerTo(message: string): string {
   return `${message} is done. ${'We have seen to it, and wrote it down. '.repeat(10)}`;
 }
 
+/** The agent of the session in bursts: each has as many steps as the calls that it may make let it have. */
+export function burstingAttendant(act: (act: Act) => void): AnyAgent {
+  return attendant(act, { name: BURSTING_ATTENDANT, burst: { steps: 16, seconds: 60 } });
+}
+
 /** The agent of the session. `act` records the effect of a tool. */
-export function attendant(act: (act: Act) => void): AnyAgent {
+export function attendant(act: (act: Act) => void, pace: Pace = { name: ATTENDANT }): AnyAgent {
   const made = (name: string, special: { approval?: 'always' } = {}) =>
     defineTool({
       name,
@@ -58,7 +72,7 @@ export function attendant(act: (act: Act) => void): AnyAgent {
       },
     });
   return defineAgent({
-    name: ATTENDANT,
+    ...pace,
     model: 'attendant/scripted',
     memory: true,
     tools: [made('look_up'), made('refund', { approval: 'always' })],

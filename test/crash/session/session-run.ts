@@ -8,16 +8,20 @@ import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { type Disturbance, killIdle } from '../runs/disturbance.ts';
 import { callerOf, untilRun } from '../runs/start-once.ts';
-import { ATTENDANT, FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
+import { FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
 import { closeSession, type HeldSession, holdToEnd } from './held-session.ts';
 import type { SessionRecord } from './session-record.ts';
 
 const LOOK_EVERY_MS = 50;
 
-/** Holds the session to its end. Throws if it does not end. */
-export async function holdSession(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<SessionRecord> {
+/** Holds the session with an agent to its end. Throws if it does not end. */
+export async function holdSession(
+  agent: string,
+  testbed: CrashTestbed,
+  ...[runId, disturbance]: [runId: string, disturbance: Disturbance]
+): Promise<SessionRecord> {
   const { client, taskQueue } = testbed;
-  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS, ...callerOf(testbed, runId) });
+  const session = client.session(agent, { id: runId, principal: { user: runId }, taskQueue, ...TERMS, ...callerOf(testbed, runId) });
   const { said, ...record } = await holdToEnd(testbed, { session, disturbance }, async (held) => {
     const answers = await converse(held);
     const turns: SessionRecord['turns'] = [];
@@ -27,7 +31,7 @@ export async function holdSession(testbed: CrashTestbed, runId: string, disturba
     }
     return { ...answers, turns };
   });
-  return { ...record, ...said, memory: await keysOf(testbed.memory, runId) };
+  return { ...record, ...said, memory: await keysOf(testbed.memory, agent, runId) };
 }
 
 /** Sends all messages, each after the end of the turn before, and closes the session. */
@@ -53,8 +57,8 @@ async function converse(held: HeldSession): Promise<Pick<SessionRecord, 'answere
 }
 
 /** Returns the keys of the entries that a memory has for a user of the session. */
-async function keysOf(file: string, user: string): Promise<string[]> {
-  const { entries } = await fileMemory({ file }).list({ namespace: memoryNamespace({ principal: { user }, agent: ATTENDANT }) });
+async function keysOf(file: string, agent: string, user: string): Promise<string[]> {
+  const { entries } = await fileMemory({ file }).list({ namespace: memoryNamespace({ principal: { user }, agent }) });
   return entries.map(({ key }) => key);
 }
 

@@ -1,6 +1,7 @@
 import type { Pass } from '../pass.ts';
+import { isCallInside, isStored } from '../points/points.ts';
 import type { Subject } from '../subject.ts';
-import { FORGETS, REMEMBERS } from './conversation.ts';
+import { ATTENDANT, BURSTING_ATTENDANT, FORGETS, REMEMBERS } from './conversation.ts';
 import { type PlainSession, plainSession } from './plain-session.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from './session-problems.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -31,11 +32,25 @@ export const sessionSubject: Subject<SessionRecord, PlainSession> = {
   name: 'session',
   eventsOfExecution: 45,
   heartbeatMs: 800,
-  run: holdSession,
+  run: (...given) => holdSession(ATTENDANT, ...given),
   plain: plainSession,
   undisturbedProblems,
   pointProblems,
   randomProblems,
   isSlow: (point) => /(before|after) (resolveAgent|notifyWaiting|authorizeDecision)/.test(point) || point.endsWith('query data'),
   sample: sampleOfSession,
+};
+
+/** The same session in bursts. */
+export const burstSessionSubject: Subject<SessionRecord, PlainSession> = {
+  ...sessionSubject,
+  name: 'burst-session',
+  eventsOfExecution: 40,
+  run: (...given) => holdSession(BURSTING_ATTENDANT, ...given),
+  // What is stored by a heartbeat that was due depends on the time that a burst has taken.
+  sample: (points, pass) =>
+    sampleOfSession(
+      points.filter((point, index) => !isStored(point) || isCallInside(points[index + 1])),
+      pass,
+    ),
 };

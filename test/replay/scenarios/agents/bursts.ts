@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type Duration } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -84,28 +84,39 @@ export const bursts: Record<string, AgentScenario> = {
   },
   'cancelled-in-a-burst': { agent: 'bursting', script: [lookUp, hang('half')], meanwhile: cancelled },
   'call-left-by-a-burst': { agent: 'bursting', script: [together(lookUp, callTool('slowly_again', {}, 'c2')), say('done')] },
+  'told-between-attempts-at-a-burst': {
+    agent: 'bursting',
+    script: [lookUp, verySlowLookUp, say('done')],
+    worker: { worker: { interceptors: { activity: [losesFirstAttempt('10m')] } } },
+    meanwhile: async (run) => {
+      await until(async () => (await run.status()).running?.[0]?.attempt === 2, 'the time between two attempts');
+      await run.send('one more thing', { id: 'm1' });
+    },
+  },
   'burst-resumed-by-another-worker': {
     agent: 'bursting',
     script: [lookUp, verySlowLookUp, say('done')],
-    worker: { worker: { interceptors: { activity: [losesFirstAttempt] } } },
+    worker: { worker: { interceptors: { activity: [losesFirstAttempt()] } } },
   },
 };
 
 /** The time in which the burst of a scenario has come to its second model call. */
 const FIRST_ATTEMPT_MS = 1_500;
 
-/** Loses the first attempt at each burst in the middle of a call, as if its worker had ended: the server has what it had stored. */
-function losesFirstAttempt({
-  info: { activityType, attempt },
-}: Parameters<ActivityInterceptorsFactory>[0]): ReturnType<ActivityInterceptorsFactory> {
-  return {
+/**
+ * Loses the first attempt at the first burst in the middle of a call, as if its worker had ended: the server has what it had stored. `delay`:
+ * the time until the next attempt, if it is not the usual one.
+ */
+function losesFirstAttempt(delay?: Duration): ActivityInterceptorsFactory {
+  return ({ info: { activityType, attempt } }) => ({
     inbound: {
       execute: async (input, next) => {
-        if (activityType !== 'runBurst' || attempt > 1) return next(input);
+        const [{ through }] = input.args as [{ through: number }];
+        if (activityType !== 'runBurst' || attempt > 1 || through > 1) return next(input);
         void next(input).catch(() => undefined);
         await sleep(FIRST_ATTEMPT_MS);
-        throw ApplicationFailure.retryable('The worker is lost');
+        throw ApplicationFailure.create({ message: 'The worker is lost', ...(delay === undefined ? {} : { nextRetryDelay: delay }) });
       },
     },
-  };
+  });
 }
