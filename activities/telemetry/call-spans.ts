@@ -62,6 +62,11 @@ class CallSpan {
     return (performance.now() - this.#beganAt) / 1_000;
   }
 
+  /** Hands a span over that has ended. */
+  protected handOver(span: ApiSpan): void {
+    span.end();
+  }
+
   /** Returns a content as attribute, if the worker wants it. */
   protected content(attribute: string, value: JsonValue): Attributes {
     return contentAttribute(this.worker, attribute, value);
@@ -78,7 +83,7 @@ class CallSpan {
     telemetry.guarded(() => {
       span.setAttributes({ ...attributes(), ...(code === undefined ? {} : { [A.errorType]: code }) });
       if (code !== undefined) telemetry.fail(span, code);
-      span.end();
+      this.handOver(span);
     });
   }
 }
@@ -91,6 +96,7 @@ function contentAttribute({ captureContent, redact }: WorkerTelemetry, attribute
 /** The span of one attempt of a tool call: `execute_tool {tool}`. */
 export class ToolSpan extends CallSpan {
   readonly #labels: { tool: string; agent: string };
+  readonly #startedAt = Date.now();
 
   constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, labels: { tool: string; agent: string }) {
     super(worker, span);
@@ -108,6 +114,11 @@ export class ToolSpan extends CallSpan {
     // For the server, the worker of this attempt is lost: whoever comes next reports it.
     if (isGivenUp()) this.leave();
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
+  }
+
+  /** Another process would report the attempt with the same id, if this one is killed before the server has its outcome. */
+  protected override handOver(span: ApiSpan): void {
+    this.worker.telemetry.endLater(span, this.#startedAt + this.seconds * 1_000);
   }
 
   #end(attributes: () => Attributes, code: string | undefined): void {
