@@ -19,7 +19,7 @@ import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { keyOfRun } from '../activities/run-queries/query-run.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { repairTraces } from '../activities/telemetry/repair-traces.ts';
-import { reportPart } from '../activities/telemetry/run-reports.ts';
+import { RunReports } from '../activities/telemetry/run-reports.ts';
 import type { CodecOptions, EncryptionCodec } from '../src/codec/encryption.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
@@ -116,6 +116,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #connection: SystemInfoAccess | undefined;
   /** Reads the beginnings of runs, for their traces. */
   #client: Client | undefined;
+  readonly #reports: RunReports | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
   #checkedExecutors: Promise<void> | undefined;
   readonly #workers = new Set<Worker>();
@@ -143,6 +144,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
       },
     );
+    const { telemetry } = this.#runtime;
+    this.#reports = telemetry && new RunReports(telemetry);
   }
 
   /**
@@ -206,7 +209,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         namespaces.close(),
         streams?.close(),
         governor?.close(),
-        this.#runtime.telemetry?.telemetry.flush(),
+        this.#flushTelemetry(),
       ]);
     }
   }
@@ -296,6 +299,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return () => clearInterval(timer);
   }
 
+  /** Reports what has ended, and sends it. */
+  async #flushTelemetry(): Promise<void> {
+    await this.#reports?.flush();
+    await this.#runtime.telemetry?.telemetry.flush();
+  }
+
   /** Gives the telemetry, if there is one, the means to read runs. */
   #serveTelemetry(client: Client): void {
     const { telemetry } = this.#runtime.telemetry ?? {};
@@ -343,9 +352,9 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           callDuringReplay: false,
         },
         traced: {
-          fn: ({ namespace, workflowId, runId: executionId }, key, part) => {
+          fn: ({ namespace, workflowId, runId: executionId, historyLength }, key, part, at) => {
             if (part.end !== undefined) transcripts.forget(keyOfRun({ namespace, workflowId, runId: executionId, key }));
-            if (telemetry !== undefined) void reportPart(telemetry, this.#client, { workflowId, executionId, key, part });
+            this.#reports?.report(this.#client, { workflowId, executionId, historyLength, at, key, part });
           },
           callDuringReplay: false,
         },

@@ -6,7 +6,7 @@ import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
 import { cellOfCall } from '../../src/core/domain/tool-calls.ts';
-import type { TracedLoss } from '../../src/core/domain/traced-part.ts';
+import { beginningOfLoss, type TracedLoss } from '../../src/core/domain/traced-part.ts';
 import type { UsageStats } from '../../src/core/domain/usage.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
 import { rootSpanId, type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts';
@@ -62,6 +62,11 @@ class CallSpan {
     return (performance.now() - this.#beganAt) / 1_000;
   }
 
+  /** Hands a span over that has ended. */
+  protected handOver(span: ApiSpan): void {
+    span.end();
+  }
+
   /** Returns a content as attribute, if the worker wants it. */
   protected content(attribute: string, value: JsonValue): Attributes {
     return contentAttribute(this.worker, attribute, value);
@@ -78,7 +83,7 @@ class CallSpan {
     telemetry.guarded(() => {
       span.setAttributes({ ...attributes(), ...(code === undefined ? {} : { [A.errorType]: code }) });
       if (code !== undefined) telemetry.fail(span, code);
-      span.end();
+      this.handOver(span);
     });
   }
 }
@@ -91,6 +96,7 @@ function contentAttribute({ captureContent, redact }: WorkerTelemetry, attribute
 /** The span of one attempt of a tool call: `execute_tool {tool}`. */
 export class ToolSpan extends CallSpan {
   readonly #labels: { tool: string; agent: string };
+  readonly #startedAt = Date.now();
 
   constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, labels: { tool: string; agent: string }) {
     super(worker, span);
@@ -110,6 +116,11 @@ export class ToolSpan extends CallSpan {
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
   }
 
+  /** Another process would report the attempt with the same id, if this one is killed before the server has its outcome. */
+  protected override handOver(span: ApiSpan): void {
+    this.worker.telemetry.endLater(span, this.#startedAt + this.seconds * 1_000);
+  }
+
   #end(attributes: () => Attributes, code: string | undefined): void {
     const { seconds } = this;
     this.end(attributes, code, (metrics) => metrics.toolCall({ ...this.#labels, seconds, code }));
@@ -126,7 +137,7 @@ export async function toolSpan(
   const cell = ofProgram ? undefined : cellOfCall(callId);
   const trace = await placeOf(worker, input, at[0]);
   const attempt = attemptNumber();
-  void reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step, ...defined({ cell }) });
+  await reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step, ...defined({ cell }) });
   const span =
     trace &&
     worker.telemetry.start(trace, {
@@ -215,7 +226,7 @@ export async function modelSpans(
 ): Promise<BeginModelSpan> {
   const trace = await placeOf(worker, run, through);
   const attempt = attemptNumber();
-  void reportLoss(worker, trace, { call, agent: agentName, ...defined({ step, model: first }) });
+  await reportLoss(worker, trace, { call, agent: agentName, ...defined({ step, model: first }) });
   let asked = 0;
   return (model) => {
     asked += 1;
@@ -249,7 +260,8 @@ const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 
 /**
  * Reports the attempt before the current one if its worker did not answer any more: it could not do so itself, and spans that its tool has
- * made are below it. The server is asked on later attempts alone, and nobody waits for it. Never rejects.
+ * made are below it. The server is asked on later attempts alone, which wait for its answer: it forgets how they came about once they have ended.
+ * Never rejects.
  */
 async function reportLoss(
   { telemetry }: WorkerTelemetry,
@@ -268,8 +280,9 @@ async function reportLoss(
     return raw.pendingActivities?.find((one) => one.activityId === activityId);
   });
   if (!LOSSES.has(pending?.lastFailure?.timeoutFailureInfo?.timeoutType ?? 0)) return;
-  const to = optionalTsToMs(pending?.lastAttemptCompleteTime) ?? currentAttemptScheduledTimestampMs;
-  const from = attempt === 1 ? scheduledTimestampMs : to;
+  // The start of the current attempt, which the history has as well.
+  const to = optionalTsToMs(pending?.lastStartedTime) ?? currentAttemptScheduledTimestampMs;
+  const from = beginningOfLoss({ attempt, scheduledAt: scheduledTimestampMs, to });
   telemetry.report(trace, lossSpan(trace, { ...lost, attempt, from, to }));
 }
 

@@ -3,29 +3,55 @@ import type { TracedEnd, TracedPart } from '../../src/core/domain/traced-part.ts
 import { dollarsOf } from '../../src/core/domain/usage.ts';
 import type { MeasuredAnswer, Metrics } from '../../src/telemetry/metrics.ts';
 import { runSpans } from '../../src/telemetry/run-spans.ts';
+import { type CarriedOutTask, isAccepted } from './accepted-task.ts';
 import type { WorkerTelemetry } from './call-spans.ts';
 
 /** A part of the record of a run, which has ended with a turn or an execution. */
-export interface ReportedPart {
-  workflowId: string;
-  /** Temporal's run id. */
-  executionId: string;
+export interface ReportedPart extends CarriedOutTask {
   /** The key of a run inside a workflow of the user, or empty. */
   key: string;
   part: TracedPart;
 }
 
-/** Reports the spans and metrics of a part of the record. Never rejects, and nothing waits for it: what is lost is counted. */
-export async function reportPart(
-  { telemetry, traces }: WorkerTelemetry,
-  client: Client | undefined,
-  { part, ...execution }: ReportedPart,
-): Promise<void> {
-  telemetry.measure((metrics) => measureEnds(metrics, part));
-  if (!telemetry.hasSpans) return;
-  const trace = client === undefined ? undefined : await traces.of(client, execution);
-  if (trace === undefined) telemetry.drop();
-  else for (const span of telemetry.guarded(() => runSpans(trace, part)) ?? []) telemetry.report(trace, span);
+/**
+ * Reports the spans and metrics of parts of records, once the server has accepted the workflow tasks in which they ended: otherwise a run that a
+ * message has kept from ending would have two ends. Nothing waits for it.
+ */
+export class RunReports {
+  readonly #worker: WorkerTelemetry;
+  readonly #pending = new Set<Promise<void>>();
+  #hurried = new AbortController();
+
+  constructor(worker: WorkerTelemetry) {
+    this.#worker = worker;
+  }
+
+  /** Reports a part. Never throws: what is lost is counted. Without a client nobody says what was accepted, and no run has a place in a trace. */
+  report(client: Client | undefined, reported: ReportedPart): void {
+    const pending: Promise<void> = this.#report(client, reported)
+      .catch(() => this.#worker.telemetry.drop())
+      .finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
+  }
+
+  /** Resolves once all parts are reported, or given up: the process ends. */
+  async flush(): Promise<void> {
+    this.#hurried.abort();
+    await Promise.all(this.#pending);
+    this.#hurried = new AbortController();
+  }
+
+  async #report(client: Client | undefined, { part, key, ...task }: ReportedPart): Promise<void> {
+    const { telemetry, traces } = this.#worker;
+    const accepted = client && (await isAccepted(client, task, { hurried: this.#hurried.signal }));
+    if (accepted === false) return;
+    telemetry.measure((metrics) => measureEnds(metrics, part));
+    if (!telemetry.hasSpans) return;
+    const { workflowId, executionId } = task;
+    const trace = accepted && client !== undefined ? await traces.of(client, { workflowId, executionId, key }) : undefined;
+    if (trace === undefined) telemetry.drop();
+    else for (const span of telemetry.guarded(() => runSpans(trace, part)) ?? []) telemetry.report(trace, span);
+  }
 }
 
 /** Counts what was lost, and the turns and the run that have ended. The amounts of a session are those of its turns. */

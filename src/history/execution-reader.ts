@@ -1,14 +1,17 @@
 import { originProblem } from '../core/input-checks.ts';
 import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/with-codec.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { hasTrait, traitsOf } from '../core/activity-requests/contracts.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
+import { registrationIn } from '../core/domain/batch.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
+import { uncountedAttemptsIn } from '../core/domain/missing-definitions.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, SIGNALS } from '../core/protocol.ts';
@@ -60,6 +63,13 @@ export async function recordedExecution(client: Client, runId: string, execution
 /** The types of timeouts of an attempt that a worker has begun: `START_TO_CLOSE` and `HEARTBEAT`. */
 const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 
+/** An attempt at an activity that has ended without an answer. */
+interface FailedAttempt {
+  scheduledEventId: HistoryEvent['eventId'];
+  failure: temporal.api.failure.v1.IFailure | null | undefined;
+  attempt: number;
+}
+
 /** Reads one history, event by event. */
 export class ExecutionReader {
   readonly execution: RecordedExecution;
@@ -70,6 +80,8 @@ export class ExecutionReader {
   /** The times at which activities were scheduled, and the attempts that workers have begun, by the event of the schedule. */
   readonly #scheduledAt = new Map<string, number>();
   readonly #attempts = new Map<string, number>();
+  /** The activities whose attempts workers count, because some of them do not. */
+  readonly #countedByWorkers = new Set<string>();
   /** Arguments of Updates that a reset admitted again: the event of their acceptance does not repeat them. */
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
   /** Events since the last workflow task began, which the next task sees. */
@@ -184,28 +196,36 @@ export class ExecutionReader {
     const failed = event.activityTaskFailedEventAttributes ?? timedOut;
     const cancelled = event.activityTaskCanceledEventAttributes;
     if (event.activityTaskScheduledEventAttributes) await this.#schedule(event);
-    else if (started) this.#attempts.set(String(started.scheduledEventId), started.attempt ?? 1);
-    else if (completed) this.#end(completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
+    else if (started) {
+      const attempt = started.attempt ?? 1;
+      this.#attempts.set(String(started.scheduledEventId), attempt);
+      // A call that was tried again has the failure of its last attempt but one with the start of the last.
+      await this.#noteLoss(event, { scheduledEventId: started.scheduledEventId, failure: started.lastFailure, attempt: attempt - 1 });
+    } else if (completed) this.#end(completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
     else if (failed) {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, failed.failure);
       this.#end(failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
-      if (timedOut) this.#noteLoss(event);
+      const attempt = this.#attempts.get(String(failed.scheduledEventId)) ?? 0;
+      if (timedOut) await this.#noteLoss(event, { scheduledEventId: timedOut.scheduledEventId, failure: timedOut.failure, attempt });
     } else if (cancelled) this.#end(cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
     else return false;
     return true;
   }
 
-  /** Notes an activity that a worker had begun, and has not ended in time. */
-  #noteLoss(event: HistoryEvent): void {
-    const { scheduledEventId, failure } = event.activityTaskTimedOutEventAttributes ?? {};
+  /** Notes an attempt that a worker had begun, and has not ended in time. It is known to have ended at the event. */
+  async #noteLoss(event: HistoryEvent, { scheduledEventId, failure, attempt }: FailedAttempt): Promise<void> {
+    const { timeoutType, lastHeartbeatDetails } = failure?.timeoutFailureInfo ?? {};
     const id = String(scheduledEventId);
-    const [activity, attempt] = [this.#scheduled.get(id), this.#attempts.get(id)];
-    if (activity === undefined || attempt === undefined || !LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0)) return;
+    const activity = this.#scheduled.get(id);
+    if (activity === undefined || attempt < 1 || !LOSSES.has(timeoutType ?? 0)) return;
+    const [details] = this.#countedByWorkers.has(id) ? await this.#decode(lastHeartbeatDetails) : [];
+    // None of the attempts at a call that waits for a batch has done anything.
+    if (registrationIn(details) !== undefined) return;
     const { name, input } = activity;
     (this.execution.losses ??= []).push({
       name,
       input,
-      attempt,
+      attempt: attempt - uncountedAttemptsIn(details),
       scheduledAt: this.#scheduledAt.get(id) ?? 0,
       endedAt: milliseconds(event),
     });
@@ -213,13 +233,15 @@ export class ExecutionReader {
 
   async #schedule(event: HistoryEvent): Promise<void> {
     const { execution } = this;
-    const { activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
+    const { activityType, input, retryPolicy } = event.activityTaskScheduledEventAttributes ?? {};
     const [decoded] = await this.#decode(input);
     const scheduledIn = execution.taskTimes.length;
     const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
     const before = rescheduledActivity(execution, activity);
     this.#scheduled.set(String(event.eventId), before ?? activity);
     this.#scheduledAt.set(String(event.eventId), milliseconds(event));
+    const isWait = isJsonObject(decoded) && 'awaitsWorker' in decoded;
+    if (isWait || !retryPolicy?.maximumAttempts) this.#countedByWorkers.add(String(event.eventId));
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
     execution.activities.push(activity);

@@ -42,6 +42,25 @@ export async function* runHistory(
   }
 }
 
+/** The newest events are read in pages of so many: a reader needs few of them. */
+const NEWEST_AT_ONCE = 10;
+
+/** Reads the history of one execution from its end to its beginning. */
+export async function* newestEvents(client: Client, workflowId: string, runId: string): AsyncGenerator<HistoryEvent> {
+  let nextPageToken = new Uint8Array();
+  for (;;) {
+    const page = await client.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: NEWEST_AT_ONCE,
+      nextPageToken,
+    });
+    yield* page.history?.events ?? [];
+    if (!page.nextPageToken?.length) return;
+    nextPageToken = Uint8Array.from(page.nextPageToken);
+  }
+}
+
 /** The executions that a run consists of. */
 interface ExecutionChain {
   /** Temporal's run ids, the oldest first. */

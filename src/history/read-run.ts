@@ -48,7 +48,7 @@ export interface ReadExecution {
   /** Index of the first step. */
   firstStep: number;
   steps: StepResult[];
-  /** The activities whose last attempt has ended because its worker did not answer any more. */
+  /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
   losses: LostActivity[];
   /** Undefined while the execution is running. */
   end?: ExecutionEnd;

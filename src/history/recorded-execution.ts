@@ -102,17 +102,19 @@ export interface RecordedExecution {
   decidedIn?: number;
   /** The task that told the parent what it had received when the execution continued as new: the loop can have ended from then on. */
   toldIn?: number;
-  /** The activities whose last attempt has ended because its worker did not answer any more. */
+  /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
   losses?: LostActivity[];
   end?: ExecutionEnd;
 }
 
-/** An activity whose worker has not answered any more. Times are in milliseconds since the epoch. */
+/** An attempt at an activity whose worker has not answered any more. Times are in milliseconds since the epoch. */
 export interface LostActivity {
   name: string;
   input: unknown;
+  /** 1-based, without those that workers could not make, or that were parked. */
   attempt: number;
   scheduledAt: number;
+  /** When the server gave it up, or the next attempt began. */
   endedAt: number;
 }
 

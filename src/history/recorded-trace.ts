@@ -1,12 +1,20 @@
 import type { Client } from '@temporalio/client';
 import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import { cellOfCall, type StepResult } from '../core/domain/tool-calls.ts';
-import { type TracedEnd, type TracedLoss, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
+import {
+  beginningOfLoss,
+  type TracedEnd,
+  type TracedLoss,
+  tracedPart,
+  type TracedPart,
+  turnsOfEvents,
+} from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
 import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
@@ -14,8 +22,8 @@ import { type RunTrace, traceOfChild, traceOfStart, traceOfTurn } from '../telem
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
 import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';
-import type { LostActivity } from './recorded-execution.ts';
 import { executionBeginning } from './execution-reader.ts';
+import { activitiesNamed, type LostActivity } from './recorded-execution.ts';
 
 /** What the trace of a run shows of its whole record, and the place of the run in it. */
 interface RecordedTrace {
@@ -50,24 +58,28 @@ class WholeRecord {
   readonly #events: Event[] = [];
   readonly #steps: StepResult[] = [];
   readonly #turns: TurnResultFields[] = [];
-  readonly #losses: { lost: LostActivity; model: string | undefined }[] = [];
+  readonly #losses: LostActivity[] = [];
+  /** The agents of the run, by digest: of each model call the agent that has made it. */
+  readonly #agents = new Map<string, Pick<AgentSnapshot, 'name' | 'model'>>();
   #firstOffset = 0;
 
-  add({ run, firstOffset, events, steps, losses }: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
+  add({ run, recorded, firstOffset, events, steps, losses }: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
     if (this.run === undefined) this.#firstOffset = firstOffset;
     this.run = run;
     this.#events.push(...events);
     this.#steps.push(...steps);
     this.#turns.push(...endedTurns(run.state ?? {}));
-    this.#losses.push(...losses.map((lost) => ({ lost, model: run.state?.snapshot.model })));
+    this.#losses.push(...losses);
+    const resolved = activitiesNamed(recorded, 'resolveAgent').flatMap(({ output }) => output ?? []);
+    for (const agent of [...resolved, run.state?.snapshot ?? []].flat()) this.#agents.set(agent.digest, agent);
   }
 
   part(result: RunResultFields | undefined): TracedPart {
     const agentName = result?.agentName ?? this.run?.agentName ?? '';
     const turnsBegun = sessionOf(this.run?.state ?? {})?.turns;
     const [events, turnOf] = [this.#events, turnsOfEvents(this.#events, turnsBegun)];
-    const losses = this.#losses.flatMap(({ lost, model }) => {
-      const loss = lossOf(lost, { agent: agentName, model });
+    const losses = this.#losses.flatMap((lost) => {
+      const loss = lossOf(lost, (digest) => this.#agents.get(digest) ?? { name: agentName });
       return loss === undefined ? [] : [{ ...loss.traced, ...defined({ turn: turnOf(loss.offset - this.#firstOffset) }) }];
     });
     const part = {
@@ -86,11 +98,14 @@ class WholeRecord {
 
 /** Returns a lost activity as a call, with the offset of the event that it is about. Undefined for one that is no call. */
 function lossOf(
-  { name, input, attempt, scheduledAt: from, endedAt: to }: LostActivity,
-  { agent, model }: { agent: string; model: string | undefined },
+  { name, input, attempt, scheduledAt, endedAt: to }: LostActivity,
+  agentOf: (digest: string) => { name: string; model?: string },
 ): { traced: TracedLoss; offset: number } | undefined {
+  if (attempt < 1) return undefined;
+  const from = beginningOfLoss({ attempt, scheduledAt, to });
   if (name === 'callModel') {
-    const { through, step } = input as CallModelInput;
+    const { agent: digest, through, step } = input as CallModelInput;
+    const { name: agent, model } = agentOf(digest);
     return { traced: { call: String(through), agent, attempt, from, to, ...defined({ model, step }) }, offset: through };
   }
   if (isOwnActivity(name)) return undefined;

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { withoutEnd } from '../core/domain/text.ts';
 import { SCOPE } from './names.ts';
@@ -37,12 +38,14 @@ function targetOf(env: Readonly<Record<string, string | undefined>>): OtlpTarget
   const protocol = env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'];
   if (protocol === 'grpc')
     throw new UsageError(
-      'telemetry: OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and Longhaul sends JSON over HTTP: write "http/json" with the port of the collector for HTTP (4318), or give an SDK as "tracerProvider"',
+      'telemetry: OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and Longhaul sends spans over HTTP: write "http/protobuf" or "http/json" with the port of the collector for HTTP (4318), or give an SDK as "tracerProvider"',
     );
   const headers = pairs(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS']);
   const name = env['OTEL_SERVICE_NAME'];
   const resource = { 'service.name': SCOPE, ...pairs(env['OTEL_RESOURCE_ATTRIBUTES']), ...(name ? { 'service.name': name } : {}) };
-  return { url, headers, resource };
+  const forms = { 'http/json': 'json', 'http/protobuf': 'binary' } as const;
+  const form = protocol === 'http/json' || protocol === 'http/protobuf' ? forms[protocol] : undefined;
+  return { url, headers, resource, ...defined({ form }) };
 }
 
 /** Reads `key=value,key=value`, with values in the form of URLs. */

@@ -1,5 +1,6 @@
 import { idGenerator } from './ids.ts';
-import { type OtlpTraces, otlpTraces } from './otlp.ts';
+import { otlpTraces } from './otlp.ts';
+import { binaryTraces, rejectedInBinary } from './otlp-binary.ts';
 import type { Api, ApiSpan, ApiTracer, Attributes, SpanContext, TracerProvider } from './provider.ts';
 import { SpanQueue } from './span-queue.ts';
 import type { SpanRecord } from './span-record.ts';
@@ -11,7 +12,12 @@ export interface OtlpTarget {
   headers: Readonly<Record<string, string>>;
   /** What is known of the process: `service.name` and others. */
   resource: Readonly<Record<string, string>>;
+  /** The form of the spans. Default: JSON, and the binary form from the moment at which the collector refuses JSON. */
+  form?: 'json' | 'binary';
 }
+
+/** The status of a collector that does not take the form of a request. */
+const UNKNOWN_FORM = 415;
 
 /** Milliseconds that a collector has for its answer. */
 const ANSWER_MS = 10_000;
@@ -19,14 +25,16 @@ const ANSWER_MS = 10_000;
 const KINDS = ['internal', 'server', 'client'] as const;
 
 /**
- * Sends Longhaul's own spans to an OpenTelemetry collector, in the JSON form of OTLP over HTTP: for processes without an SDK. Spans that are
- * lost on the way are counted.
+ * Sends Longhaul's own spans to an OpenTelemetry collector, by OTLP over HTTP: for processes without an SDK. Spans that are lost on the way are
+ * counted.
  */
 export class OtlpProvider implements TracerProvider {
   readonly #queue: SpanQueue<SpanRecord>;
   readonly #parentIn: Api['parentIn'];
   readonly #drop: (count: number) => void;
   readonly #target: OtlpTarget;
+  /** The collector has refused JSON. */
+  #isBinary = false;
 
   constructor(target: OtlpTarget, { parentIn, drop }: Pick<Api, 'parentIn'> & { drop: (count: number) => void }) {
     this.#target = target;
@@ -70,26 +78,45 @@ export class OtlpProvider implements TracerProvider {
       end: (endTime = Date.now()) => {
         if (hasEnded) return;
         hasEnded = true;
-        span.endTime = endTime;
+        span.endTime = Math.round(endTime);
         this.#queue.add(span);
       },
     };
   }
 
   async #post(spans: SpanRecord[]): Promise<void> {
+    const { form = 'json' } = this.#target;
+    const answer = await this.#send(spans, this.#isBinary ? 'binary' : form);
+    if (answer.status !== UNKNOWN_FORM || this.#isBinary || this.#target.form !== undefined) return this.#noteAnswer(answer);
+    this.#isBinary = true;
+    this.#noteAnswer(await this.#send(spans, 'binary'));
+  }
+
+  async #send(spans: SpanRecord[], form: 'json' | 'binary'): Promise<Answer> {
     const { url, headers, resource } = this.#target;
-    const body: OtlpTraces = otlpTraces(spans, resource);
+    const traces = otlpTraces(spans, resource);
+    const isBinary = form === 'binary';
     const response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: { ...headers, 'content-type': isBinary ? 'application/x-protobuf' : 'application/json' },
+      body: isBinary ? binaryTraces(traces) : JSON.stringify(traces),
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-    const rejected = rejectedIn(text);
+    const body = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, rejected: isBinary ? rejectedInBinary(body) : rejectedIn(body.toString()) };
+  }
+
+  #noteAnswer({ status, rejected }: Answer): void {
+    if (status < 200 || status >= 300) throw new Error(`${this.#target.url} answered ${status}`);
     if (rejected > 0) this.#drop(rejected);
   }
+}
+
+/** What a collector has answered. */
+interface Answer {
+  status: number;
+  /** The number of spans that it has not taken. */
+  rejected: number;
 }
 
 /** Returns the number of spans that a collector has not taken, by its answer. */

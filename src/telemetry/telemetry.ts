@@ -54,6 +54,9 @@ const KINDS = { internal: 0, client: 2 } as const;
 /** The status of a span that has failed, by the number of the API. */
 const FAILED = 2;
 
+/** The time in which the outcome of an attempt usually reaches the server, in milliseconds, with some to spare. */
+const HANDED_OVER_AFTER_MS = 80;
+
 /** The flag of a span context that is recorded. */
 const SAMPLED = 1;
 
@@ -72,6 +75,8 @@ export class Telemetry {
   #tracer: ApiTracer | undefined;
   #metrics: Metrics | undefined;
   #dropped = 0;
+  readonly #ended: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #repair: ((since: Date) => Promise<RepairedTraces>) | undefined;
 
   /** `environment`: what the variables `OTEL_*` say, as far as the options do not. @internal */
@@ -141,6 +146,15 @@ export class Telemetry {
     });
   }
 
+  /**
+   * Hands a span that has ended over a little later: a worker that is killed before the server has the outcome of an attempt has not reported
+   * it, and the next attempt does. `endTime`: milliseconds since the epoch. @internal
+   */
+  endLater(span: ApiSpan, endTime: number): void {
+    this.#ended.push(() => this.guarded(() => span.end(endTime)));
+    this.#timer ??= setTimeout(() => this.#handOver(), HANDED_OVER_AFTER_MS).unref();
+  }
+
   /** Marks a span as failed. @internal */
   fail(span: ApiSpan, error: string): void {
     this.guarded(() => span.setStatus({ code: FAILED, message: error }));
@@ -184,8 +198,9 @@ export class Telemetry {
     return queueingProcessor(exporter, (count) => this.drop(count));
   }
 
-  /** Sends what waits to be sent without an SDK. An SDK is flushed by its owner. */
+  /** Sends what waits to be sent without an SDK, and hands over the rest. An SDK is flushed by its owner, afterwards. */
   async flush(): Promise<void> {
+    this.#handOver();
     await this.#own?.flush();
   }
 
@@ -203,6 +218,12 @@ export class Telemetry {
   /** Says how traces are repaired. @internal */
   repairBy(repair: (since: Date) => Promise<RepairedTraces>): void {
     this.#repair = repair;
+  }
+
+  #handOver(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const end of this.#ended.splice(0)) end();
   }
 
   #isRecorded(traceId: string, isSampled: boolean): boolean {

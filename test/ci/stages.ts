@@ -1,5 +1,5 @@
 import { everyNth } from '../matrix-sample.ts';
-import { type Part, PARTS } from '../storm/options.ts';
+import { PARTS } from '../storm/options.ts';
 import type { Reading } from './outcome.ts';
 
 /** A command of the CI, and how its output says what has passed. */
@@ -70,12 +70,9 @@ function inner(extent: Extent): Extent {
   return extent === 'all' ? extent : { ...extent, turn: Math.floor(extent.turn / 2) };
 }
 
-/**
- * True if the workers of a storm report traces: at every second turn. In the part `queries`, a span whose worker was killed can still be
- * reported twice with other times.
- */
-function isTraced(extent: Extent, parts: readonly Part[]): boolean {
-  return !parts.includes('queries') && (extent === 'all' || Math.floor(extent.turn / 2) % 2 === 0);
+/** True if the workers of a storm report traces: at every second turn. */
+function isTraced(extent: Extent): boolean {
+  return extent === 'all' || Math.floor(extent.turn / 2) % 2 === 0;
 }
 
 function matrices(extent: Extent): Stage {
@@ -91,7 +88,7 @@ function storms(extent: Extent): Stage[] {
   return [
     {
       name: 'storm',
-      command: npm('storm', ...words(size), '--only', parts.join(','), ...(isTraced(extent, parts) ? ['--traces'] : []), '--json'),
+      command: npm('storm', ...words(size), '--only', parts.join(','), ...(isTraced(extent) ? ['--traces'] : []), '--json'),
       limitSeconds: 900,
       reading: 'closing line',
       isRepeated: true,

@@ -79,8 +79,14 @@ describe('spans on their way', () => {
 });
 
 describe('telemetry from the variables of OpenTelemetry', () => {
-  test('sends spans to the collector, with ids that follow from the run, and counts those that it does not take', async () => {
+  test.each([
+    { form: 'as JSON', protocol: undefined, types: ['application/json'] },
+    { form: 'as JSON until the collector refuses that', protocol: undefined, types: ['application/json', 'application/x-protobuf'] },
+    { form: 'in the binary form', protocol: 'http/protobuf', types: ['application/x-protobuf'] },
+  ])('sends spans to the collector $form, with ids that follow from the run, and counts those that it does not take', async (how) => {
     await using receiver = await OtlpReceiver.listen();
+    receiver.takesJson = how.types[0] === how.types.at(-1);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', how.protocol);
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `${receiver.url}/`);
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic%20abc,x-tenant=one');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
@@ -96,7 +102,7 @@ describe('telemetry from the variables of OpenTelemetry', () => {
       parentSpanId: root,
       attributes: { a: 1 },
     });
-    span?.setAttributes({ b: ['x'] });
+    span?.setAttributes({ b: ['x'], c: true, d: 0.5, e: -1, f: 'ä' });
     span?.end();
     const links = [{ traceId: traceIdOf({ ...RUN, runId: 'other' }), spanId: 'a1'.repeat(8) }];
     reported.report(place, {
@@ -112,7 +118,8 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     await reported.flush();
     const [chat, run, ...rest] = receiver.spans;
     expect(rest).toEqual([]);
-    expect(chat).toMatchObject({ name: 'chat m', kind: 3, traceId: place.traceId, parentSpanId: root, values: { a: '1' } });
+    expect(chat).toMatchObject({ name: 'chat m', kind: 3, traceId: place.traceId, parentSpanId: root });
+    expect(chat?.values).toEqual({ a: '1', b: { values: [{ stringValue: 'x' }] }, c: true, d: 0.5, e: '-1', f: 'ä' });
     expect(run).toMatchObject({
       spanId: root,
       startTimeUnixNano: '1000000000',
@@ -122,7 +129,8 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     });
     expect(run?.parentSpanId).toBeUndefined();
     expect(run?.resource).toEqual({ 'service.name': 'clerks', 'deployment.environment.name': 'test' });
-    expect(receiver.headers[0]).toMatchObject({ authorization: 'Basic abc', 'x-tenant': 'one', 'content-type': 'application/json' });
+    expect(receiver.headers[0]).toMatchObject({ authorization: 'Basic abc', 'x-tenant': 'one' });
+    expect(receiver.headers.map((headers) => headers['content-type'])).toEqual(how.types);
     receiver.status = 503;
     reported.start(place, { name: 'chat m', spanId: spanIdOf(RUN, 'chat', 2), parentSpanId: root, attributes: {} })?.end();
     await reported.flush();
@@ -146,7 +154,10 @@ describe('telemetry from the variables of OpenTelemetry', () => {
 
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /"collector\/v1\/traces" of OTEL_EXPORTER_OTLP_ENDPOINT is no URL/],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /is "grpc", and Longhaul sends JSON over HTTP/],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      /is "grpc", and Longhaul sends spans over HTTP/,
+    ],
     [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, /OTEL_TRACES_SAMPLER is "jaeger_remote"/],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, /from 0 to 1/],
     [{ OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: 'x' }, /write the number of a port/],

@@ -17,6 +17,8 @@ export class OtlpReceiver {
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
   /** Answers with that status instead of 200. */
   status = 200;
+  /** If false, it takes the binary form alone, as some backends do. */
+  takesJson = true;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -24,11 +26,10 @@ export class OtlpReceiver {
       this.headers.push(request.headers);
       const isBinary = request.headers['content-type'] === 'application/x-protobuf';
       const body = Buffer.concat(chunks);
-      if (this.status === 200 && request.url === '/v1/traces')
+      const status = this.takesJson || isBinary ? this.status : 415;
+      if (status === 200 && request.url === '/v1/traces')
         this.add(isBinary ? readProtobufTraces(body) : (JSON.parse(body.toString()) as OtlpTraces));
-      response
-        .writeHead(this.status, { 'content-type': isBinary ? 'application/x-protobuf' : 'application/json' })
-        .end(isBinary ? '' : '{}');
+      response.writeHead(status, { 'content-type': isBinary ? 'application/x-protobuf' : 'application/json' }).end(isBinary ? '' : '{}');
     });
   });
 

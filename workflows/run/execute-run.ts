@@ -124,7 +124,7 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
     isFlow: run.state !== undefined && isFlow(run.state),
     result,
   });
-  longhaul.traced(run.key ?? '', part);
+  longhaul.traced(run.key ?? '', part, Date.now());
 }
 
 /** Shows a turn of a session as soon as it has ended: the session may stay open for days. */

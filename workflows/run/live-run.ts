@@ -118,7 +118,10 @@ export interface LonghaulSinks extends Sinks {
     runStarted(agentName: string): void;
     /** Says that a session is in that turn, for activities about events before `through`. May be called again as well. */
     turnReached(turn: number, through: number): void;
-    /** Hands over what the trace of a run shows of a turn or an execution that ends. `key` as above. May be called again as well. */
-    traced(key: string, part: TracedPart): void;
+    /**
+     * Hands over what the trace of a run shows of a turn or an execution that ends. `key` as above. `at`: the time in the workflow. May be called
+     * again as well, with other content.
+     */
+    traced(key: string, part: TracedPart, at: number): void;
   };
 }

@@ -78,7 +78,7 @@ export interface TracedTurn extends TracedEnd {
   number: number;
 }
 
-/** The last attempt of a call whose worker has not answered any more: no other attempt has learnt of it. */
+/** An attempt at a call whose worker has not answered any more: the next one reports it, or whoever reads the record. */
 export interface TracedLoss extends InTurn, OfCode {
   /** The id of a tool call, or the number of events of a model call. */
   call: string;
@@ -88,6 +88,14 @@ export interface TracedLoss extends InTurn, OfCode {
   model?: string;
   step?: number;
   attempt: number;
+}
+
+/**
+ * Returns the beginning of a lost attempt as all can know it who report it. Of an attempt after the first nobody knows it: its span has the moment
+ * of its end alone.
+ */
+export function beginningOfLoss({ attempt, scheduledAt, to }: { attempt: number; scheduledAt: number; to: number }): number {
+  return attempt === 1 ? scheduledAt : to;
 }
 
 /** The part of a run's record that its trace shows beside its model calls and tool calls. Without content. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { modelSpans, toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
 import { idGenerator, type RunTrace } from '../../../src/telemetry/ids.ts';
@@ -34,6 +33,9 @@ async function attributesOf(text: string): Promise<Record<string, unknown>> {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: { text } });
     span.ended({ content: [text], isError: false });
   }, null);
+  // It is handed over once the server can have the outcome.
+  expect(sdk.exported).toEqual([]);
+  await worker.telemetry.flush();
   return sdk.exported[0]?.attributes ?? {};
 }
 
@@ -61,7 +63,6 @@ test.each([
   const environment = activityEnvironment({ heartbeatDetails: details, pendingActivities, info });
   await environment.run(async () => {
     await modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 });
-    await sleep(20);
   }, null);
   expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reportPart } from '../../../activities/telemetry/run-reports.ts';
+import { RunReports } from '../../../activities/telemetry/run-reports.ts';
 import type { WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';
 import type { TracedEnd, TracedPart } from '../../../src/core/domain/traced-part.ts';
@@ -14,7 +14,9 @@ async function agentsIn(end: Partial<TracedEnd>): Promise<number> {
   const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: meter });
   const ended = { agent: 'clerk', status: 'completed', isWorkflow: false, usage: noUsage(), toolCalls: 0, from: 0, to: 1_000, ...end };
   const part = { turns: [], end: ended } as unknown as TracedPart;
-  await reportPart({ telemetry } as WorkerTelemetry, undefined, { workflowId: 'clerk-1', executionId: 'f0e1', key: '', part });
+  const reports = new RunReports({ telemetry } as WorkerTelemetry);
+  reports.report(undefined, { workflowId: 'clerk-1', executionId: 'f0e1', historyLength: 9, at: 1_000, key: '', part });
+  await reports.flush();
   return meter.measured.filter(({ name }) => name === 'gen_ai.invoke_agent.duration').length;
 }
 

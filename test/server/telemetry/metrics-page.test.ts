@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../docs/grafana', import.meta.url));
 const PROCESS = fileURLToPath(new URL('metrics-process.ts', import.meta.url));
@@ -36,6 +37,29 @@ function queries(): [where: string, query: string][] {
   ];
 }
 
+/** What a process that has made a run says of it. */
+interface Reported {
+  /** Its page of metrics. */
+  text: string;
+  /** The page of the Runtime of the user, if there is one. */
+  own: string;
+  runId: string;
+}
+
+/** Makes a run in a process of its own. */
+async function runMeasured(more: NodeJS.ProcessEnv): Promise<Reported> {
+  const env = {
+    ...process.env,
+    TEST_BUNDLE: inject('workflowBundlePath'),
+    TEST_ADDRESS: inject('temporalAddress'),
+    TEST_SECRET: SECRET,
+    TRACED_TOKEN: SECRET,
+    ...more,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [PROCESS], { env, maxBuffer: 10_000_000, timeout: 60_000 });
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Reported;
+}
+
 const promtool = spawnSync('promtool', ['--version']).status === 0;
 
 describe('the page of metrics of a real run', () => {
@@ -43,16 +67,7 @@ describe('the page of metrics of a real run', () => {
   let runId = '';
 
   beforeAll(async () => {
-    const env = {
-      ...process.env,
-      TEST_BUNDLE: inject('workflowBundlePath'),
-      TEST_ADDRESS: inject('temporalAddress'),
-      TEST_TASK_QUEUE: `metrics-${process.pid}`,
-      TEST_SECRET: SECRET,
-      TRACED_TOKEN: SECRET,
-    };
-    const { stdout } = await promisify(execFile)(process.execPath, [PROCESS], { env, maxBuffer: 10_000_000, timeout: 60_000 });
-    const reported = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { text: string; runId: string; status: string };
+    const reported = await runMeasured({ TEST_TASK_QUEUE: `metrics-${process.pid}` });
     [page, runId] = [reported.text, reported.runId];
   }, 90_000);
 
@@ -101,3 +116,19 @@ describe('the page of metrics of a real run', () => {
     expect(execFileSync('promtool', ['check', 'rules', join(FOLDER, 'alerts.yml')], { encoding: 'utf8' })).toContain('SUCCESS');
   });
 });
+
+test(
+  'a Runtime that the user has installed keeps what it measures, and the page has the metrics of runs',
+  { timeout: 90_000 },
+  async () => {
+    const [port] = await freePorts([undefined]);
+    const { text, own } = await runMeasured({
+      TEST_TASK_QUEUE: `metrics-own-${process.pid}`,
+      TEST_OWN_METRICS: `127.0.0.1:${port}`,
+    });
+    expect(text).toMatch(/^longhaul_runs_started_total\{gen_ai_agent_name="clerk"\} 1$/m);
+    expect(text).not.toMatch(/^temporal_/m);
+    expect(own).toMatch(/^temporal_num_pollers\{.*\} \d+$/m);
+    expect(own).not.toMatch(/^longhaul_/m);
+  },
+);

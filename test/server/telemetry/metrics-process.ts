@@ -1,4 +1,5 @@
 // A worker and a service with a page of metrics, in a process of its own: the metrics of Temporal's Core are there only if the process has no Runtime yet.
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { connect } from '../../../src/client/index.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
@@ -7,7 +8,11 @@ import { createHandler } from '../../../src/server/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker, prometheusMetrics, serveMetrics, telemetry } from '../../../worker/index.ts';
 
-const { TEST_BUNDLE = '', TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_SECRET = '' } = process.env;
+const { TEST_BUNDLE = '', TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_SECRET = '', TEST_OWN_METRICS = '' } = process.env;
+
+// A Runtime of the user, which has a page of its own.
+const ownMetrics = { prometheus: { bindAddress: TEST_OWN_METRICS } };
+if (TEST_OWN_METRICS !== '') Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { metrics: ownMetrics } });
 
 const page = prometheusMetrics();
 const reported = await telemetry({ tracerProvider: 'none', meterProvider: page });
@@ -53,8 +58,9 @@ do {
   await new Promise((resolve) => setTimeout(resolve, 100));
   text = await (await fetch(server.url)).text();
 } while (!/^longhaul_approvals_waiting \d/m.test(text) || !/^longhaul_runs_ended_total\{/m.test(text));
+const own = TEST_OWN_METRICS === '' ? '' : await (await fetch(`http://${TEST_OWN_METRICS}/metrics`)).text();
 worker.shutdown();
 await running;
 await client.close();
-process.stdout.write(`${JSON.stringify({ text, runId: result.runId, status: result.status })}\n`);
+process.stdout.write(`${JSON.stringify({ text, own, runId: result.runId, status: result.status })}\n`);
 process.exit(0);

@@ -3,6 +3,7 @@ import { agentTool, defineAgent } from '../../../src/index.ts';
 import { idGenerator } from '../../../src/telemetry/ids.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
+import { callCli } from '../../cli/call-cli.ts';
 import { type ExportedSpan, plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { assistant } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -112,6 +113,11 @@ test('traces are repaired from the records with the ids and contents that they h
   await until(() => sdk.exported.some(({ name }) => name === `${AGENT} assistant`), 'the span of the run');
   const before = sdk.exported.find(({ name }) => name === `${AGENT} assistant`);
   expect(result.traceContext).toEqual({ traceId: before?.traceId, spanId: before?.spanId });
+  const where = ['--address', testbed.address, '--namespace', testbed.client.temporal.options.namespace];
+  const exported = await callCli(['trace', result.runId, '--export', ...where]);
+  expect([exported.exitCode, exported.stderr]).toEqual([0, '']);
+  expect(JSON.parse(exported.stdout)).toEqual(JSON.parse(JSON.stringify(await testbed.client.handle(result.runId).exportTrace())));
+  expect(exported.stdout).toContain(before?.spanId);
   const cutOff = await testbed.client.start(assistant, { input: 'Q', taskQueue: `${testbed.taskQueue}-without-workers` });
   await testbed.client.temporal.workflow.getHandle(cutOff.runId).terminate('enough');
   const ofRuns = (): ExportedSpan[] =>
