@@ -10,21 +10,21 @@ import {
 } from '../core/domain/permissions.ts';
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
-/** A rule, or the glob for the name of a tool alone. */
-export type PermissionRuleOption = string | PermissionRule;
+/** A rule, or the glob for the name of a tool alone. Editors propose the names of tools; the intersection keeps these in the type. */
+export type PermissionRuleOption<Name extends string = string> = Name | (string & {}) | PermissionRule;
 
 /** The rules for the calls of an agent: `deny` goes before `ask`, and `ask` before `mode`. */
-export interface PermissionOptions {
+export interface PermissionOptions<Name extends string = string> {
   /** Default `default`. */
   mode?: PermissionMode;
   /** Calls that get an error result, which names the rule. */
-  deny?: readonly PermissionRuleOption[];
+  deny?: readonly PermissionRuleOption<Name>[];
   /** Calls that wait for a decision, in every mode. */
-  ask?: readonly PermissionRuleOption[];
+  ask?: readonly PermissionRuleOption<Name>[];
   /** The only calls that are not denied, in every mode: an empty list denies all. */
-  allow?: readonly PermissionRuleOption[];
+  allow?: readonly PermissionRuleOption<Name>[];
   /** Calls that wait for a decision in the mode `default`, and not in the mode `permissive`. */
-  approvalRequired?: readonly PermissionRuleOption[];
+  approvalRequired?: readonly PermissionRuleOption<Name>[];
   /** True if calls of tools with the category `execute` need no decision in the mode `permissive`. Default false. */
   allowUnattendedExecute?: boolean;
 }
@@ -57,7 +57,7 @@ const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
 export type NarrowingList = (typeof NARROWING_LISTS)[number];
 
 /** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
-export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
+export type CapabilityPermissions<Name extends string = string> = Pick<PermissionOptions<Name>, NarrowingList>;
 
 /** The option of a capability that concerns permissions. */
 export interface NarrowingPermissions {
