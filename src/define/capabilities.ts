@@ -18,7 +18,7 @@ import type { HostedToolDefinition } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import type { CapabilityPermissions } from './permissions.ts';
+import type { CapabilityPermissions, PermissionsNaming } from './permissions.ts';
 import type { AnyTool, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
@@ -31,7 +31,7 @@ export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFo
   /** The tools. A tool that reads deps fits only a capability whose deps have them. */
   tools?: Tools;
   /** The rules for the calls of tools: they deny calls, or let them wait for a decision. */
-  permissions?: CapabilityPermissions<NamesOfTools<Tools>>;
+  permissions?: PermissionsNaming<CapabilityPermissions, NamesOfTools<Tools>>;
   /** MCP servers whose tools the agent also has. */
   mcp?: readonly McpServerDefinition[];
   /** Settings of the model. A setting of the agent takes the place of one of a capability. */

@@ -10,24 +10,34 @@ import {
 } from '../core/domain/permissions.ts';
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
-/** A rule, or the glob for the name of a tool alone. Editors propose the names of tools; the intersection keeps these in the type. */
-export type PermissionRuleOption<Name extends string = string> = Name | (string & {}) | PermissionRule;
+/** A rule, or the glob for the name of a tool alone. */
+export type PermissionRuleOption = string | PermissionRule;
 
 /** The rules for the calls of an agent: `deny` goes before `ask`, and `ask` before `mode`. */
-export interface PermissionOptions<Name extends string = string> {
+export interface PermissionOptions {
   /** Default `default`. */
   mode?: PermissionMode;
   /** Calls that get an error result, which names the rule. */
-  deny?: readonly PermissionRuleOption<Name>[];
+  deny?: readonly PermissionRuleOption[];
   /** Calls that wait for a decision, in every mode. */
-  ask?: readonly PermissionRuleOption<Name>[];
+  ask?: readonly PermissionRuleOption[];
   /** The only calls that are not denied, in every mode: an empty list denies all. */
-  allow?: readonly PermissionRuleOption<Name>[];
+  allow?: readonly PermissionRuleOption[];
   /** Calls that wait for a decision in the mode `default`, and not in the mode `permissive`. */
-  approvalRequired?: readonly PermissionRuleOption<Name>[];
+  approvalRequired?: readonly PermissionRuleOption[];
   /** True if calls of tools with the category `execute` need no decision in the mode `permissive`. Default false. */
   allowUnattendedExecute?: boolean;
 }
+
+/**
+ * The rules of an agent or a capability whose tools are known: editors propose their names. Any other text is a rule as well; the intersection
+ * keeps the names in the type.
+ */
+export type PermissionsNaming<Options, Name extends string> = {
+  [Member in keyof Options]: Options[Member] extends readonly PermissionRuleOption[] | undefined
+    ? readonly (Name | (string & {}) | PermissionRule)[]
+    : Options[Member];
+};
 
 /** The option of an agent that concerns its permissions. */
 export interface AgentPermissions {
@@ -57,7 +67,7 @@ const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
 export type NarrowingList = (typeof NARROWING_LISTS)[number];
 
 /** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
-export type CapabilityPermissions<Name extends string = string> = Pick<PermissionOptions<Name>, NarrowingList>;
+export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
 
 /** The option of a capability that concerns permissions. */
 export interface NarrowingPermissions {
