@@ -18,20 +18,19 @@ import type { HostedToolDefinition } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import type { CapabilityPermissions, PermissionsNaming } from './permissions.ts';
 import type { AnyTool, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what an agent is given by it. */
-export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions {
+export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions<
+  NamesOfTools<Tools>
+> {
   /** One line of at most 64 characters: errors, records and the snapshots of runs name it. */
   name: string;
   /** Instructions, which the model reads after those of the agent. */
   instructions?: Instructions<DepsFor<Deps>>;
   /** The tools. A tool that reads deps fits only a capability whose deps have them. */
   tools?: Tools;
-  /** The rules for the calls of tools: they deny calls, or let them wait for a decision. */
-  permissions?: PermissionsNaming<CapabilityPermissions, NamesOfTools<Tools>>;
   /** MCP servers whose tools the agent also has. */
   mcp?: readonly McpServerDefinition[];
   /** Settings of the model. A setting of the agent takes the place of one of a capability. */

@@ -43,7 +43,6 @@ import { checkMcpServers } from './mcp.ts';
 import { agentModels, type FallbackOptions, type ModelOption } from './model-list.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
 import { nonEmpty, type OptionReference, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
-import type { PermissionOptions, PermissionsNaming } from './permissions.ts';
 import type { AnyTool, McpServerDefinition, NamesOfTools } from './tool-definition.ts';
 
 /** The options of `defineAgent`, as the page of options describes them, in the order in which errors list them. */
@@ -324,7 +323,7 @@ export interface AgentOptions<
   Tools extends readonly (AnyTool | HostedToolDefinition)[] = ToolsFor<Deps>,
   FinalAttempt extends boolean = boolean,
   Capabilities extends readonly AnyCapability[] = readonly AnyCapability[],
-> extends PartOptions {
+> extends PartOptions<NamesOfTools<Tools>> {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
   /**
@@ -341,8 +340,6 @@ export interface AgentOptions<
    * an agent whose deps have them.
    */
   tools?: Tools;
-  /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionsNaming<PermissionOptions, NamesOfTools<Tools>>;
   /** MCP servers whose tools the agent also has, as they are when a run starts. Each has its own name. */
   mcp?: readonly McpServerDefinition[];
   /**
