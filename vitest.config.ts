@@ -27,11 +27,14 @@ const SERVER = {
   hookTimeout: 60_000,
 };
 
+/** What a test stubs ends with it: the next one of the file must not find it. */
+const UNSTUBBED = { unstubEnvs: true, unstubGlobals: true };
+
 /**
  * Most files take less time than a process that loads what they import: files share three. What a test changes in its process it
  * changes back.
  */
-const SHARED = { isolate: false, unstubEnvs: true, unstubGlobals: true };
+const SHARED = { isolate: false, ...UNSTUBBED };
 
 /** The matrices of a project: those on a server are in a folder of their own. */
 const isOnServer = (file: string): boolean => file.startsWith('test/server/');
@@ -79,9 +82,10 @@ export default defineConfig({
           include: chosen.filter((file) => !isOnServer(file)),
           testTimeout: 20_000,
           env: { [PROPERTY_RUNS]: 'all' },
+          ...UNSTUBBED,
         },
       },
-      { extends: true, test: { name: 'server-matrices', include: chosen.filter(isOnServer), ...SERVER } },
+      { extends: true, test: { name: 'server-matrices', include: chosen.filter(isOnServer), ...SERVER, ...UNSTUBBED } },
     ],
   },
 });

@@ -4,6 +4,7 @@ import { measureBurstsAtOnce } from './bursts/at-once.ts';
 import { measureBursts } from './bursts/measure.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
+import { measureCommits } from './commits/measure.ts';
 import { measureEndless } from './endless/endless.ts';
 import { beginCommand } from '../test/processes/command.ts';
 import { impossibleFigures } from './figures/impossible-figures.ts';
@@ -66,6 +67,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'stream') return measureStream(asked, say);
   if (asked.command === 'serve') return measureServe(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
+  if (asked.command === 'latency' && asked.against !== undefined) return measureCommits({ ...asked, against: asked.against }, say);
   if (asked.pace === 'burst') return measureBursts({ ...asked, pace: 'burst' }, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

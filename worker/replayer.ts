@@ -140,10 +140,10 @@ export interface Divergence {
 }
 
 /** The commands of the code, by the id of the event that began the workflow task. */
-export type ActualCommands = ReadonlyMap<number, readonly RecordedCommand[]>;
+type ActualCommands = ReadonlyMap<number, readonly RecordedCommand[]>;
 
 /** Returns the first command that differs; undefined if all comparable commands are equal. */
-export function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCommands): Divergence | undefined {
+function firstDivergence(tasks: readonly HistoryTask[], actual: ActualCommands): Divergence | undefined {
   let step: number | null = null;
   /** Local activities that the code has started, and whose end the history has not recorded yet. */
   const running: RecordedCommand[] = [];
@@ -225,12 +225,12 @@ function commandText(command: RecordedCommand | undefined): string {
 }
 
 /** A command that the server recorded, and its event. */
-export interface HistoryCommand extends RecordedCommand {
+interface HistoryCommand extends RecordedCommand {
   eventId: number;
 }
 
 /** The commands of one workflow task in a history. */
-export interface HistoryTask {
+interface HistoryTask {
   /** The id of the event that began it. */
   task: number;
   /** The id of the event that recorded its end: a command follows it. */
@@ -239,7 +239,7 @@ export interface HistoryTask {
 }
 
 /** Returns the completed workflow tasks of a history, in order, with their commands. */
-export function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
+function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
   const tasks: HistoryTask[] = [];
   for (const event of events) {
     const completed = event.workflowTaskCompletedEventAttributes;
@@ -251,7 +251,7 @@ export function historyTasks(events: readonly HistoryEvent[]): HistoryTask[] {
 }
 
 /** Returns the workflow type that a history begins with. */
-export function workflowTypeOf(events: readonly HistoryEvent[]): string {
+function workflowTypeOf(events: readonly HistoryEvent[]): string {
   return events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 

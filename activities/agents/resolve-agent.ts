@@ -4,7 +4,7 @@ import { mayCall } from '../../src/core/code/callable-tools.ts';
 import { type AgentDocument, type AgentSnapshot, rulesOf, type ToolSnapshot, withoutDocument } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { DEFAULT_STEPS } from '../../src/core/domain/limits.ts';
-import { modelName } from '../../src/core/domain/model.ts';
+import { type ModelCapabilities, type ModelClient, modelName } from '../../src/core/domain/model.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
@@ -29,7 +29,8 @@ import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/resolve-program.ts';
 import { openingOfCall, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { buildSnapshot, checkSnapshotSize, workerFacts } from './build-snapshot.ts';
-import { modelsOfAgent } from './model-list.ts';
+import type { FallbackPolicy } from '../../src/core/domain/fallback.ts';
+import { contextTokens } from '../../src/model/models.ts';
 
 /**
  * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
@@ -238,5 +239,31 @@ function outputOf(schema: JsonObject): OutputDefinition {
     strict: strict.strict,
     mode: isObject ? undefined : 'final_answer',
     maxRetries: 0,
+  };
+}
+
+/** The models of an agent as its snapshot pins them: what all of them can do, and the list if there are several. */
+interface ModelsOfAgent {
+  capabilities: ModelCapabilities;
+  fallback?: FallbackPolicy;
+}
+
+/** The model clients of a worker. */
+interface Providers {
+  provider(model: string): ModelClient;
+}
+
+/** Returns the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
+export function modelsOfAgent({ model, fallback }: Pick<AnyAgent, 'model' | 'fallback'>, providers: Providers): ModelsOfAgent {
+  if (fallback === undefined) return { capabilities: providers.provider(model).capabilities };
+  const { models, on, coolDownMs, maxWaitMs, returnAt } = fallback;
+  const listed = models.map((one) => ({ model: one, contextTokens: contextTokens(one, providers.provider(one).capabilities) }));
+  return {
+    capabilities: {
+      // The form of the answer is pinned: every model of the list must be able to give it.
+      structuredOutput: models.every((one) => providers.provider(one).capabilities.structuredOutput),
+      contextTokens: Math.min(...listed.map((one) => one.contextTokens)),
+    },
+    fallback: { models: listed, ...defined({ on: on === undefined ? undefined : [...on], coolDownMs, maxWaitMs, returnAt }) },
   };
 }

@@ -447,7 +447,7 @@ function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, c
 }
 
 /** Returns the output of a segment with which its cell has ended: without secrets, and within the budget of a tool result. */
-export async function cellOutput(
+async function cellOutput(
   work: SegmentWork,
   result: ExecutionResult,
   ran: RanSegment,
@@ -605,7 +605,7 @@ function textsIn(value: JsonValue | undefined): string[] {
 }
 
 /** One attempt of a segment. */
-export interface SegmentWork {
+interface SegmentWork {
   runtime: ActivityRuntime;
   input: RunSegmentInput;
   snapshot: AgentSnapshot;
@@ -616,7 +616,7 @@ export interface SegmentWork {
  * Works with a namespace, which is ended when the attempt is aborted, or if the work fails: an attempt that has no answer leaves none
  * behind.
  */
-export async function withNamespace<Result>({ signal }: Attempt, namespace: Namespace, work: () => Promise<Result>): Promise<Result> {
+async function withNamespace<Result>({ signal }: Attempt, namespace: Namespace, work: () => Promise<Result>): Promise<Result> {
   const kill = (): void => void namespace.kill();
   signal.addEventListener('abort', kill, { once: true });
   try {
@@ -635,6 +635,6 @@ export async function withNamespace<Result>({ signal }: Attempt, namespace: Name
 }
 
 /** Returns milliseconds with two digits after the point: the rest would only take room in the history. */
-export function roundedMs(ms: number): number {
+function roundedMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

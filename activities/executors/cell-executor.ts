@@ -224,7 +224,7 @@ const PYTHON_NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 const SCRATCHPAD = ['store', 'recall', 'observe', 'memory', 'uncertain', 'explore', 'commit'];
 
 /** Values that the next run gets as names, as JSON. */
-export class Injections {
+class Injections {
   private readonly language: CodeLanguage;
   /** Names that an executor gives to code. */
   private readonly provided: ReadonlySet<string>;

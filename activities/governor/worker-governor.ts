@@ -7,7 +7,7 @@ import { type PermitMeter, ProviderPermits } from '../../src/governor/provider-p
 import type { WorkerTelemetry } from '../telemetry/call-spans.ts';
 
 /** The options of a worker that make its governor. */
-export interface GovernorOptions {
+interface GovernorOptions {
   governor?: Governor | undefined;
   limits?: Readonly<Record<string, ProviderLimitOptions>> | undefined;
 }

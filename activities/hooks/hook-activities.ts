@@ -8,9 +8,8 @@ import type {
   CallHooksOutput,
 } from '../../src/core/activity-requests/contracts.ts';
 import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
-import type { HookedCalls } from '../../src/core/domain/hooked-calls.ts';
+import { END_EVENTS, type HookedCalls, type HookRecord } from '../../src/core/domain/hooks.ts';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
-import { END_EVENTS, type HookRecord } from '../../src/core/domain/hooks.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { type CallArgumentsQuestion, QUERIES } from '../../src/core/protocol.ts';

@@ -5,7 +5,7 @@ import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 
 /** Opens a connection, unless `stop` aborts. Rejects with an error that the run may show. */
-export type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
+type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
 
 /** The result of a connection's `tools`. */
 export type McpTools = Awaited<ReturnType<McpConnection['tools']>>;

@@ -10,7 +10,7 @@ import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
 import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';
 
 /** The parts of a worker that opening a connection needs. */
-export interface OpenOptions extends LinkOptions {
+interface OpenOptions extends LinkOptions {
   log: (line: string) => void;
 }
 
@@ -61,24 +61,24 @@ function isRefusedProtocol(error: unknown): boolean {
 const LINE_FEED = 10;
 
 /** The parts of a worker that a connection needs. */
-export interface LinkOptions {
+interface LinkOptions {
   secrets: Pick<SecretVault, 'resolve' | 'redact'>;
 }
 
 /** A link to a server, and its output outside the protocol. */
-export interface ServerLink extends Link {
+interface ServerLink extends Link {
   /** Returns the last lines of its process's standard error, cleaned and redacted; none for a server over HTTP. */
   stderrLines: () => string[];
 }
 
 /** The protocol of a server over HTTP: the present one, or the one that it has replaced. */
-export type HttpProtocol = 'http' | 'sse';
+type HttpProtocol = 'http' | 'sse';
 
 /**
  * Creates a link to a server, reading its secrets again. Throws the errors of the vault, and `mcp_unreachable` for a
  * header that cannot be sent.
  */
-export async function makeLink(
+async function makeLink(
   { name, transport }: McpServerDefinition,
   options: LinkOptions,
   protocol: HttpProtocol = 'http',

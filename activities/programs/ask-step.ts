@@ -72,7 +72,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
 }
 
 /** A model call of a step whose request is made, before it is sent. */
-export interface ReadyAsk {
+interface ReadyAsk {
   input: AskStepInput;
   patience: Patience;
   snapshot: AgentSnapshot;

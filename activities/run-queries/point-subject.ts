@@ -8,7 +8,7 @@ import { queryRun } from './query-run.ts';
 type Message = Extract<ContentItem, { type: 'message' }>;
 
 /** What is asked about at a point of the conversation, and its text. */
-export type PointSubject =
+type PointSubject =
   | { type: 'input'; messages: Message[]; text: string }
   /** The answer as the run would give it. */
   | { type: 'output'; output: JsonValue; text: string };

@@ -68,7 +68,7 @@ export function executionKey(): string {
 }
 
 /** Answers a query in place of the run. */
-export type AnswerQuery = (query: string, argument: unknown) => unknown;
+type AnswerQuery = (query: string, argument: unknown) => unknown;
 
 const answers = new AsyncLocalStorage<AnswerQuery>();
 

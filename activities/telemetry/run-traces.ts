@@ -2,7 +2,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { type OfRun, QUERIES, type StatusView } from '../../src/core/protocol.ts';
-import { findTrace, type TracedExecution } from '../../src/history/run-trace.ts';
+import { findTrace, type TracedExecution } from '../../src/history/recorded-trace.ts';
 import { type RunTrace, traceOfTurn } from '../../src/telemetry/ids.ts';
 import { SessionTurns } from './session-turns.ts';
 

@@ -449,7 +449,7 @@ interface AttemptParts {
 }
 
 /** Creates the context that a tool receives besides its arguments. */
-export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
+function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
   const { isLocal } = attemptInfo();
   const lastHeartbeat = lastDetails();
   const { secrets } = runtime;

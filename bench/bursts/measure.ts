@@ -19,7 +19,7 @@ import type { HistoryOptions, LatencyOptions } from '../options/options.ts';
 import { contentBytes, TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
 import type { SideProcess } from '../sides/side-messages.ts';
-import { callsOf } from '../sides/side.ts';
+import { medians, ratios, runOnSide, takeTurn, type Turn, type TurnFigures, turnLine, warmUp } from '../sides/turn.ts';
 
 /** The sides: Longhaul without bursts and with them, and the hand-written loop. Each has a process of its own. */
 const PROGRAMS = { step: 'longhaul', burst: 'bursts', loop: 'loop' } as const;
@@ -78,90 +78,35 @@ async function withSides<Result>(resultChars: number, say: Say, measure: (stage:
   }
 }
 
-/** One turn of a side. */
-interface TurnFigures {
-  /** From the start of a run by the client to its result, divided by its calls: the median of the runs. */
-  msPerCall: number;
-  callsPerSecond: number;
-  workerCpuMsPerCall: number;
-  serverCpuMsPerCall: number;
-}
-
-const FIGURES: readonly (keyof TurnFigures)[] = ['msPerCall', 'callsPerSecond', 'workerCpuMsPerCall', 'serverCpuMsPerCall'];
-
-/** Runs that are not measured: they load and compile code, and open connections. */
-const WARM_UP_RUNS = 4;
-const WARM_UP_STEPS = 50;
-
 /** A round has `runs` runs of each side, in turns of `concurrency` at once, and each begins with another side. */
 async function times(stage: Stage, options: LatencyOptions, say: Say): Promise<object> {
   const { steps, runs, concurrency, rounds } = options;
-  for (const side of SIDES) await takeTurn(stage, side, { steps: Math.min(steps, WARM_UP_STEPS), runs: WARM_UP_RUNS, concurrency: 1 });
+  const turn = { steps, runs, concurrency };
+  for (const side of SIDES) await turnOf(stage, side, warmUp(turn));
   const measured: Record<SideName, TurnFigures[]> = { step: [], burst: [], loop: [] };
   for (let round = 1; round <= rounds; round += 1) {
     for (const side of inTurn(SIDES, round)) {
-      const turn = await takeTurn(stage, side, { steps, runs, concurrency });
-      measured[side].push(turn);
-      const line = FIGURES.map((name) => `${name} ${turn[name]}`).join(', ');
-      say(`round ${round} of ${rounds}, ${side}: ${line}`);
+      const figures = await turnOf(stage, side, turn);
+      measured[side].push(figures);
+      say(`round ${round} of ${rounds}, ${side}: ${turnLine(figures)}`);
     }
   }
-  const middle = (side: SideName): object =>
-    Object.fromEntries(FIGURES.map((name) => [name, median(measured[side].map((turn) => turn[name]))]));
   return {
     runs,
     concurrency,
-    burst: middle('burst'),
-    step: middle('step'),
-    loop: middle('loop'),
+    burst: medians(measured.burst),
+    step: medians(measured.step),
+    loop: medians(measured.loop),
     burstToStep: ratios(measured.burst, measured.step),
     burstToLoop: ratios(measured.burst, measured.loop),
   };
 }
 
-async function takeTurn(
-  { sides, serverCpuMs }: Stage,
-  name: SideName,
-  { steps, runs, concurrency }: Pick<LatencyOptions, 'steps' | 'runs' | 'concurrency'>,
-): Promise<TurnFigures> {
+/** Has a side take its turn. */
+async function turnOf({ sides, serverCpuMs }: Stage, name: SideName, turn: Turn): Promise<TurnFigures> {
   const side = sides.get(name);
   if (side === undefined) throw new RangeError(`Nothing was started for "${name}"`);
-  const { ms: cpuBefore } = await side.ask({ type: 'cpu' }, 'cpu');
-  const serverBefore = serverCpuMs();
-  const begun = performance.now();
-  const perCall: number[] = [];
-  for (let done = 0; done < runs; done += concurrency) {
-    const ids = Array.from({ length: Math.min(concurrency, runs - done) }, () => `bursts-${name}-${randomUUID()}`);
-    await Promise.all(ids.map(async (runId) => perCall.push((await ran(side, runId, steps)) / callsOf(steps))));
-  }
-  const ms = performance.now() - begun;
-  const { ms: cpuAfter } = await side.ask({ type: 'cpu' }, 'cpu');
-  const calls = runs * callsOf(steps);
-  return {
-    msPerCall: rounded(median(perCall), 2),
-    callsPerSecond: rounded((calls / ms) * 1_000, 1),
-    workerCpuMsPerCall: rounded((cpuAfter - cpuBefore) / calls, 2),
-    serverCpuMsPerCall: rounded((serverCpuMs() - serverBefore) / calls, 2),
-  };
-}
-
-/** Returns the milliseconds of a run. Throws if it has not come to its answer, or if a call was repeated. */
-async function ran(side: SideProcess, runId: string, steps: number): Promise<number> {
-  const { ms, error, retries } = await side.ask({ type: 'run', runId, steps }, 'ran', (reply) => reply.runId === runId);
-  if (error !== undefined) throw new Error(`Run "${runId}" came to no answer: ${error}`);
-  if (retries > 0) throw new Error(`${retries} calls of "${runId}", or of a run before, were repeated: their waits are in the figures`);
-  return ms;
-}
-
-/** The median of the rounds' ratios, with the least and the most of them. */
-function ratios(over: readonly TurnFigures[], under: readonly TurnFigures[]): object {
-  return Object.fromEntries(
-    FIGURES.map((name) => {
-      const all = over.map((turn, round) => turn[name] / (under[round]?.[name] ?? NaN)).filter(Number.isFinite);
-      if (all.length === 0) return [name, null];
-      return [name, { ratio: rounded(median(all), 3), range: [rounded(Math.min(...all), 3), rounded(Math.max(...all), 3)] }];
-    }),
-  );
+  return takeTurn(side, turn, { newId: () => `bursts-${name}-${randomUUID()}`, serverCpuMs });
 }
 
 /** The history of one run of each side, and the time of replaying those of Longhaul. */
@@ -171,7 +116,7 @@ async function histories(stage: Stage, { steps, resultChars, rounds }: HistoryOp
   const figures: Partial<Record<SideName, object>> = {};
   for (const [name, side] of stage.sides) {
     ids[name] = `history-${name}-${randomUUID()}`;
-    await ran(side, ids[name], steps);
+    await runOnSide(side, ids[name], steps);
     const { executions, events, bytes } = await weighChain(stage.client.temporal, ids[name], MODEL_ACTIVITIES[name]);
     figures[name] = {
       executions,

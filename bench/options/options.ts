@@ -61,6 +61,8 @@ export interface LatencyOptions {
   concurrency: number;
   resultChars: number;
   rounds: number;
+  /** A commit with which this project is compared, instead of with the loop. */
+  against?: string;
   quiet: boolean;
 }
 
@@ -205,7 +207,8 @@ export interface BatchBenchOptions {
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--pace burst] [--steps 200] [--result-chars 2000] [--reasoning-chars 0] [--rounds 3] [--json]
-  npm run bench -- latency [--tier remote|local] [--pace burst] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
+  npm run bench -- latency [--tier remote|local] [--pace burst] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3]
+                           [--against COMMIT] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 5] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
@@ -250,6 +253,7 @@ const FLAGS = {
   steps: { type: 'string' },
   tier: { type: 'string', default: 'remote' },
   pace: { type: 'string' },
+  against: { type: 'string' },
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
   histories: { type: 'string', default: '200' },
@@ -295,7 +299,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
   const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
-  const comparesSides = command === 'peers' || values.pace !== undefined;
+  const comparesSides = command === 'peers' || values.pace !== undefined || values.against !== undefined;
   const rounds = count('rounds', values.rounds ?? String(comparesSides ? PEER_ROUNDS : MIN_ROUNDS), MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   const pace = paceOf(values, tier);
@@ -322,6 +326,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         concurrency: count('concurrency', values.concurrency ?? '1'),
         resultChars,
         rounds,
+        ...againstOf(values),
         quiet,
       };
     }
@@ -397,6 +402,12 @@ function paceOf({ pace }: Values, tier: Tier): { pace?: Pace } {
   if (pace === undefined) return {};
   if (tier === 'local') throw new Error('--pace compares bursts with remote calls: leave out --tier');
   return { pace: oneOf('pace', pace, PACES) };
+}
+
+function againstOf({ against, pace }: Values): { against?: string } {
+  if (against === undefined) return {};
+  if (pace !== undefined) throw new Error('--against compares commits without bursts: leave out --pace');
+  return { against };
 }
 
 function outageOf(text: string): number {

@@ -8,7 +8,7 @@ import * as sessions from './session-commands.ts';
 import * as shell from './shell-commands.ts';
 
 /** A heading of the list of commands, with its commands in order. */
-export interface CommandGroup {
+interface CommandGroup {
   heading: string;
   commands: readonly BoundCommand[];
 }

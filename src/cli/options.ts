@@ -72,14 +72,14 @@ export function pointBeforeNow(text: string): string {
 const MAX_DATE_MS = 8_640_000_000_000_000;
 
 /** Parses an option that is an amount of money. */
-export function amount(text: string): number {
+function amount(text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (value > 0) return value;
   throw new InvalidArgumentError('Write an amount above 0, such as 0.5.');
 }
 
 /** Parses an option that may also be `none`. The word is kept: Commander replaces `null`. */
-export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | 'none' {
+function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | 'none' {
   return (text) => {
     if (text === 'none') return text;
     try {
@@ -136,7 +136,7 @@ export const LIMIT_OPTIONS = {
   deadline: option('<time>', 'limit: time from the start of the run, such as 30m, 2h or 1d', { read: duration }),
 } as const;
 
-export type LimitFlags = Values<typeof LIMIT_OPTIONS>;
+type LimitFlags = Values<typeof LIMIT_OPTIONS>;
 
 /** The options of all commands that start runs, but `--wait`. `depsFor` says who reads the deps, `idOf` what the default id begins with. */
 export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string }) =>
@@ -235,7 +235,7 @@ export const SESSION_LIMIT_OPTIONS = {
   }),
 } as const;
 
-export type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
+type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
 
 /** The names of the options that set the limits of a session. */
 export const SESSION_LIMIT_FLAGS = {
@@ -350,7 +350,7 @@ export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.Proces
 }
 
 /** The values of `--versioning`, with the value of the worker's option for each. */
-export const VERSIONING_CHOICES = {
+const VERSIONING_CHOICES = {
   pinned: 'PINNED',
   'auto-upgrade': 'AUTO_UPGRADE',
   'upgrade-on-continue-as-new': 'UPGRADE_ON_CONTINUE_AS_NEW',
@@ -367,7 +367,7 @@ export const VERSIONING_OPTIONS = {
   }),
 } as const;
 
-export type VersioningFlags = Values<typeof VERSIONING_OPTIONS>;
+type VersioningFlags = Values<typeof VERSIONING_OPTIONS>;
 
 /** Returns the versioning of a worker; undefined without the flags. Throws a UsageError if some of them are missing. */
 export function chosenVersioning({ deployment, buildId, versioning }: VersioningFlags): Versioning | undefined {

@@ -82,7 +82,7 @@ export function factLines(facts: readonly Fact[], output: Pick<Output, 'look'>, 
 }
 
 /** A column of a table. A title alone is a column that stays as wide as its cells. */
-export interface Column {
+interface Column {
   title: string;
   /** Columns that it needs at least, if the terminal is too narrow: longer cells are cut. Absent: its cells are never cut. */
   least?: number;

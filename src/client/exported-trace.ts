@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { TraceContext } from '../core/domain/result.ts';
-import { recordedTrace } from '../history/recorded-trace.ts';
-import { findTrace } from '../history/run-trace.ts';
+import { findTrace, recordedTrace } from '../history/recorded-trace.ts';
 import { rootSpanId, traceOfTurn } from '../telemetry/ids.ts';
 import { type OtlpTraces, otlpTraces } from '../telemetry/otlp.ts';
 import { runSpans } from '../telemetry/run-spans.ts';

@@ -6,10 +6,10 @@ import { executionChain, type HistoryEvent, runHistory } from '../history/histor
 import { describeRun } from '../temporal/run-workflow.ts';
 
 /** The status of a child run as its parent workflow has it. A `failed` run ended with an error or was ended from outside. */
-export type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
+type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
 
 /** A run of an agent that a workflow of the user's own has started. */
-export interface ChildRun {
+interface ChildRun {
   runId: string;
   /** Undefined if its input cannot be read. */
   agentName: string | undefined;

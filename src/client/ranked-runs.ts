@@ -13,7 +13,7 @@ import { statusFrom } from './recorded-views.ts';
 import type { ListPage, PageOptions } from './visibility.ts';
 
 /** The newest runs that are looked at to put them in order. */
-export const MOST_RANKED = 1_000;
+const MOST_RANKED = 1_000;
 
 /** Runs whose amounts are read at once. */
 const READ_AT_ONCE = 10;

@@ -81,7 +81,7 @@ import { principalAttributes } from './visibility.ts';
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
 
 /** The parts that a session shares with its client. */
-export interface SessionParts<Output, Unfinished> {
+interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;

@@ -52,7 +52,7 @@ import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutp
 import { type EarlierOpening, readEarlier, withEarlier } from './saved-context.ts';
 
 /** The options of a start that do not depend on what is run. */
-export interface WorkflowOptions extends StartCircumstances {
+interface WorkflowOptions extends StartCircumstances {
   /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
   runId?: string;
   /**
@@ -66,7 +66,7 @@ export interface WorkflowOptions extends StartCircumstances {
 }
 
 /** The options that starts of agents and of programs share. */
-export interface CommonStart extends WorkflowOptions {
+interface CommonStart extends WorkflowOptions {
   /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
   state?: JsonObject;
   /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
@@ -114,7 +114,7 @@ export const SESSION_START_OPTIONS: OptionTable<SessionStart> = {
 };
 
 /** All options of `StartSettings` by name. */
-export const START_SETTINGS: OptionTable<StartSettings> = {
+const START_SETTINGS: OptionTable<StartSettings> = {
   ...SESSION_START_OPTIONS,
   runId: true,
   ifExists: true,
@@ -134,7 +134,7 @@ export interface ClientSettings {
   access?: RunAccess;
 }
 
-export interface WorkflowStart {
+interface WorkflowStart {
   type: typeof AGENT_RUN | typeof PROGRAM_RUN;
   /** The name of the agent or the program. */
   name: string;
@@ -143,7 +143,7 @@ export interface WorkflowStart {
 }
 
 /** Starts the workflow of a run and returns its id. Throws `run_exists`, unless `ifExists` says otherwise. */
-export async function startWorkflow(
+async function startWorkflow(
   client: Client,
   { type, name, input, summary }: WorkflowStart,
   options: WorkflowOptions,
@@ -305,7 +305,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
 }
 
 /** Throws `invalid_input` for a text that is no place in a trace. */
-export function checkedTraceparent(traceparent: string | undefined): string | undefined {
+function checkedTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || readTraceparent(traceparent) !== undefined) return traceparent;
   const message = `The run cannot start: "traceparent" is ${JSON.stringify(traceparent)}: write "00-<trace id>-<span id>-01", or leave it out`;
   throw new LonghaulError('invalid_input', message);
@@ -332,19 +332,19 @@ function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
 }
 
 /** Returns the state that a run begins with as plain JSON without secrets. */
-export function plainState(state: unknown): JsonObject {
+function plainState(state: unknown): JsonObject {
   const problem = startStateProblem(state);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   return JSON.parse(JSON.stringify(state)) as JsonObject;
 }
 
 /** Returns the tier if it is one. Throws a UsageError. */
-export function tierOf(tier: Tier | undefined): Tier | undefined {
+function tierOf(tier: Tier | undefined): Tier | undefined {
   return tier === undefined ? undefined : checkedTier('the run cannot start: "tier"', tier);
 }
 
 /** Returns a flag as it is sent: only if it is set. */
-export function liveOf(live: boolean | undefined): boolean | undefined {
+function liveOf(live: boolean | undefined): boolean | undefined {
   return live === false ? undefined : live;
 }
 

@@ -1,17 +1,21 @@
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
-import { recallEvent } from '../core/domain/memory.ts';
-import type { ModelClient, PromptCache } from '../core/domain/model.ts';
+import { isRecall, recallEvent } from '../core/domain/memory.ts';
+import type { ModelClient, ModelRequest, PromptCache } from '../core/domain/model.ts';
 import { addedInstructions } from '../core/domain/parts.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
-import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
-import { emptyWindow, extendWindow, foldedEvent, type Window } from '../core/domain/window.ts';
+import type { RequestDiff, RequestItem, StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
+import { emptyWindow, extendWindow, foldedEvent, isEvicted, type Window, type WindowEvent } from '../core/domain/window.ts';
 import { modelCallsOf, pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
 import { type ReadExecution, readExecution } from '../history/read-run.ts';
 import { promptCache, requestOfCall } from '../model/build-request.ts';
 import { eventsRemoved } from './reader.ts';
-import { type RebuiltRequest, requestDiff } from './request-diff.ts';
 import type { ReadableRun } from './run-details.ts';
+import type { AgentSnapshot } from '../core/domain/agent.ts';
+import { type ContentItem, outputText } from '../core/domain/content.ts';
+import { BYTES_PER_TOKEN, estimatedTokens } from '../core/domain/snapshot-sizes.ts';
+import { oneLine, utf8Length } from '../core/domain/text.ts';
+import { resultText } from '../core/domain/tool-calls.ts';
 
 /** The options of reading the request of a step. */
 export interface StepRequestOptions {
@@ -164,4 +168,99 @@ async function wireOf(
       ...(adapted === undefined ? [] : [{ part: 'rules' as const, reason: `the worker has sent it in another form: ${adapted.message}` }]),
     ],
   };
+}
+
+/** A request that was built from the record. */
+interface RebuiltRequest {
+  step: number;
+  model: string;
+  snapshot: AgentSnapshot;
+  /** The conversation, by the events of the record. */
+  events: readonly WindowEvent[];
+  request: ModelRequest;
+}
+
+/** Bytes of the text of an item. */
+const TEXT_BYTES = 200;
+
+/** The characters of an item that are looked at. */
+const READ_CHARACTERS = 1_000;
+
+/** Returns how a request differs from another one of the same run. */
+function requestDiff(before: RebuiltRequest, now: RebuiltRequest): RequestDiff {
+  const known = new Map(before.events.map((event) => [event.offset, event]));
+  const present = new Map(now.events.map((event) => [event.offset, event]));
+  const added = now.events.filter(({ offset }) => !known.has(offset));
+  const left = before.events.filter(({ offset }) => !present.has(offset));
+  const evicted = now.events.flatMap((event) => itemsOf(event).filter((_, index) => isEvictedSince(known.get(event.offset), event, index)));
+  return {
+    step: before.step,
+    added: added.flatMap(itemsOf),
+    evicted,
+    summarised: left.flatMap(itemsOf),
+    recalled: added.filter(isRecall).flatMap(itemsOf),
+    changed: changedParts(before.request, now.request),
+    commonPrefix: commonPrefix(before.request, now.request),
+  };
+}
+
+function isEvictedSince(before: WindowEvent | undefined, now: WindowEvent, index: number): boolean {
+  const [then, item] = [before?.content[index], now.content[index]];
+  return then?.type === 'tool_result' && item?.type === 'tool_result' && isEvicted(item) && !isEvicted(then);
+}
+
+function itemsOf({ offset, author, content }: WindowEvent): RequestItem[] {
+  return content.map((item, index) => ({ offset, index, author, type: item.type, ...describedItem(item) }));
+}
+
+function describedItem(item: ContentItem): Pick<RequestItem, 'name' | 'callId' | 'text'> {
+  switch (item.type) {
+    case 'message':
+      return { name: item.role, text: beginning(outputText(item.content)) };
+    case 'tool_call':
+      return { name: item.name, ...defined({ callId: item.toolCallId }), text: beginning(JSON.stringify(item.arguments)) };
+    case 'tool_result':
+      return { name: item.name, ...defined({ callId: item.toolCallId }), text: beginning(resultText(item.content)) };
+  }
+}
+
+function beginning(text: string): string {
+  return oneLine(text.slice(0, READ_CHARACTERS), TEXT_BYTES);
+}
+
+/** Returns the names of the parts besides the conversation that differ. */
+function changedParts(before: ModelRequest, now: ModelRequest): string[] {
+  const parts = (request: ModelRequest): Map<string, string> =>
+    new Map([
+      ['model', request.model],
+      ...request.instructions.map((text, index): [string, string] => [`instructions/${index}`, text]),
+      ...request.tools.map((tool): [string, string] => [`tools/${tool.name}`, JSON.stringify(tool)]),
+      ...(request.hosted ?? []).map((tool): [string, string] => [`hosted/${tool.name}`, JSON.stringify(tool)]),
+      ...Object.entries(request.settings).map(([name, value]): [string, string] => [`settings/${name}`, JSON.stringify(value)]),
+      ...(request.output === undefined ? [] : [['output', JSON.stringify(request.output)] as [string, string]]),
+    ]);
+  const [then, after] = [parts(before), parts(now)];
+  return [...new Set([...then.keys(), ...after.keys()])].filter((name) => then.get(name) !== after.get(name));
+}
+
+/** Returns what two requests begin with, in tokens. The caches of providers take tools first, then instructions, then the conversation. */
+function commonPrefix(before: ModelRequest, now: ModelRequest): RequestDiff['commonPrefix'] {
+  const texts = ({ tools, hosted = [], output, instructions, conversation }: ModelRequest): string[] =>
+    [...tools, ...hosted, ...(output === undefined ? [] : [output]), ...instructions, ...conversation].map((part) => JSON.stringify(part));
+  const [then, after] = [texts(before), texts(now)];
+  const all = estimatedTokens(after.reduce((sum, text) => sum + utf8Length(text), 0));
+  if (before.model !== now.model) return { tokens: 0, of: all };
+  let bytes = 0;
+  for (const [index, text] of after.entries()) {
+    const other = then[index] ?? '';
+    if (text === other) {
+      bytes += utf8Length(text);
+      continue;
+    }
+    let same = 0;
+    while (same < text.length && text[same] === other[same]) same += 1;
+    bytes += utf8Length(text.slice(0, same));
+    break;
+  }
+  return { tokens: Math.min(all, Math.floor(bytes / BYTES_PER_TOKEN)), of: all };
 }

@@ -7,7 +7,7 @@ import { eventsRemoved } from './reader.ts';
 import type { ReadableRun } from './run-details.ts';
 
 /** The spans of a page that names no other number. */
-export const DEFAULT_SPANS = 500;
+const DEFAULT_SPANS = 500;
 
 /** The options of a timeline. */
 export interface TimelineOptions {

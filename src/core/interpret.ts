@@ -1,11 +1,14 @@
 import type { AllPorts } from './capabilities.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities: whoever runs or reads a run does it through this file.
 import './capabilities.ts';
+import { defined } from './domain/defined.ts';
 import { errorMessage } from './domain/errors.ts';
 import type { JsonValue } from './domain/json.ts';
-import { isBlock, type StepDocument } from './domain/program-document.ts';
-import type { ProgramState } from './domain/program-run.ts';
+import { isBlock, type StepDocument, type UnitDocument } from './domain/program-document.ts';
+import type { ProgramState, UnitState } from './domain/program-run.ts';
 import { limitStatus } from './domain/run.ts';
+import { isoTime } from './domain/time.ts';
+import type { StepError } from './domain/verdicts.ts';
 import { awaitAgain } from './kernel/approvals.ts';
 import { BEGINNING, closeRun, type LoopEnd, runLoop } from './kernel/run-loop.ts';
 import type { Ending, RunPosition } from './kernel/next-step.ts';
@@ -18,6 +21,7 @@ import {
   endStep,
   type ProgramPorts,
   ProgramRun,
+  recordNote,
   type RunningStep,
   type StepList,
   type StepsEnd,
@@ -25,7 +29,6 @@ import {
 } from './program/program-run.ts';
 import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
 import { runAttempts } from './program/step-attempts.ts';
-import { runUnits } from './program/run-units.ts';
 import { conditionHolds, contextOf, lookupAt, lookupOf, resolveValue } from './program/references.ts';
 import { addressText, type StepAddress } from './program/program-index.ts';
 import { reusableOutput } from './program/needed-outputs.ts';
@@ -204,4 +207,90 @@ function reuse(run: ProgramRun, running: RunningStep): boolean {
 function earlierLookup({ program: { earlier } }: ProgramRun, at: StepAddress): ReturnType<typeof lookupOf> {
   if (earlier === undefined) return () => ({ found: false });
   return lookupOf(earlier.document, contextOf(earlier.input, earlier.outputs), at);
+}
+
+// Programs: units, in their order or as a graph.
+
+/** Runs all units. Without any `needs` they run in order; otherwise each runs once those that it needs have ended. */
+async function runUnits(run: ProgramRun): Promise<void> {
+  const { units } = run.program.document;
+  const isGraph = units.some(({ needs }) => needs !== undefined);
+  const ends = new Map<string, Promise<void>>();
+  let before: Promise<void> = Promise.resolve();
+  for (const unit of units) {
+    const needed = unit.needs ?? [];
+    // A unit may need one that stands after it: its promise is looked up once all of them exist.
+    const end = isGraph ? Promise.resolve().then(() => Promise.all(needed.map(async (name) => ends.get(name)))) : before;
+    before = end.then(() => runUnit(run, unit, needed));
+    ends.set(unit.name, before);
+  }
+  await Promise.all(ends.values());
+}
+
+async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly string[]): Promise<void> {
+  const known = run.program.units.get(unit.name);
+  if (known !== undefined && known.status !== 'running') return;
+  // A unit may hold a child that is running: its end is waited for also if the run stops.
+  if (run.stop !== undefined && known === undefined) return;
+  run.budget.lanes += 1;
+  await runOpenUnit(run, unit, { needed, known });
+  run.budget.lanes -= 1;
+}
+
+async function runOpenUnit(
+  run: ProgramRun,
+  unit: UnitDocument,
+  { needed, known }: { needed: readonly string[]; known: UnitState | undefined },
+): Promise<void> {
+  const { program, ports } = run;
+  if (known === undefined && unit.when !== undefined && needed.every((name) => program.units.get(name)?.status === 'completed')) {
+    const unloaded = await loadNeeded(run, { unit: unit.name, step: '', indexes: [] }, { of: unit.when.of });
+    if (unloaded !== undefined) return unloaded.type === 'stopped' ? undefined : failToBegin(run, unit, unloaded.error);
+  }
+  const state: UnitState = known ?? { status: 'running', startedAt: ports.now() };
+  if (known === undefined) {
+    program.units.set(unit.name, state);
+    recordNote(run, { at: unit.name, kind: 'unit', type: 'start' });
+    const reason = reasonToSkip(run, unit, needed);
+    if (reason !== undefined) return endUnit(run, unit, state, { status: 'skipped', reason });
+  }
+  const end = await run.runSteps({ unit: unit.name, steps: unit.steps, indexes: [] });
+  if (end === 'stopped') return;
+  const error =
+    end === 'failed'
+      ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)).find((step) => step?.status === 'failed')?.error
+      : undefined;
+  endUnit(run, unit, state, { status: end, ...defined({ error }) });
+}
+
+/** Records the failure of a unit whose condition refers to an output that could not be loaded. */
+function failToBegin(run: ProgramRun, unit: UnitDocument, error: StepError): void {
+  const state: UnitState = { status: 'running', startedAt: run.ports.now() };
+  run.program.units.set(unit.name, state);
+  recordNote(run, { at: unit.name, kind: 'unit', type: 'start' });
+  endUnit(run, unit, state, { status: 'failed', error });
+}
+
+/** Returns the reason why a unit is skipped: one that it needs has not completed, or its condition does not hold. */
+function reasonToSkip({ program }: ProgramRun, unit: UnitDocument, needed: readonly string[]): string | undefined {
+  const missing = needed.find((name) => program.units.get(name)?.status !== 'completed');
+  if (missing !== undefined)
+    return `it needs unit "${missing}", which ${program.units.get(missing)?.status === 'failed' ? 'failed' : 'was skipped'}`;
+  if (unit.when === undefined) return undefined;
+  const holds = conditionHolds(unit.when, lookupAt(program, { unit: unit.name, step: '', indexes: [] }));
+  return holds ? undefined : `the condition on "${unit.when.of}" does not hold`;
+}
+
+function endUnit(run: ProgramRun, { name }: UnitDocument, state: UnitState, end: Partial<UnitState> & Pick<UnitState, 'status'>): void {
+  Object.assign(state, end, { endedAt: run.ports.now() });
+  const { status, error, reason, startedAt } = state;
+  recordNote(run, {
+    at: name,
+    kind: 'unit',
+    type: 'end',
+    startedAt: isoTime(startedAt),
+    ...(status === 'running' ? {} : { status }),
+    ...defined({ error, reason }),
+  });
+  run.ports.recorded?.(run.state);
 }

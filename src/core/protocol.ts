@@ -168,7 +168,7 @@ export type TranscriptAnswer = TranscriptPage &
   );
 
 /** The position of a page in its list, and the window of the run to which the list leads. */
-export interface TranscriptPage {
+interface TranscriptPage {
   through: number;
   lastEventId: string;
   from: number;

@@ -8,7 +8,7 @@ import type { AnyTool } from './tool-definition.ts';
 export type HandoffOption = readonly (AnyAgent | string)[];
 
 /** The options of an agent that concern handoffs. */
-export interface AgentHandoffOptions {
+interface AgentHandoffOptions {
   name: string;
   description?: string;
   handoffs?: HandoffOption;

@@ -170,7 +170,7 @@ function nothingFound(misses: readonly string[]): string {
 }
 
 /** The location of a downloaded or built CLI. */
-export interface CliCache {
+interface CliCache {
   directory: string;
   cliPath: string;
 }
@@ -186,7 +186,7 @@ export function cliCache(env: NodeJS.ProcessEnv): CliCache {
  * process sees either nothing or the whole file, and two concurrent processes each install a whole one. The directory
  * is removed in any case, even if this process exits in the middle.
  */
-export async function installInCache(cache: CliCache, provide: (directory: string) => Promise<string>): Promise<void> {
+async function installInCache(cache: CliCache, provide: (directory: string) => Promise<string>): Promise<void> {
   await mkdir(cache.directory, { recursive: true });
   const unfinished = await mkdtemp(join(cache.directory, 'unfinished-'));
   const forget = atExit(() => rmSync(unfinished, REMOVE));
@@ -201,7 +201,7 @@ export async function installInCache(cache: CliCache, provide: (directory: strin
 }
 
 /** The environment and signal for probing a CLI. */
-export interface ProbeContext {
+interface ProbeContext {
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
 }
@@ -211,7 +211,7 @@ export interface ProbeContext {
  * not a Temporal CLI, its server is older than 1.29, or it does not accept the flags that servers are started with
  * here.
  */
-export async function probeCli(cliPath: string, context: ProbeContext): Promise<string> {
+async function probeCli(cliPath: string, context: ProbeContext): Promise<string> {
   const answered = await runCli(cliPath, ['--version'], context);
   if (answered.code !== 0) throw new Error(`"${cliPath}" does not run: ${firstLine(answered.output)}`);
   const version = /server\s+v?(\d+)\.(\d+)(?:\.\d+)?/i.exec(answered.output);
@@ -250,7 +250,7 @@ function firstLine(output: string): string {
  * Builds the Temporal CLI from source with Go, in a directory, and returns the path of the executable. Throws an
  * error with the reason as its message if Go is missing or the build fails, and the signal's reason on abort.
  */
-export async function buildWithGo(directory: string, context: ProvisionContext): Promise<string> {
+async function buildWithGo(directory: string, context: ProvisionContext): Promise<string> {
   const go = await findOnPath('go', context.env);
   if (go === undefined) throw new Error('no `go` on the PATH');
   const work = join(directory, 'work');
@@ -294,12 +294,12 @@ function lineCounter(counts: { modules: number; packages: number }): (text: stri
 }
 
 /** Returns the name of an executable file on this platform. */
-export function executableName(name: string): string {
+function executableName(name: string): string {
   return process.platform === 'win32' ? `${name}.exe` : name;
 }
 
 /** Returns the first executable of that name on the PATH, or undefined. */
-export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     const candidate = join(directory, executableName(name));
     if (directory !== '' && (await isExecutable(candidate))) return candidate;
@@ -308,7 +308,7 @@ export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<
 }
 
 /** True for a file that this user may execute. */
-export async function isExecutable(path: string): Promise<boolean> {
+async function isExecutable(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
@@ -318,13 +318,13 @@ export async function isExecutable(path: string): Promise<boolean> {
 }
 
 /** The end of a program: its exit code and the end of what it printed. */
-export interface ProcessOutcome {
+interface ProcessOutcome {
   code: number | null;
   output: string;
 }
 
 /** Limits of a program's run: a signal, a time limit in milliseconds, or both. */
-export interface ProcessBounds {
+interface ProcessBounds {
   signal?: AbortSignal | undefined;
   timeoutMs?: number;
 }
@@ -333,7 +333,7 @@ export interface ProcessBounds {
  * Runs a program to its end. Throws the signal's reason on abort, and an error when the time limit has passed; in
  * both cases the program is ended completely.
  */
-export async function runProcess(spec: ProcessSpec, bounds: ProcessBounds): Promise<ProcessOutcome> {
+async function runProcess(spec: ProcessSpec, bounds: ProcessBounds): Promise<ProcessOutcome> {
   bounds.signal?.throwIfAborted();
   const running = startProcess(spec);
   const settled = new AbortController();
@@ -355,7 +355,7 @@ async function waitForCut(bounds: ProcessBounds, settled: AbortSignal): Promise<
 }
 
 /** The environment, progress output and signal for providing a CLI. */
-export interface ProvisionContext {
+interface ProvisionContext {
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;
   signal?: AbortSignal | undefined;
@@ -365,7 +365,7 @@ export interface ProvisionContext {
  * Returns the CLI that the SDK has downloaded for itself earlier into the temporary directory, or undefined. Only a
  * file of this user counts: any user may write there.
  */
-export async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const directory = env['TMPDIR'] || tmpdir();
   for (const name of await readdir(directory).catch(() => [])) {
     if (!name.startsWith('temporal-sdk-typescript-') || name.endsWith(PARTIAL)) continue;
@@ -447,7 +447,7 @@ function failureReason(output: string): string {
 }
 
 /** Reports progress every few seconds until `stop` is called. `describe` receives the elapsed whole seconds. */
-export function reportProgress(say: (line: string) => void, describe: (seconds: number) => string): { stop: () => void } {
+function reportProgress(say: (line: string) => void, describe: (seconds: number) => string): { stop: () => void } {
   const start = performance.now();
   const timer = setInterval(() => say(describe(Math.round((performance.now() - start) / 1000))), INTERVAL_MS);
   return { stop: () => clearInterval(timer) };

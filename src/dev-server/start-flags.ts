@@ -2,7 +2,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { errorMessage } from '../core/domain/errors.ts';
 
 /** The type of a custom search attribute, as the Temporal CLI names it. */
-export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
+type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
 /**
  * The options that the flags of a dev server depend on. Without `uiPort` there is no UI, and without `dbFile` the

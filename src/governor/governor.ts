@@ -7,7 +7,7 @@ import { MemoryLedger } from './memory-ledger.ts';
 import { RedisLedger } from './redis/redis-ledger.ts';
 
 /** The circumstances in which a governor is opened. */
-export interface GovernorContext {
+interface GovernorContext {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
 }

@@ -17,7 +17,7 @@ export interface GovernedRequest {
 }
 
 /** The bounds of the wait for a permit. */
-export interface PermitWait {
+interface PermitWait {
   /** The longest time that it may wait here. */
   holdMs: number;
   signal: AbortSignal;

@@ -9,7 +9,7 @@ export interface CorsOptions {
 }
 
 /** The part of the answer to a request that a browser reads before a page may read the rest. */
-export interface CorsAnswer {
+interface CorsAnswer {
   /** To be set on the response, also on that of an error. */
   headers: Record<string, string>;
   /** True for a question of the browser about a request that it has not sent yet: the answer is 204 with the headers, without authentication. */

@@ -22,7 +22,7 @@ export interface OidcOptions {
 const OPTIONS: OptionTable<OidcOptions> = { issuer: true, clientId: true, clientSecret: true, scope: true, audience: true };
 
 /** What a page or a program needs to send a person to the issuer. */
-export interface LoginStart {
+interface LoginStart {
   authorizationEndpoint: string;
   clientId: string;
   scope: string;
@@ -30,7 +30,7 @@ export interface LoginStart {
 }
 
 /** What the issuer has sent a person back with. */
-export interface LoginCode {
+interface LoginCode {
   code: string;
   codeVerifier: string;
   redirectUri: string;

@@ -27,10 +27,19 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The folder of the built page: in the package next to `dist/src`, and in a checkout in `dist`. */
-const FOLDER = new URL(import.meta.url.endsWith('.ts') ? '../../dist/studio/' : '../../studio/', import.meta.url);
+/**
+ * The folder of the built page: in the package next to `dist/src`, and in a checkout in `dist`. Undefined in a bundle of a service, which
+ * has no such files next to it, and whose format may have no `import.meta`.
+ */
+const FOLDER = builtPage(import.meta.url);
 
-const NOT_BUILT = 'Studio is not built here: run "npm run build:studio", or take the published package\n';
+const NOT_BUILT =
+  'Studio is not here: run "npm run build:studio" in a checkout, and leave "longhaul" out of the bundle of a service (external)\n';
+
+function builtPage(url: string | undefined): URL | undefined {
+  if (url === undefined) return undefined;
+  return new URL(url.endsWith('.ts') ? '../../dist/studio/' : '../../studio/', url);
+}
 
 /** Who may load the page of a service without authentication. */
 export interface StudioAccess {
@@ -67,6 +76,7 @@ export function studioFiles({ openTo }: StudioAccess): Hono<{ Bindings: { peer: 
 }
 
 async function fileNamed(name: string): Promise<Buffer | undefined> {
+  if (FOLDER === undefined) return undefined;
   try {
     return await readFile(new URL(name, FOLDER));
   } catch {

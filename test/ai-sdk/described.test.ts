@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { unsentRequest } from '../../activities/models/ai-sdk/described-call.ts';
+import { unsentRequest } from '../../activities/models/ai-sdk/ai-sdk.ts';
 import type { ModelClient, ModelRequest } from '../../src/core/domain/model.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';

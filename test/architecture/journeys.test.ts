@@ -21,7 +21,6 @@ const JOURNEYS: Record<string, { goal: number; crossings: Crossing[] }> = {
   'A tool call, from the model’s answer to the next request': {
     goal: 14,
     crossings: [
-      { from: 'activities/model-calls/call-model.ts', to: 'src/model/interpret-response.ts', by: 'src/model/reply-formats.ts' },
       { from: 'activities/model-calls/call-model.ts', to: 'src/core/activity-requests/agent-requests.ts', by: 'src/core/protocol.ts' },
       { from: 'src/core/activity-requests/agent-requests.ts', to: 'activities/run-queries/transcript.ts', by: 'src/core/protocol.ts' },
     ],

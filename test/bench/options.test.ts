@@ -29,6 +29,10 @@ describe('the command line of the bench', () => {
     expect(parseOptions(['latency', '--pace', 'burst', '--rounds', '3'])).toMatchObject({ pace: 'burst', rounds: 3 });
   });
 
+  it('compares commits in five rounds', () => {
+    expect(parseOptions(['latency', '--against', 'HEAD~1'])).toMatchObject({ command: 'latency', against: 'HEAD~1', rounds: 5 });
+  });
+
   it('reports mistakes', () => {
     expect(() => parseOptions([])).toThrow('Which command?');
     expect(() => parseOptions(['speed'])).toThrow('There is no command "speed"');
@@ -37,6 +41,7 @@ describe('the command line of the bench', () => {
     expect(() => parseOptions(['latency', '--step', '2'])).toThrow("'--step'");
     expect(() => parseOptions(['latency', '--pace', 'walk'])).toThrow('--pace has "walk": choose of step, burst');
     expect(() => parseOptions(['history', '--pace', 'burst', '--tier', 'local'])).toThrow('leave out --tier');
+    expect(() => parseOptions(['latency', '--pace', 'burst', '--against', 'HEAD~1'])).toThrow('leave out --pace');
     expect(() => parseOptions(['latency', '--tier', 'near'])).toThrow('--tier has "near": choose of remote, local');
   });
 });

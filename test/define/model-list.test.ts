@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { modelsOfAgent } from '../../activities/agents/model-list.ts';
+import { modelsOfAgent } from '../../activities/agents/resolve-agent.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { windowPolicy } from '../../activities/agents/build-snapshot.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { findSuite } from './adapters/index.ts';
@@ -12,7 +12,7 @@ const OWN_CASES = fileURLToPath(new URL('cases', import.meta.url));
 const CASES_TIMEOUT_MS = 240_000;
 
 // Many cases are about failing tools.
-beforeAll(() => void vi.stubEnv('LONGHAUL_LOG_LEVEL', 'OFF'));
+beforeEach(() => void vi.stubEnv('LONGHAUL_LOG_LEVEL', 'OFF'));
 
 /** Every expectation with the same keys and another value for one of them. */
 function wrong(expectation: JsonValue): JsonValue[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
 import { findSuite } from './adapters/index.ts';
@@ -23,7 +23,7 @@ function specCase(op: string, expectation: JsonValue, input: JsonValue = {}): Sp
 const either = (error: JsonValue): JsonValue => ({ raises_or_error: error });
 
 // Many cases are about failing tools.
-beforeAll(() => void vi.stubEnv('LONGHAUL_LOG_LEVEL', 'OFF'));
+beforeEach(() => void vi.stubEnv('LONGHAUL_LOG_LEVEL', 'OFF'));
 
 const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
   const command = promisify(execFile)(process.execPath, [RUN, ...args]);

@@ -41,7 +41,7 @@ export function customExecutor(definition: ExecutorDefinition, provided: Provide
 }
 
 /** The program of a definition. Throws a UsageError for a definition that has none. */
-export function operatorsProgram({ command }: Pick<ExecutorDefinition, 'command'>): Program {
+function operatorsProgram({ command }: Pick<ExecutorDefinition, 'command'>): Program {
   const [file, ...args] = command ?? [];
   if (file === undefined) throw new UsageError('The executor "custom" has no command: make it with custom({command: […], language: …})');
   const passed = PASSED_ON.flatMap((name) => {

@@ -93,15 +93,15 @@ export function isolationProblem(said: string): UsageError {
 }
 
 /** The error of a worker that cannot isolate Python. */
-export function missingIsolation(reason: string, remedy: string): UsageError {
+function missingIsolation(reason: string, remedy: string): UsageError {
   return new UsageError(`the executor "python" cannot isolate code on this machine: ${reason}. To use it, ${remedy}`);
 }
 
 /** Small limits, for code that goes a little beyond them. */
-export const PROBE_LIMITS = { timeoutSeconds: 0.5, maxMemoryMb: 8 };
+const PROBE_LIMITS = { timeoutSeconds: 0.5, maxMemoryMb: 8 };
 
 /** Tries a handful of processes, which end at once, a file, a connection and a user namespace, and reports what it got. */
-export const REACH_PROBE = `
+const REACH_PROBE = `
 import os
 processes = 0
 for _ in range(4):
@@ -141,15 +141,15 @@ export const PROBES: Readonly<Record<string, { expected: unknown; problem: strin
 };
 
 /** Takes 64 MB at most. */
-export const MEMORY_PROBE = 'x = [0] * (8 << 20)';
+const MEMORY_PROBE = 'x = [0] * (8 << 20)';
 
-export const TIME_PROBE = 'while True: pass';
+const TIME_PROBE = 'while True: pass';
 
 /** Milliseconds for which an interpreter has to rest between two cells. */
 export const REST_MS = 250;
 
 /** Says that it has ended, and goes on until there is a second cell. Then it answers with the longest time in which it did not run. */
-export const REST_PROBE = `
+const REST_PROBE = `
 import os
 select = print.__self__.__import__('select').select
 longest, last = 0, os.times().elapsed

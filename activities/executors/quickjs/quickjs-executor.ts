@@ -113,7 +113,7 @@ const MAX_IDLE_THREADS = 4;
 const idle = new Set<CodeMemory>();
 
 /** The memory of one executor's code: in a thread, or at rest as a checkpoint, from which the next run has it in a new thread. */
-export class CodeMemory {
+class CodeMemory {
   private readonly settings: ThreadSettings;
   private thread: CellThread | undefined;
   private checkpoint: Uint8Array | undefined;

@@ -23,7 +23,7 @@ interface Reads {
 }
 
 /** A model, and the values of the secrets that it was made with. */
-export interface CreatedModel {
+interface CreatedModel {
   model: AiSdkModel;
   secrets: readonly string[];
 }

@@ -17,7 +17,7 @@ import type { AssistantPart, CallOptions, PromptMessage, ProviderMetadata, UserP
 import { filesIn, restoredParts, type ShowCall, type ShowFile } from './layout.ts';
 
 /** The facts about a model that its request depends on. */
-export interface ModelFacts {
+interface ModelFacts {
   isV4: boolean;
   /** The name of its provider, such as `anthropic.messages`. */
   provider: string;

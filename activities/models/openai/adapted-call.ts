@@ -38,7 +38,7 @@ interface BuiltCall {
 }
 
 /** One call of a model, as it is adapted to its server. */
-export interface AdaptedCall extends BuiltCall {
+interface AdaptedCall extends BuiltCall {
   send(body: Body): Promise<ModelResponse>;
   /** True once a part of the answer has arrived: nothing is sent again then. */
   isAnswering(): boolean;

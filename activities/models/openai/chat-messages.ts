@@ -15,7 +15,7 @@ import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** A message of Chat Completions. */
-export type ChatMessage =
+type ChatMessage =
   | { role: 'system' | 'developer'; content: string }
   | { role: 'user'; content: string | ChatPart[] }
   | AssistantMessage
@@ -30,7 +30,7 @@ interface AssistantMessage {
 }
 
 /** A part of a user's message. */
-export type ChatPart =
+type ChatPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: string } }

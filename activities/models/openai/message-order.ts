@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export type Item = Record<string, unknown>;
 
 /** The side that a message speaks for. Other items (reasoning) belong to the assistant. */
-export type Side = 'system' | 'user' | 'assistant' | 'tool';
+type Side = 'system' | 'user' | 'assistant' | 'tool';
 
 /** How the order of messages is mended in one API. */
 export interface Dialect {

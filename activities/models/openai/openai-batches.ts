@@ -18,7 +18,7 @@ import { ChatAnswer } from './chat-answer.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 
 /** What the batches need of the client of their provider. */
-export interface OpenAIAccess {
+interface OpenAIAccess {
   api: 'chat' | 'responses';
   /** Host and port of the provider. */
   host: string;
@@ -31,7 +31,7 @@ export interface OpenAIAccess {
 }
 
 /** The library with a key, and the fingerprint of the account. */
-export interface ConnectedAccount {
+interface ConnectedAccount {
   client: OpenAI;
   account: string;
   key: string | undefined;

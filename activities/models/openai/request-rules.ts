@@ -28,7 +28,7 @@ export type Body = Record<string, unknown>;
 type Refusal = RegExp | readonly RegExp[];
 
 /** A rule of servers: what a request is like while it holds, and the refusals that teach it. */
-export interface RequestRule {
+interface RequestRule {
   /** The rule holds if the capabilities have these values. */
   readonly when: Partial<OpenAICapabilities>;
   /** What servers answer to a request that breaks it. */

@@ -60,7 +60,7 @@ async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: Ch
 }
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
-export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
+async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
   const { signal } = io.terminal;
   const sayHowToGoOn = (): void =>
     io.output.note(`To continue: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
@@ -154,7 +154,7 @@ export async function* pipedLines(input: AsyncIterable<Uint8Array | string>): As
 const SHOWN_EXCHANGES = 3;
 
 /** Talks to a session on a terminal until the person leaves or the session is closed. Returns the exit code. */
-export async function terminalChat(io: CommandIo, flags: ChatFlags, open: OpenChat & { interactive: InteractiveStreams }): Promise<number> {
+async function terminalChat(io: CommandIo, flags: ChatFlags, open: OpenChat & { interactive: InteractiveStreams }): Promise<number> {
   const lines = new TerminalLines(open.interactive);
   try {
     return await new TerminalChat(io, flags, open, lines).talk();
@@ -400,7 +400,7 @@ export class TerminalLines implements Lines {
 }
 
 /** Returns the command that continues a conversation, to copy into a shell. */
-export function comeBackHint(
+function comeBackHint(
   { agent, sessionId }: { agent: string; sessionId: string },
   flags: ServerFlags,
   { program }: Pick<Output, 'program'>,

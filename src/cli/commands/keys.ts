@@ -61,7 +61,7 @@ export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...fla
 }
 
 /** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */
-export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {
+function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {
   return {
     ...key,
     createdAt: isoTime(createdAt),
@@ -71,7 +71,7 @@ export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key
 }
 
 /** Returns the state of a key: if servers accept it, and why they do not. */
-export function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): 'valid' | 'expired' | 'revoked' {
+function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): 'valid' | 'expired' | 'revoked' {
   if (isValid(key, now)) return 'valid';
   return key.revokedAt === undefined ? 'expired' : 'revoked';
 }
@@ -87,7 +87,7 @@ export function keysFile({ file }: { file?: string }, env: NodeJS.ProcessEnv): s
 }
 
 /** Opens a file with keys. Throws a UsageError if there is none: the command is meant for another file. */
-export function existingKeys(file: string): ApiKeyStore {
+function existingKeys(file: string): ApiKeyStore {
   if (!existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: write --file, or set ${FILE_VARIABLE}`);
   requireFile(file, 'The API keys are to be in');
   return fileApiKeys({ file });

@@ -47,7 +47,7 @@ function filterOf({ agent, status, query, tag, since, waiting, limit, amounts, s
 const LEAST = { agent: 6, text: 8 };
 
 /** A run in a list, and what it was asked, if that is known. */
-export type ListedRun = RunListEntry & { question?: string };
+type ListedRun = RunListEntry & { question?: string };
 
 /** Returns runs as a table, with some columns only if a run has something for them. Ids that are cut still name one run of the list. */
 export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'look'> & Partial<Pick<Output, 'columns'>>): string[] {

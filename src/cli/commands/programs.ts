@@ -142,7 +142,7 @@ function problemLine({ path, message }: Problem, output: Pick<Output, 'look'>): 
 /** The provider that a worker has if its module exports none. */
 const DEFAULT_PROVIDERS = ['openai'];
 
-export function namesOfModule({ agents, programs, tools, anchors, providers, memory }: AgentsModule): KnownNames {
+function namesOfModule({ agents, programs, tools, anchors, providers, memory }: AgentsModule): KnownNames {
   return {
     tools: [...new Set([...tools, ...programs.flatMap((one) => one.tools)])],
     agents: [...new Set([...agents, ...programs.flatMap((one) => one.agents)])],

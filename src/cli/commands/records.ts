@@ -52,7 +52,7 @@ export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags)
 }
 
 /** A run or a session to delete. */
-export interface Removal {
+interface Removal {
   kind: 'run' | 'session';
   id: string;
   stores: RunStores;

@@ -103,7 +103,7 @@ async function install(): Promise<void> {
  * Yields the histories in files and folders: one execution each, in the format of `temporal workflow show --output
  * json` and `--save`.
  */
-export async function* runsInFiles(paths: readonly string[]): AsyncGenerator<ReplayedRun> {
+async function* runsInFiles(paths: readonly string[]): AsyncGenerator<ReplayedRun> {
   for (const path of paths) {
     for (const file of await filesAt(path)) {
       const history = await readJson(file);
@@ -147,7 +147,7 @@ function workflowIdIn(history: JsonValue): string | undefined {
 }
 
 /** The outcome of replaying a run: one line of `--json`. */
-export interface ReplayReport {
+interface ReplayReport {
   runId: string;
   /**
    * `diverged`: the code does something other than what the history records. `failed`: the run could not be replayed
@@ -181,7 +181,7 @@ interface ReplayProblem {
 }
 
 /** Returns the report of a run of which `replayed` executions were replayed, the last one with this verdict. */
-export function replayReport(run: ReplayedRun, replayed: number, verdict: ReplayVerdict): ReplayReport {
+function replayReport(run: ReplayedRun, replayed: number, verdict: ReplayVerdict): ReplayReport {
   return {
     runId: run.runId,
     verdict: verdict.type,

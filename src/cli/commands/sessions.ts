@@ -58,7 +58,7 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
 }
 
 /** Returns the facts of a session, one per line. */
-export function sessionFactLines(
+function sessionFactLines(
   { runId, agentName, currentAgent = agentName, status, startTime, session }: StatusView & { session: SessionView },
   output: Pick<Output, 'look'>,
 ): string[] {
@@ -233,7 +233,7 @@ function requireIdle(sessionId: string, { session, queued, status }: StatusView)
 }
 
 /** Returns the handle of a session that has begun, by its id alone. Throws `run_not_found`. */
-export async function sessionHandle(client: LonghaulClient, sessionId: string): Promise<SessionHandle> {
+async function sessionHandle(client: LonghaulClient, sessionId: string): Promise<SessionHandle> {
   // The handle can start a session, and needs the name of the agent for that.
   const { agentName } = await client.handle(sessionId).status();
   return client.session(agentName, { id: sessionId });

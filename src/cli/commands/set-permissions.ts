@@ -13,7 +13,7 @@ export async function setPermissions(io: CommandIo, flags: FlagsOf<typeof SET_PE
   return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
 }
 
-export async function setPermissionsOfRun(
+async function setPermissionsOfRun(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
   { permissions, by = osUser(), id: ownId }: Pick<FlagsOf<typeof SET_PERMISSIONS>, 'by' | 'id'> & { permissions: PermissionOptions },

@@ -98,7 +98,7 @@ interface WorkflowLook {
 }
 
 /** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
-export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
+function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
   const facts: Fact[] = [
     ['Workflow', printable(workflowId)],

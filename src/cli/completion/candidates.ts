@@ -10,7 +10,7 @@ export interface Candidate {
 export type ServerValue = 'run' | 'session' | 'agent' | 'schedule';
 
 /** What may stand for the last word: these, files of the shell, or values of the server. */
-export type Candidates = { from: 'here'; list: readonly Candidate[] } | { from: 'files' } | { from: 'server'; value: ServerValue };
+type Candidates = { from: 'here'; list: readonly Candidate[] } | { from: 'files' } | { from: 'server'; value: ServerValue };
 
 /** Operands that are files or folders. */
 const FILES = ['module', 'file', 'folder', 'directory', 'path', 'histories'];

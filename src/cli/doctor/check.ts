@@ -21,7 +21,7 @@ export interface Finding {
 }
 
 /** One thing that is checked, by the name that reports and tests use. */
-export interface Check {
+interface Check {
   name: string;
   run: (examination: Examination) => Promise<Finding> | Finding;
 }

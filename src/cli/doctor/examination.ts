@@ -40,7 +40,7 @@ export interface ExaminationFlags extends ServerFlags {
 }
 
 /** The agents of the user, why they cannot be loaded, or that there are none to check. */
-export type LoadedAgents =
+type LoadedAgents =
   | { state: 'loaded'; module: AgentsModule; path: string }
   | { state: 'failed'; reason: string; path: string }
   | { state: 'absent' };

@@ -22,7 +22,7 @@ export interface AnsweringServer {
 }
 
 /** The namespace as far as the checks need it. */
-export type DescribedNamespace =
+type DescribedNamespace =
   | { state: 'found'; retentionDays: number | undefined }
   | { state: 'missing' | 'refused' | 'failed'; reason: string };
 

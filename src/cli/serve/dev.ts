@@ -194,7 +194,7 @@ export interface Session {
 }
 
 /** Says what the session has, and what to do next. Pages of the Temporal UI may then call the codec server. */
-export async function announceSession(
+async function announceSession(
   { terminal, output }: CommandIo,
   { server, codecServer, ...worker }: Session & DevWorkerReady,
 ): Promise<void> {
@@ -254,7 +254,7 @@ async function addressFlag(address: string): Promise<string> {
 }
 
 /** The codec server that `dev` runs for the Temporal UI; without an endpoint if nothing is encoded. */
-export interface DevCodecServer {
+interface DevCodecServer {
   readonly endpoint: string | undefined;
   /** Allows the pages of the Temporal UI at this address to call. */
   allow(uiUrl: string | undefined): void;
@@ -262,7 +262,7 @@ export interface DevCodecServer {
 }
 
 /** Starts a local codec server if the codec encodes anything. Pages may call once their address is allowed. */
-export async function startDevCodecServer(
+async function startDevCodecServer(
   codec: CodecOptions,
   port: () => Promise<number | undefined>,
   say: (line: string) => void,

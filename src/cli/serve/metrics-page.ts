@@ -8,7 +8,7 @@ import type { MetricsFlags } from '../options.ts';
 import type { Output } from '../output.ts';
 
 /** The telemetry of a command, and its page of metrics. */
-export interface CommandTelemetry {
+interface CommandTelemetry {
   /** Undefined: nothing is reported. */
   telemetry?: Telemetry;
   /** Closes the page. */

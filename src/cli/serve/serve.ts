@@ -127,7 +127,7 @@ async function withWorker(io: CommandIo, service: ServiceWithWorker): Promise<nu
 }
 
 /** A service that listens. */
-export interface Announced {
+interface Announced {
   server: { url: string };
   /** The Temporal server that it talks to. */
   connected: { server: { address: string; namespace: string } };
@@ -137,14 +137,14 @@ export interface Announced {
 }
 
 /** The agents of a service, and the task queue of its worker. */
-export interface AnnouncedAgents {
+interface AnnouncedAgents {
   /** Undefined: no worker runs inside. */
   taskQueue?: string;
   agentsModule?: Pick<AgentsModule, 'agents' | 'programs'> | undefined;
 }
 
 /** Says where the service listens, whom it answers, and what to do next. */
-export function announceService(
+function announceService(
   { output }: CommandIo,
   { server, connected, flags, callers }: Announced,
   { taskQueue, agentsModule }: AnnouncedAgents = {},
@@ -181,7 +181,7 @@ function workerLine(taskQueue: string | undefined, served: string): string {
 }
 
 /** The flags that decide who may call the service. */
-export interface AuthenticationFlags {
+interface AuthenticationFlags {
   host: string;
   /** The file of the API keys. */
   keys?: string;
@@ -196,7 +196,7 @@ export interface AuthenticationFlags {
 }
 
 /** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
-export interface CallerVerification {
+interface CallerVerification {
   /** The kinds of credentials that it takes, in words; none if every caller is an operator. */
   kinds: readonly string[];
   authenticate?: Authenticate;
@@ -208,7 +208,7 @@ export interface CallerVerification {
  * Returns the way in which the service verifies its callers: by API keys if there is a file of them, and by tokens of an issuer. Throws a
  * UsageError for an address that other machines reach, if callers are not verified.
  */
-export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
+function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
   const file = keysFile(defined({ file: flags.keys }), env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
   if (isNamed && !existsSync(file))

@@ -12,7 +12,7 @@ const MODULE = fileURLToPath(import.meta.url);
 const PROCESS = resolve(dirname(MODULE), `dev-worker-process${extname(MODULE)}`);
 
 /** The options of a worker that restarts when a file changes. */
-export interface WatchOptions {
+interface WatchOptions {
   flags: DevWorkerFlags;
   location: DevWorkerLocation;
   /** Called when the first worker polls. */

@@ -108,7 +108,7 @@ function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'p
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
-export function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
+function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
   // The limit in dollars holds for the whole run: the prices of the models must be known.
   const limits = defined({ limits: costLimitOf(run.state?.limits) });
   return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
@@ -229,7 +229,7 @@ export function interruptibleRequest(
 }
 
 /** Returns the model call that summarises the older part of the window. */
-export function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarise', SummaryOutcome> {
+function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarise', SummaryOutcome> {
   const { snapshot } = run;
   const model = summaryModelOf(snapshot);
   const isTitle = range.purpose === 'title';

@@ -69,12 +69,12 @@ export function readChildRequest(input: ReadResultInput): RequestOf<'readResult'
   };
 }
 
-export function readChild(output: unknown): ReadChild {
+function readChild(output: unknown): ReadChild {
   return isRunResult(output) ? { type: 'ended', result: output } : { type: 'running' };
 }
 
 /** Returns a child whose result could not be read: an operator has terminated it, for instance. */
-export function readChildFailure(error: unknown): ReadChild {
+function readChildFailure(error: unknown): ReadChild {
   const problem = activityProblem(error);
   if (problem.type === 'failed') return { type: 'failed', code: problem.code ?? 'internal', message: problem.message };
   return { type: 'failed', code: 'internal', message: problem.type === 'cancelled' ? 'its result was not read' : problem.message };
@@ -107,7 +107,7 @@ export function messageOfCall({ content = '', ...next }: NextTurnInput, of: Chil
 }
 
 /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
-export function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput', MessageContent> {
+function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput', MessageContent> {
   return {
     name: 'readCallInput',
     tier: 'remote',
@@ -119,7 +119,7 @@ export function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput
 }
 
 /** Returns the outcome of reading a message that failed. */
-export function unreadMessage(error: unknown): MessageContent {
+function unreadMessage(error: unknown): MessageContent {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   const code = (problem.type === 'failed' ? problem.code : undefined) ?? 'internal';

@@ -65,7 +65,7 @@ function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): 
  * Returns the outcome of a segment that ran. The id of the event of its calls is always the same: idempotency keys contain it, and a
  * local segment runs again, together with the local calls after it, if its workflow task is lost.
  */
-export function segmentOutcome(
+function segmentOutcome(
   { at: _, segment: __, ...output }: RunSegmentOutput,
   { call: { toolCallId }, eventId, index, segment, calls: before }: Pick<SegmentCall, 'call' | 'eventId' | 'index' | 'segment' | 'calls'>,
 ): Answer {
@@ -80,7 +80,7 @@ export function segmentOutcome(
 }
 
 /** Returns the outcome of a segment whose activity failed. */
-export function segmentFailure(error: unknown): SegmentOutcome {
+function segmentFailure(error: unknown): SegmentOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
   const cause = activityCause(error);

@@ -296,7 +296,7 @@ function contract<Input, Result>(traits: Traits<Input> = {}): Contract<Input, Re
  * Longhaul's own activities: the name of each, its input, its result, and its traits. The name of every other activity of a run is the name
  * of its tool. Requests, implementations, and the reading of histories have their types from here.
  */
-export const CONTRACTS = {
+const CONTRACTS = {
   resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
   callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
   runBurst: contract<RunBurstInput, StoredBurst>({ progress: 'makes several steps', isDecisive: true }),

@@ -82,11 +82,7 @@ const REQUIREMENT: ActivityOptions = {
 };
 
 /** Has the worker check that the approver may decide. A failure counts as a refusal. */
-export function authorizeRequest(
-  run: RequestingRun,
-  decision: Decision,
-  waiting: PendingApproval,
-): RequestOf<'authorizeDecision', Authorization> {
+function authorizeRequest(run: RequestingRun, decision: Decision, waiting: PendingApproval): RequestOf<'authorizeDecision', Authorization> {
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
     name: 'authorizeDecision',
@@ -109,7 +105,7 @@ export function authorizeRequest(
  * Calls the worker's `notify` for a pending approval. It is not called again after it has failed for good: the run still shows
  * the approval.
  */
-export function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {
+function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {
   return {
     name: 'notifyWaiting',
     key: ({ waiting: of }) => of?.callId,
@@ -140,7 +136,7 @@ export function cancelRequest(reason: string): RequestOf<'requestCancel', void> 
 }
 
 /** Evaluates the approval predicate of a call again, with changed deps. If that fails, the call requires approval. */
-export function requirementRequest(
+function requirementRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
 ): RequestOf<'reevaluateApproval', ApprovalRequirement | undefined> {

@@ -66,10 +66,7 @@ type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'c
 const QUERY_MS = 30_000;
 
 /** Calls the hooks that run in an activity of their own, before the calls of a response start. */
-export function reviewRequest(
-  run: RequestingRun,
-  response: RecordedResponse,
-): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
+function reviewRequest(run: RequestingRun, response: RecordedResponse): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
     name: 'callHooks',
@@ -107,7 +104,7 @@ function withoutReview(hooks: readonly HookSnapshot[], response: RecordedRespons
 }
 
 /** Calls the hooks for the result of a call that run in an activity of their own. */
-export function afterCallRequest(
+function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
   outcome: ToolResultOutcome,
@@ -207,7 +204,7 @@ function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord
 const ASSEMBLY_MS = 60_000;
 
 /** Asks all capabilities of the worker that act at a point of the conversation, in one activity. */
-export function pointRequest(
+function pointRequest(
   run: RequestingRun,
   { point, from, through, lastEventId, names, timeoutMs }: PointQuestion,
 ): HooksRequest<AtPointInput, AtPointOutput, PointAnswer> {

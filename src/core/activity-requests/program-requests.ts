@@ -71,7 +71,7 @@ function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program'])
 }
 
 /** Returns one attempt of an `ask` as an activity: `sort · Kind · attempt 2`. */
-export function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', AskOutcome> {
+function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', AskOutcome> {
   const { address, attempt, outputs, failureId, edited, timeoutMs, model, isBatched } = call;
   const { tier: _, ...snapshot } = run.snapshot;
   const options = modelOptions({ ...snapshot, ...(isBatched ? { tier: 'batch' } : {}) }, stepSummary(address, attempt));
@@ -102,7 +102,7 @@ function endWithoutAnswer(output: Extract<AskStepOutput, { type: string }>): Ask
   return { type: 'cancelled', ...(outcome.type === 'cancelled' ? defined({ partial: outcome.partial }) : {}) };
 }
 
-export function memoryRequest(
+function memoryRequest(
   run: RequestingRun,
   { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): RequestOf<'useMemory', MemoryOutcome> {
@@ -140,7 +140,7 @@ function memoryFailure(error: unknown, { isTimed }: { isTimed: boolean }): Memor
   };
 }
 
-export function earlierRequest(run: RequestingRun, runId: string): RequestOf<'readProgram', EarlierOutcome> {
+function earlierRequest(run: RequestingRun, runId: string): RequestOf<'readProgram', EarlierOutcome> {
   return {
     name: 'readProgram',
     tier: 'remote',
@@ -188,7 +188,7 @@ const OPTIONS: ActivityOptions = {
 };
 
 /** Stores outputs as one activity: `Store large outputs of 3 steps`. */
-export function storeRequest(run: RequestingRun, outputs: Record<string, string>): RequestOf<'storeOutputs', StoreOutcome> {
+function storeRequest(run: RequestingRun, outputs: Record<string, string>): RequestOf<'storeOutputs', StoreOutcome> {
   const count = Object.keys(outputs).length;
   return {
     name: 'storeOutputs',
@@ -242,7 +242,7 @@ function loadFailure(error: unknown): LoadFailure {
 }
 
 /** Loads an output, piece by piece if it is too long for one payload. */
-export async function loadOutput(run: RequestingRun, stored: StoredOutput, perform: PerformActivity): Promise<LoadOutcome> {
+async function loadOutput(run: RequestingRun, stored: StoredOutput, perform: PerformActivity): Promise<LoadOutcome> {
   const end = await joinPieces<{ value: JsonValue } | LoadFailure>((from) => perform(loadRequest(run, stored, from)));
   return 'type' in end ? end : { type: 'loaded', value: end.value };
 }

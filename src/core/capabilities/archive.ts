@@ -25,7 +25,7 @@ const KEPT = { count: 50, bytes: 3_500 };
 const MESSAGE_BYTES = 200;
 
 /** The events that the archive is storing, and those that it lacks. */
-export interface ArchiveProgress {
+interface ArchiveProgress {
   archiving?: Archiving;
   notArchived?: NotArchived[];
 }

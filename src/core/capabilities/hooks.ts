@@ -2,8 +2,7 @@ import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import type { HookedCalls } from '../domain/hooked-calls.ts';
-import { type HookRecord, hooksAfterCall, hooksBeforeCalls, inheritedHooks } from '../domain/hooks.ts';
+import { type HookedCalls, type HookRecord, hooksAfterCall, hooksBeforeCalls, inheritedHooks } from '../domain/hooks.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
@@ -47,7 +46,7 @@ export interface PointQuestion extends Conversation {
 }
 
 /** What each capability found at a point, by its name. */
-export type FoundAtPoint = Readonly<Record<string, unknown>>;
+type FoundAtPoint = Readonly<Record<string, unknown>>;
 
 /** The answer of an activity at a point. */
 export type PointAnswer =

@@ -15,7 +15,7 @@ export interface AgentTraceHeader {
   startTime: number;
 }
 
-export interface AgentRecord {
+interface AgentRecord {
   events: readonly Event[];
   steps: readonly StepResult[];
 }

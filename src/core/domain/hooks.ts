@@ -1,5 +1,7 @@
 import { jsonBytes } from './byte-budgets.ts';
 import * as s from './shape.ts';
+import type { ApprovalRequirement } from './approvals.ts';
+import type { ContentItem } from './content.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -66,7 +68,7 @@ const SNAPSHOT_MEMBERS = {
 
 /** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
 export interface HookSnapshot extends s.ObjectOf<typeof SNAPSHOT_MEMBERS> {}
-export const HOOK_SNAPSHOT: s.Shape<HookSnapshot> = s.object(SNAPSHOT_MEMBERS);
+const HOOK_SNAPSHOT: s.Shape<HookSnapshot> = s.object(SNAPSHOT_MEMBERS);
 
 /** The part of a snapshot that says which hooks a run has. */
 interface WithHooks {
@@ -84,7 +86,7 @@ export function inlineHooks(run: WithHooks, ...events: readonly HookEvent[]): Ho
 }
 
 /** Returns the hooks of a run that run in a separate activity, for some events. */
-export function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
   return hooksFor(run, ...events).filter(({ tier }) => tier === 'remote');
 }
 
@@ -187,4 +189,11 @@ export function hooksAfterCall(run: WithHooks, { agent, handoff }: { agent?: obj
 /** Returns the text of a call that a hook denied, for the model. */
 export function deniedByHook(tool: string, reason: string | undefined): string {
   return `The call of '${tool}' was denied by a hook${reason === undefined || reason === '' ? '.' : `: ${reason}`}`;
+}
+
+/** Answer of the `hookedCalls` query: the response, with the arguments that its calls have by now. */
+export interface HookedCalls {
+  content: ContentItem[];
+  problems?: Record<string, string>;
+  approvals?: Record<string, ApprovalRequirement>;
 }

@@ -112,7 +112,7 @@ interface AmountLimit {
 }
 
 /** The limits that are one amount each, by their names. None of tokens can be 0: the run could not call its model once. */
-export const AMOUNT_LIMITS = {
+const AMOUNT_LIMITS = {
   steps: { words: 'steps', least: 1 },
   toolCalls: { words: 'tool calls', least: 0 },
   inputTokens: { words: 'input tokens', least: 1 },
@@ -122,7 +122,7 @@ export const AMOUNT_LIMITS = {
 } as const satisfies Partial<Record<keyof LimitOptions, AmountLimit>>;
 
 /** The name of a limit that is one amount. */
-export type AmountName = keyof typeof AMOUNT_LIMITS;
+type AmountName = keyof typeof AMOUNT_LIMITS;
 
 /** The amounts that limits set, in the order of the table. */
 export function amountsOf(

@@ -57,7 +57,7 @@ export interface Permissions extends s.ObjectOf<typeof PERMISSIONS_MEMBERS> {}
 export const PERMISSIONS: s.Shape<Permissions> = s.closedObject(PERMISSIONS_MEMBERS);
 
 /** The most policies that hold for one run: one of the agent, and at most two of each run above and of the start. */
-export const MAX_LAYERS = 20;
+const MAX_LAYERS = 20;
 
 export const RULE_LISTS = ['deny', 'ask', 'allow', 'approvalRequired'] as const;
 

@@ -48,7 +48,7 @@ const TRACEPARENT = s.boundedText({ minLength: 55, maxLength: 300 });
 const TRACEPARENT_FORM = /^(?!ff)[0-9a-f]{2}-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?:-.*)?$/;
 
 /** The place of a caller in a trace. */
-export interface TraceCaller {
+interface TraceCaller {
   traceId: string;
   spanId: string;
   isSampled: boolean;

@@ -106,7 +106,7 @@ export interface TracedPart {
 }
 
 /** A stretch of the record of a run: that of a turn, of one execution, or of all. */
-export interface RecordedPart {
+interface RecordedPart {
   agentName: string;
   /** Offset of the first event. */
   firstOffset: number;

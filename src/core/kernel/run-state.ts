@@ -89,14 +89,14 @@ export interface RunState {
 type Phase = 'between' | 'model' | 'tools';
 
 /** The part of the last step that an ending needs. */
-export interface LastStep {
+interface LastStep {
   thought: string | null;
   final: boolean;
   finishReason?: FinishReason;
 }
 
 /** The provider's token count for a window of some bytes. */
-export interface MeasuredWindow {
+interface MeasuredWindow {
   tokens: number;
   bytes: number;
 }

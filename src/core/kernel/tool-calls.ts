@@ -56,7 +56,7 @@ export type PreparedCall =
   | { type: 'immediate'; outcome: ToolOutcome };
 
 /** The calls of a response after their gate, and the limit that some of them are over. */
-export interface PreparedCalls {
+interface PreparedCalls {
   prepared: PreparedCall[];
   reached?: LimitReached;
 }
@@ -350,7 +350,7 @@ function toolCallRecord({ state, response }: ToolBatchContext, call: ToolCall, s
 // Tool phase: the gate that every call passes before it may start, whether a model, code, or a step of a program makes it.
 
 /** The answer of all gates: the call may start as it is here, after a decision if one is required. Without a tool it is an answer. */
-export type GateVerdict = Denial | { type: 'pass'; call: ToolCall; tool: ToolSnapshot | undefined; requirement?: ApprovalRequirement };
+type GateVerdict = Denial | { type: 'pass'; call: ToolCall; tool: ToolSnapshot | undefined; requirement?: ApprovalRequirement };
 
 /** A gate of the loop itself, or a place for those of capabilities. */
 type Place = Pick<Gate, 'name' | 'check'> | Gate['place'];

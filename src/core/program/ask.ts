@@ -214,7 +214,7 @@ export function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = 
 }
 
 /** The texts of one model call of a program. */
-export interface AskPrompt {
+interface AskPrompt {
   /** The parts of the system prompt: persona, context, instructions, and the texts of the anchors. */
   instructions: string[];
   prompt: string;

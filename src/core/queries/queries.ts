@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { type BurstView, toBurstState } from '../bursts/burst-state.ts';
 import type { JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
-import type { HookedCalls } from '../domain/hooked-calls.ts';
+import type { HookedCalls } from '../domain/hooks.ts';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';

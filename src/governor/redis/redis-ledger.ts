@@ -12,7 +12,7 @@ const SHA = createHash('sha1').update(GRANT_SCRIPT).digest('hex');
 const ANSWER_MS = 1_000;
 
 /** The account of one provider in Redis. */
-export interface RedisAccount {
+interface RedisAccount {
   connection: RedisConnection;
   /** The beginning of its keys. The part in braces keeps them on one node of a cluster. */
   prefix: string;

@@ -12,7 +12,7 @@ export interface QueueBounds {
 }
 
 /** The circumstances of a queue. */
-export interface QueueContext {
+interface QueueContext {
   connection: RedisConnection;
   converter: EntryConverter;
   trouble: Trouble;

@@ -69,7 +69,7 @@ export function redisStreams(options: RedisStreamsOptions): StreamSink {
 }
 
 /** The checked options of a sink in Redis. */
-export interface RedisSettings {
+interface RedisSettings {
   url: string;
   /** The address without credentials, for messages. */
   shown: string;
@@ -89,7 +89,7 @@ export interface RedisServer {
 }
 
 /** The channel of a worker or a client to the streams of runs in Redis. */
-export class RedisChannel implements StreamChannel {
+class RedisChannel implements StreamChannel {
   readonly #settings: RedisSettings;
   readonly #namespace: string;
   readonly #closed = new AbortController();
@@ -186,7 +186,7 @@ export class RedisChannel implements StreamChannel {
 }
 
 /** The circumstances of one reader of a run. */
-export interface RunReader {
+interface RunReader {
   key: string;
   tail: RunTail;
   tails: RunTails;
@@ -195,7 +195,7 @@ export interface RunReader {
 }
 
 /** Yields the entries of a run: from Redis until the reader has found its place, and then those that the process receives for all its readers. */
-export async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: string | undefined): AsyncGenerator<StreamRead> {
+async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: string | undefined): AsyncGenerator<StreamRead> {
   let behind = after !== undefined && isStreamId(after) ? after : START;
   // A reader that has just been told that entries are missing is not told again.
   let fromStart = after === undefined;
@@ -231,7 +231,7 @@ export async function* readRun({ key, tail, tails, pages, signal }: RunReader, a
 }
 
 /** The circumstances in which streams are followed. */
-export interface TailContext {
+interface TailContext {
   /** The connection that waits for entries. It is opened with the first reader. */
   blocking: () => RedisConnection;
   /** The connection that wakes it. */
@@ -252,7 +252,7 @@ const GATHER_MS = 4;
 class NewConnection extends Error {}
 
 /** Follows the streams of all runs that are read in this process, over one connection. */
-export class RunTails {
+class RunTails {
   readonly #context: TailContext;
   readonly #signal: AbortSignal;
   readonly #tails = new Map<string, RunTail>();
@@ -378,7 +378,7 @@ const MOST_BYTES = 1_000_000;
  * The newest entries of one run that is read, for all its readers in this process. A reader that is further behind reads from Redis, so that
  * a slow one costs nothing here.
  */
-export class RunTail {
+class RunTail {
   readonly key: string;
   /** Rings if there are entries, or if readers must ask Redis. */
   readonly bell = new Bell();

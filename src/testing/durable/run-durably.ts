@@ -188,7 +188,7 @@ class CleanUp {
 }
 
 /** Returns the access of a test to a run on a server: like any other client. */
-export function durableAccess(run: RunHandle<unknown>): RunAccess {
+function durableAccess(run: RunHandle<unknown>): RunAccess {
   return {
     act: (occurrence, id) => occurrence.onServer(run, id),
     decide: (id, waiting, decision) => sendDecision(run, waiting, decision, { id, ...defined({ by: decision.by }) }),
@@ -196,7 +196,7 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
 }
 
 /** The server, task queue and parts of a test's worker. */
-export interface TestWorkerSettings {
+interface TestWorkerSettings {
   address: string;
   namespace: string;
   taskQueue: string;
@@ -277,7 +277,7 @@ const SHORTEST_INTERVAL_MS = 15;
 const LONGEST_INTERVAL_MS = 250;
 
 /** Ends driving the approvals of a run. */
-export interface DrivingEnd {
+interface DrivingEnd {
   signal: AbortSignal;
   /** Returns a child of the run, whose decisions the test makes too. */
   child: (runId: string) => RunHandle<unknown>;
@@ -286,11 +286,7 @@ export interface DrivingEnd {
 }
 
 /** Makes the test's decisions in a run on a server, and in its children, until the signal is aborted. */
-export async function driveApprovals(
-  run: RunHandle<unknown>,
-  driver: ApprovalDriver,
-  { signal, child, undecided }: DrivingEnd,
-): Promise<void> {
+async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, { signal, child, undecided }: DrivingEnd): Promise<void> {
   const events: Event[] = [];
   const waitingRuns = new Map<string, Event[]>();
   let intervalMs = SHORTEST_INTERVAL_MS;

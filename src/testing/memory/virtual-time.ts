@@ -4,7 +4,7 @@ interface Timer {
 }
 
 /** The actions of a test when nothing is running. */
-export interface Idleness {
+interface Idleness {
   /** Lets the test act. Resolves to false if it has nothing to do. */
   act: () => Promise<boolean>;
   /** Called if the test has nothing to do and there is no timer, so that the run can never continue. */

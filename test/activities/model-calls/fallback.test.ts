@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
-import { modelsOfAgent } from '../../../activities/agents/model-list.ts';
+import { modelsOfAgent } from '../../../activities/agents/resolve-agent.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
 import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';

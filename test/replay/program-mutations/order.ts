@@ -4,7 +4,7 @@ import type { BrokenChange } from '../mutation.ts';
 const ORDER: readonly BrokenChange[] = [
   {
     what: 'runs the units of a graph one after the other',
-    file: 'src/core/program/run-units.ts',
+    file: 'src/core/interpret.ts',
     find: 'const end = isGraph ?',
     replace: 'const end = !isGraph && isGraph ?',
     history: 'program-as-a-graph-of-units',
@@ -12,7 +12,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'begins a unit before those that it needs have ended',
-    file: 'src/core/program/run-units.ts',
+    file: 'src/core/interpret.ts',
     find: 'Promise.all(needed.map(async (name) => ends.get(name)))',
     replace: 'Promise.all(needed.slice(1).map(async (name) => ends.get(name)))',
     history: 'program-as-a-graph-of-units',
@@ -20,7 +20,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'runs a unit although one that it needs has failed',
-    file: 'src/core/program/run-units.ts',
+    file: 'src/core/interpret.ts',
     find: "?.status !== 'completed');",
     replace: "?.status === 'skipped');",
     history: 'program-as-a-graph-of-units',

@@ -30,7 +30,12 @@ const CALLS: Readonly<Record<string, Words>> = {
   'session save <session>': (id) => ['session', 'save', id],
   'session close <session>': (id) => ['session', 'close', id],
   'session delete <session>': (id) => ['session', 'delete', id],
+  'session turns <session>': (id) => ['session', 'turns', id],
   'trace <run>': (id) => ['trace', id],
+  'timeline <run>': (id) => ['timeline', id],
+  'snapshot <run>': (id) => ['snapshot', id],
+  'call <run>': (id) => ['call', id, 'c1'],
+  'request <run>': (id) => ['request', id, '1'],
   'approvals <run>': (id) => ['approvals', id],
   'approve <run>': (id) => ['approve', id, 'c1'],
   'approve --in': (id, own) => ['approve', own, 'c1', '--in', id],
@@ -98,9 +103,9 @@ function allOptions(command: Command): Option[] {
 
 test('the calls of this test are all the operands and options that take the id of a run or a session', () => {
   expect([...Object.keys(CALLS), ...Object.keys(BEGINS)].toSorted()).toEqual(takenIds(program()).toSorted());
-  // Options about another id: that of a request, of a build, or of the run that begins.
+  // Options about another id: that of a request, of a build, of a client of OIDC, or of the run that begins.
   const others = allOptions(program()).filter((option) => /\bid\b/.test(`${option.flags} ${option.description}`) && !isId(valueOf(option)));
-  expect(new Set(others.map(({ long }) => long))).toEqual(new Set(['--id', '--build-id', '--if-exists', '--no-wait']));
+  expect(new Set(others.map(({ long }) => long))).toEqual(new Set(['--id', '--build-id', '--if-exists', '--no-wait', '--oidc-client']));
 });
 
 /** Aborted by a Ctrl-C after a time that no refusal takes. */

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
+import { historyJson } from '../../../src/history/history-events.ts';
 import type { Random } from '../../crash/runs/random-kills.ts';
 import { type RecordedRun, readingProblems } from '../checks/reading-problems.ts';
 import { AGENT, drafts } from '../processes/streaming-agents.ts';
 import type { TellerInput } from '../processes/streaming-model.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
+import { readChain } from '../../storm/queries/read-chain.ts';
 import { recordOf } from './recorded-run.ts';
 import { goOn, moveOn, type Reading, stay } from '../readers/reading.ts';
 
@@ -27,6 +29,8 @@ export interface StreamedRun {
   /** The number of readers that went on at the cursor of another one. */
   moves: number;
   problems: string[];
+  /** The history of each execution, if there are problems. */
+  histories?: unknown[];
 }
 
 /** Does a run, and follows it to its end with two readers; then others go on from random items of theirs. */
@@ -47,10 +51,21 @@ export async function streamedRun(testbed: StormTestbed, number: number, random:
     );
     const further = await Promise.all(others.map(({ items, index }) => goOn(followed, { ...stayed, items }, index)));
     const problems = [...readings, ...further].flatMap((reading) => problemsOf(reading, recorded));
-    return { runId, readings, moves: moved.moves, problems };
+    return {
+      runId,
+      readings,
+      moves: moved.moves,
+      problems,
+      ...(problems.length === 0 ? {} : { histories: await historiesOf(testbed, runId) }),
+    };
   } catch (error) {
     return { runId, readings, moves: 0, problems: [`it was not followed to its end: ${errorMessage(error)}`] };
   }
+}
+
+async function historiesOf({ client: { temporal } }: StormTestbed, runId: string): Promise<unknown[]> {
+  const chain = await readChain(temporal, runId);
+  return chain.map((history) => JSON.parse(historyJson(history)) as unknown);
 }
 
 function problemsOf({ reader, items, problem }: Reading, recorded: RecordedRun): string[] {

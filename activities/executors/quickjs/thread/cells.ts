@@ -271,7 +271,7 @@ export interface Thrown {
 const OUT_OF_MEMORY: ExecutionError = { kind: 'memory', message: 'The code ran out of memory' };
 
 /** Explains why a run failed, by the prelude's report; undefined if it did not fail. */
-export function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError | undefined {
+function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError | undefined {
   if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
   if (outcome.state === 'done') return undefined;
   if (outcome.state === 'pending') return { kind: 'runtime', message: 'Error: the code awaits a promise that nothing settles' };
@@ -284,7 +284,7 @@ export function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError 
 }
 
 /** Explains why a run failed, by what the engine threw: code was interrupted, or could not even be told what happened. */
-export function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError {
+function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError {
   if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof JSException && (error.name === '<null>' || message === 'out of memory')) return OUT_OF_MEMORY;
@@ -312,7 +312,7 @@ interface Header {
 }
 
 /** Writes a memory as an image: with what it must fit to. */
-export function writeImage({ snapshot, token }: RealmImage, engine: string, settings: ThreadSettings): Uint8Array<ArrayBuffer> {
+function writeImage({ snapshot, token }: RealmImage, engine: string, settings: ThreadSettings): Uint8Array<ArrayBuffer> {
   const { memory, stackPointer, runtimePtr, contextPtr } = snapshot;
   const fitting = bindings(engine, settings);
   const header: Header = { ...fitting, digest: digest(memory), bytes: memory.length, stackPointer, runtimePtr, contextPtr, token };
@@ -323,7 +323,7 @@ export function writeImage({ snapshot, token }: RealmImage, engine: string, sett
 }
 
 /** Reads an image; explains why it cannot be restored here. */
-export function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
+function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
   try {
     const header = readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (header === undefined) return 'it is no checkpoint of this executor';
@@ -375,7 +375,7 @@ const META = new RegExp(String.raw`^${TRIVIA}\.`, 'u');
 const CLAUSE = new RegExp(String.raw`^([\s\S]*?)\bfrom${TRIVIA}['"]`, 'u');
 
 /** Explains why a program, which can be parsed, must not run: it imports, exports or requires what it may not, anywhere. */
-export function importsProblem(
+function importsProblem(
   parser: Parser,
   { code, isModule }: { code: string; isModule: boolean },
   allowed: readonly string[],
@@ -389,7 +389,7 @@ export function importsProblem(
 }
 
 /** The names that the import declarations of a module declare. */
-export function importedNames(parser: Parser, code: string): string[] {
+function importedNames(parser: Parser, code: string): string[] {
   const names = keywords(parser, code, true).flatMap((rest) => {
     if (CALL.test(rest) || META.test(rest)) return [];
     const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)|\/\/.*/gu, ' ') ?? '';
@@ -455,13 +455,13 @@ interface RealmOptions {
 }
 
 /** The memory of a realm, and the token by which it finds the functions of its prelude in it. */
-export interface RealmImage {
+interface RealmImage {
   snapshot: Snapshot;
   token: number;
 }
 
 /** One context in which the code of a model runs, with the functions of its prelude. */
-export class Realm {
+class Realm {
   readonly context: QuickJS;
   private readonly api: JSValueHandle;
 

@@ -60,7 +60,7 @@ export type SegmentOutcome =
   | { type: 'cancelled' };
 
 /** The code that a run has executed. */
-export interface CodeState {
+interface CodeState {
   journal: CodeJournal;
   /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
   journalBytes: number;
@@ -76,7 +76,7 @@ export interface CodeState {
 const executed = slice<CodeState>('code', anyObject<CodeState>(), { bytes: continuedCodeBytes });
 
 /** The final answer of a cell, in its outcome. */
-export const finalAnswer = slice<{ value: JsonValue }>('finalAnswer', object({ value: ANY_JSON }));
+const finalAnswer = slice<{ value: JsonValue }>('finalAnswer', object({ value: ANY_JSON }));
 
 /** Bytes of JSON of the journal that is carried into the next execution. */
 const CARRIED_JOURNAL_BYTES = 300_000;
@@ -85,7 +85,7 @@ const CARRIED_JOURNAL_BYTES = 300_000;
 const SEGMENT_BYTES = 30;
 
 /** Returns the code of the run, which begins with its first cell. */
-export function codeOf(state: RunState): CodeState {
+function codeOf(state: RunState): CodeState {
   const known = executed.of(state);
   if (known !== undefined) return known;
   const begun: CodeState = { ...emptyJournal(), records: [] };
@@ -107,21 +107,21 @@ export function callOfCode(run: WithSlices, callId: string): ToolCall | undefine
 }
 
 /** Begins a cell, as the last one of the journal. */
-export function beginCell(state: RunState, cell: JournalCell): void {
+function beginCell(state: RunState, cell: JournalCell): void {
   const code = codeOf(state);
   code.journal.cells.push(cell);
   code.journalBytes += jsonBytes(cell);
 }
 
 /** Returns the cell in progress, which is the last one of the journal. */
-export function currentCell(state: RunState): JournalCell {
+function currentCell(state: RunState): JournalCell {
   const cell = codeOf(state).journal.cells.at(-1);
   if (cell === undefined) throw new TypeError('The journal of the run has no cell');
   return cell;
 }
 
 /** Adds a segment to the cell in progress. */
-export function addSegment(state: RunState, digest: string, tools?: string[]): void {
+function addSegment(state: RunState, digest: string, tools?: string[]): void {
   currentCell(state).segments.push({ digest, ...defined({ tools }) });
   codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
 }
@@ -133,7 +133,7 @@ export function lastDigest({ cells, checkpoint }: CodeJournal): string | undefin
 }
 
 /** Adds the results of its calls to the segment that has ended last. */
-export function addResults(state: RunState, results: CodeCallResult[]): void {
+function addResults(state: RunState, results: CodeCallResult[]): void {
   const segment = currentCell(state).segments.at(-1);
   if (segment === undefined) throw new TypeError('The cell has no segment');
   segment.results = results;
@@ -141,18 +141,18 @@ export function addResults(state: RunState, results: CodeCallResult[]): void {
 }
 
 /** Removes the cell in progress from the journal: its values are not part of the namespace. */
-export function dropCell(state: RunState): void {
+function dropCell(state: RunState): void {
   const code = codeOf(state);
   code.journal = { ...code.journal, cells: code.journal.cells.slice(0, -1) };
   code.journalBytes = jsonBytes(code.journal);
 }
 
 /** Begins a new journal: after a checkpoint, or without the names and values so far. */
-export function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'> = {}): void {
+function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'> = {}): void {
   Object.assign(codeOf(state), { journal: { ...journal, cells: [] }, journalBytes: jsonBytes(journal) });
 }
 
-export function callsOf({ segments }: JournalCell): number {
+function callsOf({ segments }: JournalCell): number {
   return segments.reduce((calls, { results = [] }) => calls + results.length, 0);
 }
 
@@ -201,13 +201,13 @@ const MAX_LOCAL_BYTES = 1_000_000;
 const MAX_LOCAL_SEGMENTS = 50;
 
 /** True if the next segment must not be local: it ends the workflow task. */
-export function endsTask(state: RunState): boolean {
+function endsTask(state: RunState): boolean {
   const { bytes, segments } = executed.of(state)?.localWork ?? { bytes: 0, segments: 0 };
   return bytes > MAX_LOCAL_BYTES || segments >= MAX_LOCAL_SEGMENTS;
 }
 
 /** Counts a segment that has ended. A remote one begins a new workflow task. */
-export function countSegment(state: RunState, isLocal: boolean, outcome: object): void {
+function countSegment(state: RunState, isLocal: boolean, outcome: object): void {
   const code = codeOf(state);
   const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
   if (isLocal) code.localWork = { bytes: bytes + jsonBytes(outcome), segments: segments + 1 };
@@ -215,7 +215,7 @@ export function countSegment(state: RunState, isLocal: boolean, outcome: object)
 }
 
 /** Counts the outcomes of calls of code. A remote one among them begins a new workflow task. */
-export function countCalls(state: RunState, areLocal: boolean, outcomes: readonly unknown[]): void {
+function countCalls(state: RunState, areLocal: boolean, outcomes: readonly unknown[]): void {
   const code = codeOf(state);
   const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
   if (areLocal) code.localWork = { bytes: bytes + jsonBytes(outcomes), segments };
@@ -242,7 +242,7 @@ function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): Calls
  * Returns the outcome of a cell, which is an error if the cell has given a final answer, and another cell of the same response has
  * given that of the run.
  */
-export function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
+function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
   if (snapshot.replyFormat !== 'code' || outcome.type !== 'result') return outcome;
   const given = finalAnswer.of(outcome);
   if (given === undefined) return outcome;
@@ -264,7 +264,7 @@ function givenAnswer(outcomes: Outcomes): { value: JsonValue } | undefined {
 }
 
 /** Forgets the namespace: names and values belong to the agent that ran the code, and to the conversation that shows it. */
-export function forgetCode(state: RunState): void {
+function forgetCode(state: RunState): void {
   executed.clear(state);
 }
 
@@ -280,7 +280,7 @@ function takeRecords(state: RunState): readonly ToolCallRecord[] {
 }
 
 /** What code keeps, and when it is forgotten. The phase of its cells is in `cell-phase.ts`. */
-export const namespace: Omit<Capability, 'name'> = {
+const namespace: Omit<Capability, 'name'> = {
   slices: [executed, finalAnswer],
   eventBeside(run, id) {
     const calls = executed.of(run)?.calls;

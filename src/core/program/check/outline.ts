@@ -74,7 +74,7 @@ export function objectAt(value: JsonObject, key: string): JsonObject {
 }
 
 /** Returns the list at a key; an empty one if there is none. */
-export function listAt(value: JsonObject, key: string): JsonValue[] {
+function listAt(value: JsonObject, key: string): JsonValue[] {
   const inner = Object.hasOwn(value, key) ? value[key] : undefined;
   return Array.isArray(inner) ? inner : [];
 }

@@ -72,7 +72,7 @@ export class Problems {
 }
 
 /** A name that the document has and that stands for nothing. */
-export interface UnknownName {
+interface UnknownName {
   written: string;
   known: Iterable<string>;
   /** True: a lenient program has it as a warning. */

@@ -190,7 +190,7 @@ export function entriesOf(event: Event): OutputEntry[] {
 }
 
 /** The place of a page in a text of the API. */
-export interface UrlCitation {
+interface UrlCitation {
   url: string;
   title: string;
   start_index: number;

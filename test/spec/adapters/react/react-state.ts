@@ -4,8 +4,7 @@ import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts'
 import { resultText } from '../../../../src/core/domain/tool-calls.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
-import { contextOfRun } from '../../../../src/core/saved/context-of-run.ts';
-import { SAVED_VERSION, type SavedContext, type SavedMessage } from '../../../../src/core/saved/saved-context.ts';
+import { contextOfRun, SAVED_VERSION, type SavedContext, type SavedMessage } from '../../../../src/core/saved/saved-context.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, only, text } from '../fields.ts';
