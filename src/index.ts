@@ -52,7 +52,7 @@ export type { MemoryOptions, RecallOptions } from './define/memory.ts';
 export type { MemoryNote } from './core/domain/record.ts';
 export type { ResourcesOption } from './define/agent-definition.ts';
 export type { AgentOptions } from './define/define-agent.ts';
-export type { FallbackDefinition, FallbackOptions, ModelOption } from './define/model-list.ts';
+export type { FallbackDefinition, FallbackOptions, ModelOption, ProposedModel } from './define/model-list.ts';
 export type { FallbackPolicy, ListedModel, SkippedModel, TriedModel } from './core/domain/fallback.ts';
 export type {
   ApprovalAnswer,
@@ -89,10 +89,11 @@ export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from
 export type { HookPayloads } from './define/hooks.ts';
 export type { HookEvent } from './core/domain/hooks.ts';
 export type { HookRecord } from './core/domain/hooks.ts';
-export type { CapabilityPermissions, PermissionOptions, PermissionRuleOption } from './define/permissions.ts';
+export type { CapabilityPermissions, PermissionOptions, PermissionRuleOption, PermissionsNaming } from './define/permissions.ts';
 export type { PermissionMode, PermissionRule, Permissions } from './core/domain/permissions.ts';
 export type { ToolCategory } from './core/domain/tool-categories.ts';
 export type { ModelName } from './core/domain/model.ts';
+export type { PricedModel } from './model/models.ts';
 export type { Overflow } from './define/tool-policy.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resources.ts';
 export type { Resources, RunContext, RunLog } from './define/context.ts';
@@ -101,7 +102,7 @@ export type { Principal } from './core/domain/run.ts';
 export type { AgentToolDefinition } from './define/tool-definition.ts';
 export type { ChildrenOptions } from './core/domain/limits.ts';
 export type { AgentOfTool } from './core/domain/agent.ts';
-export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
+export type { AnyTool, NamesOfTools, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-definition.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
 

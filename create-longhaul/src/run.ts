@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkNode, chosen, PACKAGE_MANAGERS, type PackageManager, PROVIDERS, TEMPLATES, UsageError } from './choices.ts';
 import { createProject, undoFor } from './create.ts';
+import { callsOf } from './templates.ts';
 
 /** Everything that the program uses of its process, so that tests can replace it. */
 export interface Surroundings {
@@ -80,7 +81,12 @@ async function create(args: readonly string[], around: Surroundings): Promise<nu
 function parsed(args: readonly string[]): { values: ReturnType<typeof parse>['values']; folder: string | undefined } {
   try {
     const { values, positionals } = parse(args);
-    if (positionals.length > 1) throw new UsageError(`There is one folder too many: ${positionals.map((one) => `"${one}"`).join(', ')}.`);
+    if (positionals.length > 1) {
+      throw new UsageError(
+        `There is one folder too many: ${positionals.map((one) => `"${one}"`).join(', ')}. PowerShell drops the names of options behind ` +
+          `bare dashes: there, put them in quotes, as in: npm create longhaul my-agent '--' --template basic`,
+      );
+    }
     return { values, folder: positionals[0] };
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -122,10 +128,6 @@ function command(program: string, args: readonly string[], { cwd, signal }: Plac
 }
 
 function nextSteps({ name, packageManager, isInstalled }: { name: string; packageManager: PackageManager; isInstalled: boolean }): string {
-  const steps = [
-    `cd ${name}`,
-    ...(isInstalled ? [] : [`${packageManager} install`]),
-    packageManager === 'npm' ? 'npm run dev' : `${packageManager} dev`,
-  ];
+  const steps = [`cd ${name}`, ...(isInstalled ? [] : [`${packageManager} install`]), `${callsOf(packageManager).run} dev`];
   return `\nNext:\n${steps.map((one) => `  ${one}`).join('\n')}\n\nREADME.md says how to ask the agent.`;
 }

@@ -257,7 +257,8 @@ CMD ${command}
 `;
 }
 
-function assistantsPage({ template }: Choices): string {
+function assistantsPage({ template, packageManager }: Choices): string {
+  const { run, exec } = callsOf(packageManager);
   return `# For coding assistants
 
 This project runs durable AI agents with Longhaul on Temporal. A run of an agent is a Temporal workflow; model and tool calls are activities.
@@ -265,24 +266,33 @@ This project runs durable AI agents with Longhaul on Temporal. A run of an agent
 - \`agents.ts\` exports \`agents\` (made by \`defineAgent\`), and \`providers\` if there are others than \`openai\`.
 - Tools are made by \`defineTool\`, with zod schemas. \`effect: 'once'\` for what must not happen twice, \`approval\` for what a person decides.
 - Secrets are read in tools by \`await context.secret('name')\`, never from a run's input: everything in a run is recorded.
-- Tests use \`testAgent\` and \`scriptedModel\` of \`longhaul/testing\`: no network, no server, time is virtual. Run them with \`npm test\`.
-- The manual is in \`node_modules/longhaul/docs\`: \`tour.md\` first, then \`tools.md\`, \`testing.md\`, \`options.md\`, \`cli.md\`, \`errors.md\`.
-- \`npm run typecheck\` after each change; \`npm run doctor\` if something does not run.
+- Tests use \`testAgent\` and \`scriptedModel\` of \`longhaul/testing\`: no network, no server, time is virtual. Run them with \`${run} test\`.
+- The manual of the installed version is in \`node_modules/longhaul/docs\`. \`${exec} longhaul docs --print\` lists its pages, each with what it is about, as \`llms.txt\` of the site does; \`${exec} longhaul docs --print approval\` prints the best page about a word.
+- Read \`tour.md\` first, then what you need of \`tools.md\`, \`testing.md\`, \`options.md\`, \`cli.md\`, \`errors.md\`, \`cookbook/README.md\`.
+- \`${run} typecheck\` after each change; \`${run} doctor\` if something does not run.
 ${template === 'existing-worker' ? '- `worker.ts` is an ordinary Temporal worker; `LonghaulPlugin` adds the agents.\n' : ''}`;
 }
 
+/** How a package manager runs a script of the project, and a program of its packages. `run` is never left out: `pnpm doctor` and `bun test` are commands of theirs. */
+export function callsOf(packageManager: PackageManager): { run: string; exec: string } {
+  return { run: `${packageManager} run`, exec: { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }[packageManager] };
+}
+
 function readme({ name, template, provider, packageManager }: Choices): string {
-  const run = packageManager === 'npm' ? 'npm run' : packageManager;
-  const exec = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }[packageManager];
+  const { run, exec } = callsOf(packageManager);
   const key = provider === 'openai' ? 'export OPENAI_API_KEY=…\n' : provider === 'anthropic' ? 'export ANTHROPIC_API_KEY=…\n' : '';
+  // What stays open next to the server, and then the question.
+  const scripts: Partial<Record<Template, string>> = { service: 'service', next: 'web', 'existing-worker': 'worker' };
   const ask = {
     basic: `${exec} longhaul start clerk "Where is order 42?" --wait`,
-    approvals: `${exec} longhaul start clerk "Order 42 arrived broken"\n${exec} longhaul approvals\n${exec} longhaul approve <run>`,
+    approvals: `${exec} longhaul start clerk "Order 42 arrived broken"\n${exec} longhaul approvals\n${exec} longhaul approve <run>\n${exec} longhaul result <run>`,
     sessions: `${exec} longhaul chat clerk`,
-    service: `${run} service\ncurl -X POST localhost:3000/v1/runs -H 'content-type: application/json' -d '{"agent": "clerk", "input": "Where is order 42?"}'`,
-    next: `${run} web`,
-    'existing-worker': `${run} worker\n${exec} longhaul start clerk "Where is order 42?" --wait`,
+    service: `curl -X POST localhost:3000/v1/runs -H 'content-type: application/json' -d '{"agent": "clerk", "input": "Where is order 42?"}'\ncurl localhost:3000/v1/runs/<run>/result`,
+    next: '',
+    'existing-worker': `${exec} longhaul start clerk "Where is order 42?" --wait`,
   }[template];
+  const opened = scripts[template] === undefined ? '' : fence(`${run} ${scripts[template]}`);
+  const asked = template === 'next' ? 'Then open http://localhost:3000, and ask.' : `In a third one:\n\n${fence(ask)}`;
   return `# ${name}
 
 An agent with [Longhaul](https://github.com/longhaul-agents/longhaul), begun from the template \`${template}\`.
@@ -293,9 +303,7 @@ ${key}${run} dev        # a local Temporal server, and a worker with agents.ts
 
 In a second terminal:
 
-\`\`\`sh
-${ask}
-\`\`\`
+${opened === '' ? fence(ask) : `${opened}\n\n${asked}`}
 
 | command | what it does |
 | --- | --- |
@@ -305,14 +313,18 @@ ${ask}
 `;
 }
 
-function furtherFiles({ template }: Choices): Record<string, string> {
+function fence(commands: string): string {
+  return `\`\`\`sh\n${commands}\n\`\`\``;
+}
+
+function furtherFiles({ template, provider }: Choices): Record<string, string> {
   switch (template) {
     case 'service':
       return { 'service.ts': SERVICE };
     case 'next':
       return { 'app/api/[...path]/route.ts': ROUTE, 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
     case 'existing-worker':
-      return { 'worker.ts': WORKER, 'workflows.ts': WORKFLOWS };
+      return { 'worker.ts': workerModule(provider), 'workflows.ts': WORKFLOWS };
     case 'basic':
     case 'approvals':
     case 'sessions':
@@ -396,14 +408,21 @@ export default function Page() {
 }
 `;
 
-const WORKER = `// A Temporal worker of your own: the plugin adds the agents to it.
+/** The worker of a person who has one already. */
+function workerModule(provider: Provider): string {
+  // Without providers in the module of the agents, the one of OpenAI is made here.
+  const [imports, providers] =
+    provider === 'openai'
+      ? [
+          "import { LonghaulPlugin, openai } from 'longhaul/worker';\nimport { agents } from './agents.ts';",
+          'providers: { openai: openai() }',
+        ]
+      : ["import { LonghaulPlugin } from 'longhaul/worker';\nimport { agents, providers } from './agents.ts';", 'providers'];
+  return `// A Temporal worker of your own: the plugin adds the agents to it.
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import * as agentsModule from './agents.ts';
-import { LonghaulPlugin, openai } from 'longhaul/worker';
+${imports}
 
-const { agents } = agentsModule;
-const providers = 'providers' in agentsModule ? (agentsModule.providers as Record<string, ReturnType<typeof openai>>) : { openai: openai() };
 const connection = await NativeConnection.connect({ address: process.env['TEMPORAL_ADDRESS'] ?? 'localhost:7233' });
 const worker = await Worker.create({
   connection,
@@ -411,10 +430,11 @@ const worker = await Worker.create({
   taskQueue: 'longhaul',
   workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
   activities: {},
-  plugins: [new LonghaulPlugin({ agents, providers })],
+  plugins: [new LonghaulPlugin({ agents, ${providers} })],
 });
 await worker.run();
 `;
+}
 
 const WORKFLOWS = `// Workflows of your own. An agent runs inside of one by runAgent, as a child.
 import { runAgent } from 'longhaul/workflow';

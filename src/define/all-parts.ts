@@ -16,9 +16,9 @@ import { type AgentQuietHours, type QuietHoursFields, quietHoursPart } from './q
 import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type AgentSkills } from './skills.ts';
 import { type AgentTier, type TierFields, tierPart } from './tier.ts';
 
-/** The options of an agent that belong to capabilities. */
-export interface PartOptions
-  extends AgentBursts, AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails, AgentTier {}
+/** The options of an agent that belong to capabilities. `Name`: the names of its tools. */
+export interface PartOptions<Name extends string = string>
+  extends AgentBursts, AgentPermissions<Name>, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails, AgentTier {}
 
 /** The fields of an agent that belong to capabilities. */
 export interface PartFields
@@ -54,8 +54,9 @@ export interface SharedOptions extends SharedHooks {}
 /** The names of the options of a worker by which capabilities hold for all its agents. */
 export const SHARED_OPTIONS: OptionTable<SharedOptions> = { ...SHARED_HOOKS };
 
-/** The options of a bundle that belong to capabilities. */
-export interface BundledOptions extends AgentSkills, NarrowingPermissions, AgentHooks, AgentGuardrails {}
+/** The options of a bundle that belong to capabilities. `Name`: the names of its tools. */
+export interface BundledOptions<Name extends string = string>
+  extends AgentSkills, NarrowingPermissions<Name>, AgentHooks, AgentGuardrails {}
 
 /** What a bundle brings for capabilities. */
 export interface BundledFields extends BundledSkills, BundledPermissions, BundledHooks, BundledGuardrails {}

@@ -18,11 +18,13 @@ import type { HostedToolDefinition } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
+import type { AnyTool, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what an agent is given by it. */
-export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions {
+export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions<
+  NamesOfTools<Tools>
+> {
   /** One line of at most 64 characters: errors, records and the snapshots of runs name it. */
   name: string;
   /** Instructions, which the model reads after those of the agent. */

@@ -43,7 +43,7 @@ import { checkMcpServers } from './mcp.ts';
 import { agentModels, type FallbackOptions, type ModelOption } from './model-list.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
 import { nonEmpty, type OptionReference, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
-import type { AnyTool, McpServerDefinition } from './tool-definition.ts';
+import type { AnyTool, McpServerDefinition, NamesOfTools } from './tool-definition.ts';
 
 /** The options of `defineAgent`, as the page of options describes them, in the order in which errors list them. */
 export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
@@ -323,7 +323,7 @@ export interface AgentOptions<
   Tools extends readonly (AnyTool | HostedToolDefinition)[] = ToolsFor<Deps>,
   FinalAttempt extends boolean = boolean,
   Capabilities extends readonly AnyCapability[] = readonly AnyCapability[],
-> extends PartOptions {
+> extends PartOptions<NamesOfTools<Tools>> {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
   /**

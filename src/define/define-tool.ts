@@ -20,9 +20,15 @@ import { TOOL_CATEGORIES, type ToolCategory } from '../core/domain/tool-categori
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
 
 /** The options of `defineTool`. `Deps` and `Needed` are inferred from the type of the context that `execute` takes: `RunContext<Deps, Needed>`. */
-export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Needed = Resources> extends ToolPolicyOptions<Deps, Needed> {
+export interface ToolOptions<
+  Parameters extends ObjectSchema,
+  Deps,
+  Result,
+  Needed = Resources,
+  Name extends string = string,
+> extends ToolPolicyOptions<Deps, Needed> {
   /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
-  name: string;
+  name: Name;
   /** Tells the model what the tool does and when to use it. */
   description: string;
   /**
@@ -126,10 +132,15 @@ const MAX_LABEL_LENGTH = 60;
  *   execute: async ({ query }, { signal }) => searchWeb(query, signal),
  * });
  */
-export function defineTool<Parameters extends ObjectSchema, Result, Deps = Record<string, unknown>, Needed = Resources>(
-  options: ToolOptions<Parameters, Deps, Result, Needed>,
-): ToolDefinition<z.output<Parameters>, Deps, Result, Needed> {
-  const name = checkName(options.name);
+export function defineTool<
+  Parameters extends ObjectSchema,
+  Result,
+  Deps = Record<string, unknown>,
+  Needed = Resources,
+  const Name extends string = string,
+>(options: ToolOptions<Parameters, Deps, Result, Needed, Name>): ToolDefinition<z.output<Parameters>, Deps, Result, Needed, Name> {
+  const { name } = options;
+  checkName(name);
   const owner = `tool "${name}"`;
   requireKnown(owner, options, TOOL_OPTIONS);
   const schema = parametersSchema(owner, options.parameters);

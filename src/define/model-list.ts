@@ -4,10 +4,14 @@ import { MAY_MOVE_ON, MOST_MODELS } from '../core/domain/fallback.ts';
 import { type ModelName, modelName } from '../core/domain/model.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
+import type { PricedModel } from '../model/models.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 
+/** The name of a model. Editors propose those whose list price is known; the intersection keeps these in the type. */
+export type ProposedModel = PricedModel | (ModelName & {});
+
 /** The model of an agent, or a list of models: one that fails is followed by the next. */
-export type ModelOption = ModelName | readonly ModelName[];
+export type ModelOption = ProposedModel | readonly ProposedModel[];
 
 /** The way in which the calls of an agent move on from one model of its list to the next. */
 export interface FallbackOptions {

@@ -29,10 +29,20 @@ export interface PermissionOptions {
   allowUnattendedExecute?: boolean;
 }
 
+/**
+ * The rules of an agent or a capability whose tools are known: editors propose their names. Any other text is a rule as well; the intersection
+ * keeps the names in the type.
+ */
+export type PermissionsNaming<Options, Name extends string> = {
+  [Member in keyof Options]: Options[Member] extends readonly PermissionRuleOption[] | undefined
+    ? readonly (Name | (string & {}) | PermissionRule)[]
+    : Options[Member];
+};
+
 /** The option of an agent that concerns its permissions. */
-export interface AgentPermissions {
+export interface AgentPermissions<Name extends string = string> {
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionOptions;
+  permissions?: PermissionsNaming<PermissionOptions, Name>;
 }
 
 /** The field of an agent that has its permissions. */
@@ -60,9 +70,9 @@ export type NarrowingList = (typeof NARROWING_LISTS)[number];
 export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
 
 /** The option of a capability that concerns permissions. */
-export interface NarrowingPermissions {
+export interface NarrowingPermissions<Name extends string = string> {
   /** Rules that deny calls or let them wait. */
-  permissions?: CapabilityPermissions;
+  permissions?: PermissionsNaming<CapabilityPermissions, Name>;
 }
 
 /** The rules that a capability brings. */

@@ -14,11 +14,17 @@ import type { ToolCategory } from '../core/domain/tool-categories.ts';
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are the arguments and the
  * result of `execute`; without them the tool fits every agent, because it needs no deps of its own.
  */
-export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown, Needed = Resources> {
+export interface ToolDefinition<
+  Args = never,
+  Deps = Record<string, unknown>,
+  Result = unknown,
+  Needed = Resources,
+  Name extends string = string,
+> {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.tool';
   /** The name that the model calls. */
-  readonly name: string;
+  readonly name: Name;
   /** What the model reads about the tool: what it does, and when to call it. */
   readonly description: string;
   /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
@@ -75,6 +81,15 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
 
 /** A tool with any deps and resources, as registries hold it. */
 export type AnyTool = ToolDefinition<never, never, unknown, never>;
+
+/** The names of tools, as far as the types know them: what an editor proposes where a tool is named. */
+export type NamesOfTools<Tools extends readonly { readonly name: string }[]> = Tools[number] extends infer Tool
+  ? Tool extends { readonly name: infer Name extends string }
+    ? string extends Name
+      ? never
+      : Name
+    : never
+  : never;
 
 /** The agent of a tool that `agentTool` returned. */
 export interface AgentToolDefinition {

@@ -10,7 +10,7 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
  * and gateways have their own prices, so the worker's `prices` take precedence. A dated variant of a model may have
  * another price, so it is not treated as the model.
  */
-const LIST_PRICES: PriceTable = {
+const LIST_PRICES = {
   'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
   'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
   'openai/gpt-4.1': { input: 2, cachedInput: 0.5, output: 8 },
@@ -21,11 +21,14 @@ const LIST_PRICES: PriceTable = {
   'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
   'openai/o3': { input: 2, cachedInput: 0.5, output: 8 },
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
-};
+} as const satisfies PriceTable;
+
+/** A model whose list price is known: what an editor proposes as the model of an agent. @useDeclaredType */
+export type PricedModel = keyof typeof LIST_PRICES;
 
 /** Returns the price of a model: from the overrides, otherwise the list price; undefined if it is unknown. */
 export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
-  for (const prices of [overrides, LIST_PRICES]) if (Object.hasOwn(prices, model)) return prices[model];
+  for (const prices of [overrides, LIST_PRICES as PriceTable]) if (Object.hasOwn(prices, model)) return prices[model];
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +61,9 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
         ]),
       );
       expect(files['agents.ts']).toContain(`model: '${provider}/`);
-      expect(files['README.md']).toContain(packageManager === 'npm' ? 'npm run dev' : `${packageManager} dev`);
+      // Without "run", "pnpm doctor" and "bun test" would be commands of the package managers.
+      expect(files['README.md']).toContain(`${packageManager} run doctor`);
+      expect(files['AGENTS.md']).toContain(`${packageManager} run test`);
       expect(files['Dockerfile']).toContain(`${packageManager} install`);
       // A whole folder in an image has its .env, too.
       expect(files['Dockerfile']).not.toMatch(/^COPY \. /m);
@@ -69,6 +72,20 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
     }
   },
 );
+
+test.each(['docs/templates.md', 'create-longhaul/README.md'])('%s names each template, provider and package manager', async (page) => {
+  const text = await readFile(new URL(`../../${page}`, import.meta.url), 'utf8');
+  const named = [...TEMPLATES, ...PROVIDERS, ...PACKAGE_MANAGERS];
+  expect(named.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('assistants are told pages of the manual that there are, and the commands that list and print them', () => {
+  const { 'AGENTS.md': text = '' } = projectFiles({ name: 'shop', template: 'basic', provider: 'scripted', packageManager: 'pnpm' });
+  const pages = [...text.matchAll(/`([\w/-]+\.md)`/g)].map(([, page = '']) => page);
+  expect(pages.length).toBeGreaterThan(5);
+  expect(pages.filter((page) => !existsSync(new URL(`../../docs/${page}`, import.meta.url)))).toEqual([]);
+  expect(text).toContain('`pnpm exec longhaul docs --print` lists its pages');
+});
 
 test('a project is written, and no draft is left', async () => {
   const target = join(folder, 'shop');
@@ -130,6 +147,8 @@ test.each([
   [['--package-manager', 'pnmp'], 'Did you mean "pnpm"?'],
   [['--templat', 'basic'], '--help'],
   [['other'], 'one folder too many'],
+  // What npm passes on in PowerShell of: npm create longhaul shop -- --template basic
+  [['basic'], `npm create longhaul my-agent '--' --template basic`],
 ])('%j is refused with the nearest choice', async (args, expected) => {
   const { code, err } = await create([join(folder, 'shop'), ...args, ...FILES_ALONE]);
   expect(code).toBe(2);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AnyAgent, DepsOf, OutputOf } from '../../src/define/agent-definition.ts';
 import type { ApprovalContext } from '../../src/define/approvals.ts';
 import { askHuman, defineTool } from '../../src/define/define-tool.ts';
-import { contextUpdate, type RunContext } from '../../src/define/context.ts';
+import { contextUpdate, type Resources, type RunContext } from '../../src/define/context.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import type { AnyTool, ToolDefinition } from '../../src/define/tool-definition.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
@@ -39,7 +39,7 @@ describe('a tool', () => {
       result: z.object({ n: z.number() }),
       execute: async ({ n }) => ({ n }),
     });
-    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ n: number }, Record<string, unknown>, Promise<{ n: number }>>>();
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ n: number }, Record<string, unknown>, Promise<{ n: number }>, Resources, 'count'>>();
     expectTypeOf(tool).toExtend<AnyTool>();
     expectTypeOf(tool).toExtend<ToolDefinition>();
   });
@@ -51,7 +51,7 @@ describe('a tool', () => {
       parameters: z.object({}),
       execute: (_, context: RunContext<{ userId: string }>) => context.deps.userId,
     });
-    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Record<string, never>, { userId: string }, string>>();
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Record<string, never>, { userId: string }, string, Resources, 'whoami'>>();
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string(), locale: z.string() }) });
     // @ts-expect-error The agent has no such deps.
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ locale: z.string() }) });
@@ -79,7 +79,7 @@ describe('a tool', () => {
       execute: ({ cents }, _: RunContext<{ limit: number }>) => cents,
       approval: { when: async ({ cents }, { deps }) => cents > deps.limit, deadline: '1h' },
     });
-    expectTypeOf(byDeps).toEqualTypeOf<ToolDefinition<{ cents: number }, { limit: number }, number>>();
+    expectTypeOf(byDeps).toEqualTypeOf<ToolDefinition<{ cents: number }, { limit: number }, number, Resources, 'refund'>>();
     defineAgent({ ...MODEL, tools: [byDeps], deps: z.object({ limit: z.number() }) });
     // @ts-expect-error The agent has no such deps.
     defineAgent({ ...MODEL, tools: [byDeps] });
@@ -93,7 +93,7 @@ describe('a tool', () => {
       execute: () => null,
       approval: (_, { deps }: ApprovalContext<{ limit: number }>) => deps.limit > 0,
     });
-    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Record<string, never>, { limit: number }, null>>();
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Record<string, never>, { limit: number }, null, Resources, 'refund'>>();
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ limit: z.number() }) });
     // @ts-expect-error The agent has no such deps.
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
@@ -109,7 +109,7 @@ describe('a tool', () => {
 
   test('that is a schema alone knows its arguments and fits every agent', () => {
     const tool = defineTool({ name: 'order', description: 'Orders.', parameters: z.object({ pizza: z.string() }), execute: 'none' });
-    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ pizza: string }>>();
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ pizza: string }, Record<string, unknown>, unknown, Resources, 'order'>>();
     defineAgent({ ...MODEL, tools: [tool] });
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
     // @ts-expect-error "none" is the only word.

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { packageEntries } from './declarations.ts';
 import { commentOf, membersOf } from './members.ts';
@@ -23,4 +25,24 @@ test('what is counted: members of interfaces and classes, of their bases, and of
   expect(membersNamed('SpilledContent')).toEqual(['store', 'claim', 'bytes', 'sha256']);
   expect(membersNamed('ProgramInput')).toEqual(expect.arrayContaining(['program', 'deps', 'traceparent']));
   expect(exports.size).toBeGreaterThan(600);
+});
+
+/** A type that is made from a value: the words of a list, or the keys of a table. */
+const OF_A_VALUE = /^(?:export )?(?:declare )?type \w+ = (?:\(typeof (\w+)\)\[number\]|keyof typeof (\w+));?$/;
+
+test('a type that is made from a value which no entry exports is shown as its words: the build of the site fails otherwise', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const entries = packageEntries();
+  const exported = new Set(entries.flatMap(({ exports }) => [...exports].map(([, { file, name }]) => `${file}: ${name}`)));
+  const found = entries.flatMap(({ exports }) =>
+    [...exports].flatMap(([name, declaration]) => {
+      const [node] = declaration.nodes;
+      const text = readFileSync(`${root}/${declaration.file}`, 'utf8').slice(node?.start, node?.end);
+      const [, ofList, ofTable] = OF_A_VALUE.exec(text) ?? [];
+      const value = ofList ?? ofTable;
+      return value === undefined || exported.has(`${declaration.file}: ${value}`) ? [] : [{ name, comment: commentOf(declaration) ?? '' }];
+    }),
+  );
+  expect(found.length).toBeGreaterThan(10);
+  expect(found.filter(({ comment }) => !comment.includes('@useDeclaredType')).map(({ name }) => name)).toEqual([]);
 });

@@ -5,21 +5,22 @@ import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type COMPLETION, type Shell, SHELLS } from '../shell-commands.ts';
 import { type Candidate, candidatesFor, type ServerValue } from './candidates.ts';
-import { FILES_LINE, SCRIPTS } from './scripts.ts';
+import { EMPTY_WORD, FILES_LINE, SCRIPTS } from './scripts.ts';
 
 /** Bytes of a meaning: a shell shows it on one line. */
 const MEANING_BYTES = 80;
 
 /** Prints the script of a shell, or what may stand for the last of the words. */
 export async function completion({ output, terminal, parser }: CommandIo, flags: FlagsOf<typeof COMPLETION>): Promise<number> {
-  const { shell, words } = flags;
+  const { shell } = flags;
   if (!isShell(shell))
     throw new UsageError(`There is no completion for "${shell}"${didYouMean(shell, SHELLS) || '.'} There is one for ${SHELLS.join(', ')}`);
-  if (words.length === 0) {
+  if (flags.words.length === 0) {
     output.write(SCRIPTS[shell]);
     return EXIT_CODES.ok.code;
   }
   if (parser === undefined) return EXIT_CODES.ok.code;
+  const words = flags.words.map((word, index) => (word === EMPTY_WORD && index === flags.words.length - 1 ? '' : word));
   const candidates = candidatesFor(parser, words);
   if (candidates.from === 'files') output.print(FILES_LINE);
   else {

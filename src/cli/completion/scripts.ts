@@ -3,6 +3,9 @@ import type { Shell } from '../shell-commands.ts';
 /** The line with which the program says that files stand for a word. */
 export const FILES_LINE = ':files';
 
+/** The empty word of PowerShell, some versions of which pass no empty argument on to a program; those pass this one as an empty one. */
+export const EMPTY_WORD = '""';
+
 /**
  * The scripts of the shells. Each asks this program for the candidates of the last word, one per line with its meaning behind a tab, and
  * writes nothing else to the prompt: an error of the program is no candidate.
@@ -66,8 +69,9 @@ complete -c longhaul -f -a '(__longhaul_complete)'
 Register-ArgumentCompleter -Native -CommandName longhaul -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -le $cursorPosition } | ForEach-Object { $_.ToString() })
-    if ($wordToComplete -eq '') { $words += '' }
-    & longhaul completion powershell -- @words 2>$null | Where-Object { $_ -ne '${FILES_LINE}' } | ForEach-Object {
+    if ($wordToComplete -eq '') { $words += '${EMPTY_WORD}' }
+    # In quotes: the script by which npm starts programs on Windows would lose bare dashes.
+    & longhaul completion powershell '--' @words 2>$null | Where-Object { $_ -ne '${FILES_LINE}' } | ForEach-Object {
         $value, $meaning = $_ -split "\\t", 2
         if (-not $meaning) { $meaning = $value }
         [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $meaning)

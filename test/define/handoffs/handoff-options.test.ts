@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import { defineAgent, defineTool, quickjs, type ToolDefinition } from '../../../src/index.ts';
 
 const billing = defineAgent({ name: 'billing', model: 'p/m', description: 'Answers questions about invoices.', handoffs: ['triage'] });
 const BASE = { name: 'triage', model: 'p/m' as const };
@@ -21,8 +21,13 @@ test('the tool has limits, and may be chosen, like any other', () => {
 });
 
 describe('handoffs that cannot work are refused', () => {
-  const own = defineTool({ name: 'transfer_to_agent', description: 'Its own', parameters: z.object({}), execute: () => '' });
-  const find = defineTool({ name: 'find', description: 'Finds', parameters: z.object({}), execute: () => '' });
+  const own: ToolDefinition = defineTool({
+    name: 'transfer_to_agent',
+    description: 'Its own',
+    parameters: z.object({}),
+    execute: () => '',
+  });
+  const find: ToolDefinition = defineTool({ name: 'find', description: 'Finds', parameters: z.object({}), execute: () => '' });
 
   test.each([
     ['a value that is neither', { handoffs: [7 as never] }, 'agent "triage": "handoffs" has a value that is neither an agent nor a name'],

@@ -138,7 +138,8 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         };
         await Promise.all(tabs.map(look));
         expect(browser.problems).toEqual([]);
-      }, 300_000);
+        // Some hundred pages, which take seconds each on a machine that does other work.
+      }, 900_000);
 
       test('a page is read without JavaScript', async () => {
         const page = await browser.page({ javaScriptEnabled: false });

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { networkReason } from '../../installing.ts';
+import { missingPackages } from '../../installing.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
@@ -13,18 +12,9 @@ const ROOM = { maxBuffer: 64 * 1024 * 1024 };
 /** Where Chromium is on this machine; undefined without one. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
 
-/** Installs the packages of the site as its lock has them, once. Returns why the network does not give them; an empty text if it does. */
-export async function missingSitePackages(): Promise<string> {
-  const lock = await readFile(`${root}/site/package-lock.json`, 'utf8');
-  const done = `${root}/site/node_modules/.installed`;
-  try {
-    if (existsSync(done) && (await readFile(done, 'utf8')) === digestOf(lock)) return '';
-    await run('npm', ['ci', '--prefix', 'site', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: root, ...ROOM });
-    await writeFile(done, digestOf(lock));
-    return '';
-  } catch (error) {
-    return `the packages of the site cannot be installed: ${networkReason(error)}`;
-  }
+/** Installs the packages of the site, once. Returns why the network does not give them; an empty text if it does. */
+export function missingSitePackages(): Promise<string> {
+  return missingPackages('site', 'the packages of the site');
 }
 
 /** Runs `npm run site -- …`, and returns what it printed and how long it took in processor time. The project is built already. */

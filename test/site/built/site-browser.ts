@@ -55,8 +55,8 @@ export async function search(page: Page, words: string): Promise<string[]> {
   const input = page.locator('.pagefind-ui__search-input');
   await input.fill(words);
   const results = page.locator('.pagefind-ui__result-link');
-  const message = page.locator('.pagefind-ui__message', { hasText: words });
-  // The results of the words before are still there until the search has run.
+  // While it runs, the message has the words, too, and the results of the words before are still there.
+  const message = page.locator('.pagefind-ui__message', { hasText: words }).filter({ hasNotText: /^\s*Searching/ });
   const count = Number.parseInt((await message.textContent()) ?? '', 10) || 0;
   // Each result is loaded by itself. A page has several links: to it and to its sections.
   if (count > 0)
