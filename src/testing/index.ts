@@ -70,7 +70,7 @@ export {
   timelineOf,
   withoutIdsAndTimes,
 } from './assertions.ts';
-export { forbidRealModels, type ForbidOptions } from '../model/models.ts';
+export { forbidRealModels, type ForbidOptions } from '../model/forbid-models.ts';
 export { type ConformanceCase, memoryStoreConformance } from '../memory/memory-store-conformance.ts';
 export { type StreamSinkCase, streamSinkConformance, type TestedSink } from '../streams/stream-sink-conformance.ts';
 export type { ComparedRun } from './assertions.ts';

@@ -7,7 +7,7 @@ import { SecretVault } from '../../activities/secret-vault.ts';
 import type { AssistantPart, PromptMessage, StreamPart } from '../../activities/models/ai-sdk/language-model.ts';
 import type { ErrorCode } from '../../src/core/domain/errors.ts';
 import { itemsFor, recordedItems } from '../../src/core/domain/model.ts';
-import { forbidRealModels } from '../../src/model/models.ts';
+import { forbidRealModels } from '../../src/model/forbid-models.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { activityEnvironment } from '../activities/activity-environment.ts';
 import { snapshotOf } from '../fakes/snapshot.ts';

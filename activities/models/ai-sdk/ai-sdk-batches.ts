@@ -3,7 +3,7 @@ import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/c
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import type { BatchClient, BatchContext, BatchResult, BatchStatus, ModelResponse, NewBatch } from '../../../src/core/domain/model.ts';
 import { type OptionTable, requireKnown } from '../../../src/define/option-checks.ts';
-import { requireRealModelsAllowed } from '../../../src/model/models.ts';
+import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { ReportedFault } from '../errors/error-body.ts';
 import type { CreateModelContext } from './created-models.ts';
 import type { StreamPart } from './language-model.ts';

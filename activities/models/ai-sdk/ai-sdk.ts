@@ -11,7 +11,7 @@ import type {
 } from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
-import { requireRealModelsAllowed } from '../../../src/model/models.ts';
+import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { reportRateLimits } from '../rate-limits.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';

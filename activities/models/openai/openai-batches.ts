@@ -12,7 +12,7 @@ import type {
   ModelResponse,
   NewBatch,
 } from '../../../src/core/domain/model.ts';
-import { requireRealModelsAllowed } from '../../../src/model/models.ts';
+import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { ResponsesAnswer } from './responses-answer.ts';

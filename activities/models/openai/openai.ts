@@ -23,7 +23,7 @@ import type {
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { type OptionTable, requireKnown } from '../../../src/define/option-checks.ts';
-import { requireRealModelsAllowed } from '../../../src/model/models.ts';
+import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { classifyError } from '../errors/classify-error.ts';
 import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
