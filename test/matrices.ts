@@ -26,6 +26,7 @@ const AT_EACH_COMMIT = ['test/server/cli/foreign-ids.test.ts', 'test/client/bund
 const IN_TURN = [
   'test/docs/typescript-on-pages.test.ts',
   'test/server/batch/batched-runs.test.ts',
+  'test/server/batch/collectors.test.ts',
   'test/server/models/round-trips.test.ts',
   'test/server/examples/cookbook.test.ts',
   'test/server/models/governor.test.ts',

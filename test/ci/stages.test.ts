@@ -65,5 +65,5 @@ test('every kind of run that is killed meets each of its points at some turn', (
       .split(',')
       .map((kind) => `${kind} ${first}`);
   }).flat();
-  expect(new Set(met).size).toBe(6 * 8);
+  expect(new Set(met).size).toBe(7 * 8);
 });

@@ -25,7 +25,7 @@ const { Client } = await import('@temporalio/client');
 const { defaultPayloadConverter } = await import('@temporalio/common');
 const { temporal } = (await import('@temporalio/proto')).default;
 const result = { version: 1, runId: 'run-1', agentName: 'clerk', output: 'done', status: 'completed', stopReason: 'final_answer', usage: {} };
-const status = { version: 1, runId: 'run-1', agentName: 'clerk', status: 'completed' };
+const status = { version: 1, runId: 'run-1', agentName: 'clerk', status: 'running' };
 const closed = { workflowExecutionCompletedEventAttributes: { result: { payloads: [defaultPayloadConverter.toPayload(result)] } } };
 const within = (_, work) => work();
 const connection = {
@@ -33,7 +33,7 @@ const connection = {
   withDeadline: within,
   withAbortSignal: within,
 };
-const info = { execution: { workflowId: 'run-1', runId: 'execution-1' }, type: { name: 'agentRun' }, status: 2, startTime: { seconds: 1, nanos: 0 }, historyLength: 9 };
+const info = { execution: { workflowId: 'run-1', runId: 'execution-1' }, type: { name: 'agentRun' }, status: 1, startTime: { seconds: 1, nanos: 0 }, historyLength: 9 };
 const workflow = [{
   startWithDetails: async () => ({ runId: 'execution-1', eagerlyStarted: false }),
   describe: async () => temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({ workflowExecutionInfo: info }),
@@ -49,7 +49,7 @@ await part('use', async () => {
   handle = await client.start('clerk', { input: 'Hello', runId: 'run-1' });
   const { output } = await handle.result();
   const { status } = await handle.status();
-  if (output !== 'done' || status !== 'completed') throw new Error(output + ' ' + status);
+  if (output !== 'done' || status !== 'running') throw new Error(output + ' ' + status);
 });
 await part('history', () => handle.save().catch(() => undefined));
 console.log(JSON.stringify(loaded));
@@ -64,7 +64,7 @@ beforeAll(async () => {
   loaded = JSON.parse(stdout) as typeof loaded;
 }, 60_000);
 
-test('a service that starts runs, awaits their results and reads their status loads nothing that reads histories', () => {
+test('a service that starts runs, awaits their results and reads the status of one that runs loads nothing that reads histories', () => {
   expect(loaded.import).toContain('client/longhaul-client.ts');
   expect([...loaded.import, ...loaded.use].filter((file) => /^(history|core\/loop)\//.test(file))).toEqual([]);
 });

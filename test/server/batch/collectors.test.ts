@@ -46,7 +46,8 @@ test('a request that has become another one than its call has registered is not 
   const placeIn = async (): Promise<CallPlace[]> => other.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, [batchedCallKey(call)]);
   // The collector leaves it out: the next attempt of the call registers the request that it then makes.
   await until(async () => (await placeIn())[0]?.state === 'unknown', 'the call is left out');
-  expect(api.requests).toEqual([]);
+  // Of the account, a collector may have asked which batches it has; nothing was uploaded or posted.
+  expect(api.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
   await register(2, call.digest);
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'answer to Q' });
   expect(api.batches.map(({ lines }) => lines.length)).toEqual([1]);
