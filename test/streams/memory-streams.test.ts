@@ -21,9 +21,16 @@ describe.each(SINKS)('%s', (_, options) => {
   });
 });
 
-/** The timers for idle runs that were set: half of a minute. Others of the process, by files that ran before, are none of this sink. */
-const sweeps = ({ mock }: { mock: { calls: readonly (readonly unknown[])[] } }): number =>
-  mock.calls.filter(([, ms]) => ms === 30_000).length;
+/** Counts the timers for idle runs that are set: half of a minute. Others of the process, by files that ran before, are not of this sink. */
+function sweepCounter(): Disposable & { count: number } {
+  const set = globalThis.setTimeout;
+  const counter = { count: 0, [Symbol.dispose]: () => void (globalThis.setTimeout = set) };
+  globalThis.setTimeout = Object.assign((...args: Parameters<typeof set>) => {
+    if (args[1] === 30_000) counter.count += 1;
+    return set(...args);
+  }, set);
+  return counter;
+}
 
 describe('the bounds of memoryStreams()', () => {
   it('keeps the newest entries of a run, and says that others are missing', async () => {
@@ -68,7 +75,7 @@ describe('the bounds of memoryStreams()', () => {
 
   it('drops the entries of idle runs, which a reader that has read them does not notice', async () => {
     vi.useFakeTimers();
-    using timers = vi.spyOn(globalThis, 'setTimeout');
+    using sweeps = sweepCounter();
     const { worker, client } = open(memoryStreams({ idleFor: '1m' }));
     publish(worker, 'r', 2);
     const [slow, quick] = [reader(client, 'r'), reader(client, 'r')];
@@ -79,20 +86,20 @@ describe('the bounds of memoryStreams()', () => {
     expect(await quick.next()).toMatchObject({ value: { entry: { index: 2 } } });
     expect(await slow.next()).toMatchObject({ value: { type: 'lost' } });
     expect(await slow.next()).toMatchObject({ value: { entry: { index: 2 } } });
-    const before = sweeps(timers);
+    const before = sweeps.count;
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(sweeps(timers) - before).toBe(1);
+    expect(sweeps.count - before).toBe(1);
   });
 
   it('keeps no timer for runs without entries', async () => {
     vi.useFakeTimers();
-    using timers = vi.spyOn(globalThis, 'setTimeout');
+    using sweeps = sweepCounter();
     const { worker } = open(memoryStreams({ idleFor: '1m' }));
     publish(worker, 'r', 2);
     await vi.advanceTimersByTimeAsync(120_000);
-    const before = sweeps(timers);
+    const before = sweeps.count;
     await vi.advanceTimersByTimeAsync(600_000);
-    expect(sweeps(timers)).toBe(before);
+    expect(sweeps.count).toBe(before);
   });
 
   it('refuses bounds that are none', () => {
