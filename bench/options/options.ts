@@ -303,6 +303,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const rounds = count('rounds', values.rounds ?? String(comparesSides ? PEER_ROUNDS : MIN_ROUNDS), MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   const pace = paceOf(values, tier);
+  if (values.against !== undefined && command !== 'latency') throw new Error('--against is an option of "latency" alone');
   switch (command) {
     case 'history':
       return {

@@ -81,6 +81,9 @@ async function create(args: readonly string[], around: Surroundings): Promise<nu
 function parsed(args: readonly string[]): { values: ReturnType<typeof parse>['values']; folder: string | undefined } {
   try {
     const { values, positionals } = parse(args);
+    // What follows bare dashes is a name of a folder for every program. Npm takes the dashes for itself.
+    if (positionals.some((one) => one.startsWith('-')))
+      throw new UsageError('Leave out the bare dashes, which npm alone needs, as in: pnpm create longhaul my-agent --template basic');
     if (positionals.length > 1) {
       throw new UsageError(
         `There is one folder too many: ${positionals.map((one) => `"${one}"`).join(', ')}. PowerShell drops the names of options behind ` +

@@ -35,7 +35,7 @@ export interface PermissionOptions {
  */
 export type PermissionsNaming<Options, Name extends string> = {
   [Member in keyof Options]: Options[Member] extends readonly PermissionRuleOption[] | undefined
-    ? readonly (Name | (string & {}) | PermissionRule)[]
+    ? readonly (Name | (string & {}) | (Omit<PermissionRule, 'tool'> & { tool?: Name | (string & {}) }))[]
     : Options[Member];
 };
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PROPERTIES } from '../matrices.ts';
 import { checkOut } from '../processes/checkout.ts';
@@ -63,13 +64,21 @@ const properties = PROPERTIES.filter((file) => file.startsWith(options.tests));
 
 /** True if the tests pass. */
 function pass(tests: readonly string[], env: NodeJS.ProcessEnv = {}): boolean {
-  const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--bail', '1', ...tests], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: 'ignore',
-    timeout: LONGEST_MS,
-    killSignal: 'SIGKILL',
-  });
+  // Threads end with their process, also if a change makes them loop.
+  const { status, signal, error } = spawnSync(
+    process.execPath,
+    ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--pool', 'threads', '--bail', '1', ...tests],
+    {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: 'ignore',
+      timeout: LONGEST_MS,
+      killSignal: 'SIGKILL',
+    },
+  );
+  const isTimedOut = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  if (error !== undefined && !isTimedOut) throw error;
+  if (signal !== null && !isTimedOut) throw new Error(`The tests were ended by ${signal}`);
   return status === 0;
 }
 
@@ -102,6 +111,8 @@ const outcomes: Record<Outcome, number> = { noticed: 0, 'noticed by all cases': 
 const lost: string[] = [];
 for (const [index, mutant] of chosen.entries()) {
   if (performance.now() - begun > options.minutes * 60_000) break;
+  // A signal that came during the last change ends the command here.
+  await turn();
   const outcome = outcomeOf(mutant);
   outcomes[outcome] += 1;
   const place = `${mutant.file}:${mutant.line} "${mutant.after.trim()}"`;

@@ -40,6 +40,7 @@ test.each<[what: string, code: string, expected: string[]]>([
   ],
   ['the names of limits', agent("model: 'a/b', limits: { ¦ }"), ['steps', 'costUsd', 'deadline']],
   ['the names of tools in permissions', agent("model: 'a/b', tools: [refund], permissions: { ask: ['¦'] }"), ['refund']],
+  ['the names of tools in rules with a reason', agent("model: 'a/b', tools: [refund], permissions: { ask: [{ tool: '¦' }] }"), ['refund']],
   ['the options of a tool', tool('execute: () => 1, ¦'), ['approval', 'effect', 'timeout', 'maxAttempts']],
   ['the effects of a tool', tool("execute: () => 1, effect: '¦'"), ['once']],
   ['the arguments of a tool', tool('execute: ({ ¦ }) => 1'), ['order']],

@@ -62,16 +62,16 @@ async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: Ch
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
 async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
   const { signal } = io.terminal;
-  const sayHowToGoOn = (): void =>
+  const sayHowToContinue = (): void =>
     io.output.note(`To continue: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
-  signal.addEventListener('abort', sayHowToGoOn, { once: true });
+  signal.addEventListener('abort', sayHowToContinue, { once: true });
   try {
     const end = await answerLines(io, flags, open);
-    if (end === undefined) sayHowToGoOn();
+    if (end === undefined) sayHowToContinue();
     else saySessionEnd(end, flags, io.output);
     return end?.exitCode ?? EXIT_CODES.ok.code;
   } finally {
-    signal.removeEventListener('abort', sayHowToGoOn);
+    signal.removeEventListener('abort', sayHowToContinue);
   }
 }
 

@@ -2,7 +2,7 @@
 interface PaceOptions {
   /** Questions that may follow each other at once, after a time without any. */
   atOnce: number;
-  /** Milliseconds between two questions of those who go on asking. */
+  /** Milliseconds between two questions of those who keep asking. */
   everyMs: number;
 }
 

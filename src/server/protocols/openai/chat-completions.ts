@@ -117,7 +117,7 @@ const TABLE: ParameterTable = {
 };
 
 /**
- * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be discarded:
+ * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be withdrawn:
  * throws `stream_superseded` once what was sent is not what the run has recorded.
  */
 export class CompletionChunks {
