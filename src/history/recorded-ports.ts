@@ -119,7 +119,7 @@ export class RecordedRun {
     };
     const bursting = burstPorts(ports, {
       state: () => state,
-      make: (call) => (makesBursts(run.snapshot) ? this.#burst(run, call) : undefined),
+      make: (call) => (makesBursts(run.snapshot) && !this.#isCancelledBefore(call) ? this.#burst(run, call) : undefined),
       // The history has the rest of the call as a call of its own.
       continueModelCall: (call) => ports.callModel(call),
       continueTool: (invocation) => ports.runTool(invocation),
@@ -132,6 +132,11 @@ export class RecordedRun {
       return callModel(call);
     };
     return bursting;
+  }
+
+  /** True if the run was cancelled before this call, so that no burst has begun with it: the next one is that of a later turn. */
+  #isCancelledBefore({ through }: ModelCall): boolean {
+    return this.#tasks.cancelRequested() && this.#bursts[0]?.input.through !== through;
   }
 
   /** Returns the burst that begins with a model call. Its seed and its time are in its input. */

@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { keyOfRun } from '../../activities/run-queries/query-run.ts';
+import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
@@ -142,4 +144,19 @@ test('a plugin is for the workers of one namespace', () => {
   expect(() => plugin.configureWorker(worker('other'))).toThrow(
     'this LonghaulPlugin serves the namespace "default" already, and a worker of "other" was given it too: make one plugin for each namespace',
   );
+});
+
+test('the conversation of a run is forgotten when its trace ends, and not before', () => {
+  const forget = vi.spyOn(TranscriptCache.prototype, 'forget');
+  try {
+    const { traced } = pluginWith({}).configureWorker({ taskQueue: 't' }).sinks?.['longhaul'] ?? {};
+    const info = { namespace: 'n', workflowId: 'w', runId: 'e', historyLength: 3 };
+    const notify = (part: object): unknown => traced?.fn(info as never, '', { events: [], steps: [], ...part }, 0);
+    notify({});
+    expect(forget).not.toHaveBeenCalled();
+    notify({ end: { type: 'continued' } });
+    expect(forget).toHaveBeenCalledExactlyOnceWith(keyOfRun({ namespace: 'n', workflowId: 'w', runId: 'e', key: '' }));
+  } finally {
+    forget.mockRestore();
+  }
 });

@@ -43,6 +43,8 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
   const { state } = run;
   if (state === undefined) return undefined;
   const { outer, scope } = scopeOf(run);
+  // The call ends at once, as without bursts: nothing would cancel a burst that begins now.
+  if (outer.consideredCancelled) return undefined;
   const [seed, begunAt] = [uuid4(), Date.now()];
   const burst: NonNullable<LiveRun['burst']> = {
     scope,

@@ -39,7 +39,7 @@ export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts)
     ...othersOf(ports, end),
     callModel: (call) => player.callModel(call),
     runTool: (invocation) => player.runTool(invocation),
-    now: () => player.playing?.at ?? ports.now(),
+    now: () => player.playing?.at ?? Math.max(ports.now(), player.at),
     uuid: (event) => player.nextId?.(event) ?? ports.uuid(event),
     cancelRequested: () => player.playing === undefined && ports.cancelRequested(),
     continueDue: (growth, leaving) =>
@@ -86,6 +86,11 @@ class BurstPlayer {
     return this.#burst?.isPlaying ? this.#burst : undefined;
   }
 
+  /** The time of the last outcome. The clock of a burst may be ahead of the server's, and the time of a run never goes back for it. */
+  get at(): number {
+    return this.#burst?.at ?? 0;
+  }
+
   callModel(call: ModelCall): Promise<ModelCallOutcome> {
     const key = modelKey(call);
     // No model call is made beside another call: all outcomes before it have been asked for.
@@ -118,7 +123,9 @@ class BurstPlayer {
     const ended = await made;
     this.#noteWorth(ended?.record);
     if (ended === undefined) return this.#isInterrupted ? { type: 'interrupted' } : this.#ports.callModel(call);
-    const burst = (this.#burst = new RecordedBurst(ended, this.#bursts));
+    const burst = new RecordedBurst(ended, this.#bursts);
+    burst.at = Math.max(burst.at, this.at);
+    this.#burst = burst;
     this.nextId = burstIds(ended.seed);
     const key = modelKey(call);
     const entry = burst.take(key);

@@ -236,8 +236,8 @@ function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key:
 }
 
 /** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
-function refusedChange({ durationMs }: Result, message: string): Result {
-  return { type: 'result', status: 'error', content: [message], durationMs, applied: true };
+function refusedChange({ durationMs, endedAt }: Result, message: string): Result {
+  return { type: 'result', status: 'error', content: [message], durationMs, applied: true, ...defined({ endedAt }) };
 }
 
 // Tool phase: results in the record.

@@ -197,6 +197,12 @@ test.each<[what: string, entries: BurstEntry[], asked: string[]]>([
   expect(asked).toEqual(expected);
 });
 
+test('after a burst whose clock is ahead of that of the run, times do not go back', async () => {
+  const { state } = await runWith([{ ...first, at: 2_000 }]);
+  const times = state.context.events.map(({ timestamp }) => Date.parse(timestamp));
+  expect(times).toEqual([0, 2_500, 2_500, 2_500]);
+});
+
 test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
   ['a call too much', [first, result, answer, { ...answer, key: 'm9' }], 'the model call after 9 events', 30],
   ['another tool call', [first, { ...result, key: 't1/7' }, answer], 'tool call 1/7, whose effect is unknown', 15],

@@ -4,9 +4,10 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { RunHandle } from '../../../src/client/index.ts';
+import { connect, type RunHandle } from '../../../src/client/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
+import { codecWith } from '../codec/codec-agents.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
@@ -56,11 +57,16 @@ async function runBetween(testbed: Testbed, stored: readonly unknown[]): Promise
   const scripted = scriptedModel([say('read')]);
   await testbed.work({ agents: [reader], providers: { scripted }, worker: { interceptors: { activity: [losing(stored)] } } });
   const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
-  await until(async () => {
-    const { raw } = await testbed.client.temporal.workflow.getHandle(run.runId).describe();
+  await betweenAttempts(testbed, run);
+  return { run, requests: scripted.requests };
+}
+
+/** Waits until the first burst of a run is between two attempts. */
+function betweenAttempts({ client }: Testbed, { runId }: Pick<RunHandle<unknown>, 'runId'>): Promise<void> {
+  return until(async () => {
+    const { raw } = await client.temporal.workflow.getHandle(runId).describe();
     return raw.pendingActivities?.[0]?.state === WAITS && raw.pendingActivities[0].attempt === 2;
   }, 'the time between two attempts');
-  return { run, requests: scripted.requests };
 }
 
 test.each<[what: string, act: (run: RunHandle) => Promise<unknown>]>([
@@ -117,4 +123,22 @@ test('a message between two attempts of a burst that has stored nothing is in it
   expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 1 });
   expect(JSON.stringify(requests)).toContain('and this');
   await expectSameFromHistory(testbed, run);
+}, 40_000);
+
+test('a message between two attempts of a burst loses nothing of what the first has stored encrypted', async () => {
+  await using testbed = await Testbed.open();
+  const codec = codecWith('k1', 1);
+  const scripted = scriptedModel([say('read')]);
+  await testbed.work({ agents: [reader], providers: { scripted }, codec, worker: { interceptors: { activity: [losing(STORED)] } } });
+  const client = await connect({ address: testbed.address, namespace: testbed.client.temporal.options.namespace, codec });
+  try {
+    const run = await client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
+    await betweenAttempts(testbed, run);
+    await run.send('and this');
+    expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 2 });
+    expect(scripted.requests).toHaveLength(1);
+    expect(JSON.stringify(scripted.requests[0])).toContain('what was stored');
+  } finally {
+    await client.close();
+  }
 }, 40_000);
