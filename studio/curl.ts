@@ -20,7 +20,9 @@ const OTHERS: readonly (readonly [RegExp, Api])[] = [
 /** Returns a request in the form of its provider as a command. */
 export function curlOf({ api, path, body }: { api: string; path: string; body: object }): string {
   const [, { key, headers = [], query = '' }] = OTHERS.find(([pattern]) => pattern.test(api)) ?? [undefined, BEARER];
-  const where = `"$BASE_URL/${path.replace(/^\//, '')}${query}"`;
+  // The path has the name of the model, which whoever starts a run chooses. Packages of the AI SDK have it from the host on.
+  const base = api.startsWith('ai-sdk.') ? '"$ORIGIN"' : '"$BASE_URL"';
+  const where = `${base}${quoted(`/${path.replace(/^\//, '')}`)}${query === '' ? '' : `"${query}"`}`;
   const sent = [`"${key}"`, ...[...headers, 'content-type: application/json'].map((header) => `'${header}'`)];
   return `curl ${where} ${sent.map((header) => `-H ${header}`).join(' ')} --data-raw ${quoted(JSON.stringify(body))}`;
 }

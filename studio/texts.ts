@@ -272,7 +272,7 @@ export const TEXTS = {
   prefix: (tokens: number, all: number) =>
     `Both begin with about ${tokens.toLocaleString('en')} of ${all.toLocaleString('en')} tokens: that is what a prompt cache can use.`,
   copyCurl: 'Copy as curl',
-  copied: 'Copied. The key is not in it: set API_KEY and BASE_URL.',
+  copied: 'Copied. The key is not in it: set API_KEY, and BASE_URL or ORIGIN.',
   noWire: 'The service does not know the provider, so the body is not shown as it goes over the wire.',
   before: 'Step before',
   after: 'Step after',

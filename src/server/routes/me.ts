@@ -66,7 +66,8 @@ export const meRoute = defineRoute(
         },
         versions: { ...defined({ longhaul: installedVersion('longhaul') }), node: process.versions.node },
         namespace: client.temporal.options.namespace,
-        ...defined({ uiUrl: settings.uiUrl }),
+        // A token for one run may be that of somebody outside.
+        ...defined({ uiUrl: isOfRun ? undefined : settings.uiUrl }),
       },
     };
   },

@@ -72,6 +72,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await page.keyboard.press('k');
     expect(await page.locator('.waiting button').first().getAttribute('aria-current')).toBe('true');
     await page.keyboard.press('r');
+    await page.locator('input:focus, textarea:focus').waitFor();
     await page.keyboard.type('Not without a photo');
     await tabTo(page, 'Reject');
     await page.keyboard.press('Enter');

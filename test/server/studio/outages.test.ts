@@ -46,7 +46,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
       await approve(run);
     });
     await shows(page, 'within three days. We are sorry');
-    expect(await page.locator('.row.answer').count()).toBe(4);
+    await expect.poll(() => page.locator('.row.answer').count()).toBe(4);
     await shows(page, 'completed');
     await expect.poll(() => page.locator('.lost').count(), { timeout: 40_000 }).toBe(0);
     expect(otherProblems()).toEqual([]);

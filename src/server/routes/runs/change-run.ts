@@ -175,6 +175,7 @@ const listApprovalsRoute = defineRoute(
     tag: 'approvals',
     summary: 'List the calls of a run, and of those below it, that wait for a decision',
     scope: 'runs:read',
+    isShared: true,
     params: runParams,
     responses: ok(runApprovals, 'The pending approvals, and the decisions that hold for further calls.'),
     problems: READ_PROBLEMS,
