@@ -42,11 +42,6 @@ let listedAt = 0;
 export async function begin(): Promise<void> {
   following?.abort();
   following = new AbortController();
-  // What was known to the caller before is not the business of this one.
-  isFed = false;
-  waiting.value = undefined;
-  moved = new Set();
-  movedBefore = new Set();
   const { signal: until } = following;
   try {
     meError.value = undefined;
@@ -121,17 +116,10 @@ let movedBefore = new Set<string>();
 
 function noteMoved(items: readonly FeedItem[]): void {
   const isGap = items.some(({ type }) => type === 'gap');
-  const ended = new Set(items.flatMap((item) => (item.type === 'ended' ? [item.run.runId] : [])));
-  if (ended.size > 0 && waiting.peek() !== undefined) show((waiting.peek() ?? []).filter(({ runId = '' }) => !isIn(runId, ended)));
-  const runs = items.flatMap((item) => (item.type === 'waiting' || item.type === 'decided' ? [item.run.runId] : []));
+  const runs = items.flatMap((item) => (item.type === 'gap' || item.type === 'started' ? [] : [item.run.runId]));
   if (!isGap && runs.length === 0) return;
   for (const runId of runs) moved.add(runId);
   listSoon({ all: isGap });
-}
-
-/** True for one of the runs, and for a run below one. */
-function isIn(runId: string, runs: ReadonlySet<string>): boolean {
-  return runs.has(runId) || [...runs].some((one) => runId.startsWith(`${one}/`));
 }
 
 let isAllDue = false;
@@ -149,8 +137,8 @@ function listSoon({ all }: { all: boolean }): void {
     },
     pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }),
   );
-  later ??= setTimeout(() => {
-    later = undefined;
+  clearTimeout(later);
+  later = setTimeout(() => {
     const runs = movedBefore;
     movedBefore = new Set();
     void listRuns(runs);
@@ -180,7 +168,6 @@ export async function listRun(runId: string): Promise<void> {
     show([...others, ...pending]);
   } catch (error) {
     waitingError.value = error;
-    listSoon({ all: true });
   } finally {
     if (newestOf.get(runId) === own) newestOf.delete(runId);
   }
@@ -192,6 +179,7 @@ const newestOf = new Map<string, number>();
 /** Shows what waits: the oldest deadline first, then the oldest request. */
 function show(found: readonly Approval[]): void {
   waiting.value = found.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
+  waitingError.value = undefined;
 }
 
 let listings = 0;
@@ -214,7 +202,6 @@ export async function listWaiting(): Promise<void> {
     const asked = askedMeanwhile;
     askedMeanwhile = new Set();
     show(found);
-    waitingError.value = undefined;
     await Promise.all([...asked].map(listRun));
   } catch (error) {
     if (own > newestListing) waitingError.value = error;

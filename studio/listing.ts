@@ -6,7 +6,7 @@ import type { Approval, RunEntry } from './api-types.ts';
 export const LOOK_EVERY = 15_000;
 
 /** What waits is listed at least so often, in milliseconds, also if the feed says nothing. */
-const AT_LEAST_EVERY = 30_000;
+const AT_LEAST_EVERY = 120_000;
 
 interface Listing {
   /** The time since the last listing. */

@@ -8,7 +8,7 @@ import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { Approvals } from './inbox.tsx';
 import { Fold, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
-import { listRun, listWaiting, me, waiting } from './caller.ts';
+import { listWaiting, me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -26,8 +26,8 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   useAgain(moved, () => {
     status.again();
     tree.again();
-    // The feed does not tell a call that waits from the one before it of the same tool; the run itself does.
-    void (me.value?.runId === undefined ? listRun(runId) : listWaiting());
+    // Without a feed, the run itself says that something begins or ends to wait.
+    if (me.value?.runId !== undefined) void listWaiting();
   });
   const here = record.status || status.value?.status;
   const isOver = here !== undefined && ENDED.has(here);

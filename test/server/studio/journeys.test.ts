@@ -231,7 +231,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await press(page, 'Copy as curl');
     await shows(page, 'Copied');
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
-    expect(copied).toMatch(/^curl "\$BASE_URL\/chat\/completions" -H "authorization: Bearer \$API_KEY"/);
+    expect(copied).toMatch(/^curl "\$BASE_URL"'\/chat\/completions' -H "authorization: Bearer \$API_KEY"/);
     const [, body = ''] = /--data-raw '(.*)'$/s.exec(copied) ?? [];
     expect(JSON.parse(body.replaceAll(String.raw`'\''`, "'"))).toMatchObject({ model: 'clerk' });
   });
