@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { type HistoryEvent, newestEvents } from '../../src/history/history-events.ts';
+import { type HistoryEvent, isClose, newestEvents } from '../../src/history/history-events.ts';
+import { sleep } from '../../src/temporal/waiting.ts';
 import { withinAnswer } from './run-traces.ts';
 
 /** A workflow task that a worker has carried out, and whose end the server may not have accepted. */
@@ -29,25 +30,12 @@ export async function isAccepted(
 ): Promise<boolean | undefined> {
   for (const ms of LOOKS_AFTER_MS) {
     const isLast = hurried.aborted;
-    if (!isLast) await pauseUnless(hurried, ms);
+    if (!isLast) await sleep(ms, hurried).catch(() => undefined);
     const outcome = await withinAnswer(client, () => outcomeOf(client, task));
     if (outcome === 'accepted' || outcome === 'refused') return outcome === 'accepted';
     if (isLast) break;
   }
   return undefined;
-}
-
-/** Waits, and no longer than until the signal. */
-async function pauseUnless(signal: AbortSignal, ms: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }
 
 /** Returns what the newest events of an execution say of a task. */
@@ -57,7 +45,7 @@ async function outcomeOf(client: Client, task: CarriedOutTask): Promise<'accepte
   let isCompleted = false;
   for await (const event of newestEvents(client, task.workflowId, task.executionId)) {
     const id = Number(event.eventId);
-    if (isNewest) hasClosed = isClose(event);
+    if (isNewest) hasClosed = isClose(event) || event.workflowExecutionContinuedAsNewEventAttributes != null;
     isNewest = false;
     if (id > task.historyLength) {
       isCompleted ||= Number(event.workflowTaskCompletedEventAttributes?.startedEventId ?? 0) === task.historyLength;
@@ -79,15 +67,4 @@ function hasFailed(
   id: number,
 ): boolean {
   return Number((failed ?? late)?.startedEventId ?? 0) === id;
-}
-
-function isClose(event: HistoryEvent): boolean {
-  const closed =
-    event.workflowExecutionCompletedEventAttributes ??
-    event.workflowExecutionFailedEventAttributes ??
-    event.workflowExecutionCanceledEventAttributes ??
-    event.workflowExecutionTerminatedEventAttributes ??
-    event.workflowExecutionTimedOutEventAttributes ??
-    event.workflowExecutionContinuedAsNewEventAttributes;
-  return closed != null;
 }

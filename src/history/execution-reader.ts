@@ -15,7 +15,7 @@ import { uncountedAttemptsIn } from '../core/domain/missing-definitions.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, SIGNALS } from '../core/protocol.ts';
-import { continuedFrom, type HistoryEvent, runHistory, startedEvent } from './history-events.ts';
+import { continuedFrom, type HistoryEvent, isClose, runHistory, startedEvent } from './history-events.ts';
 import {
   type ChildAnswer,
   childAnswer,
@@ -344,16 +344,6 @@ function milliseconds({ eventTime }: HistoryEvent): number {
 /** Returns the key of a request about a child: its start and its end have the same event. */
 function childKey(eventId: unknown, part: ChildPart): string {
   return `${String(eventId)}/${part}`;
-}
-
-function isClose(event: HistoryEvent): boolean {
-  return Boolean(
-    event.workflowExecutionCompletedEventAttributes ??
-    event.workflowExecutionFailedEventAttributes ??
-    event.workflowExecutionCanceledEventAttributes ??
-    event.workflowExecutionTerminatedEventAttributes ??
-    event.workflowExecutionTimedOutEventAttributes,
-  );
 }
 
 /** Returns the failure that the parent of a child receives for its end. */

@@ -42,6 +42,17 @@ export async function* runHistory(
   }
 }
 
+/** True for the event with which an execution ends, unless it continues as new. */
+export function isClose(event: HistoryEvent): boolean {
+  return Boolean(
+    event.workflowExecutionCompletedEventAttributes ??
+    event.workflowExecutionFailedEventAttributes ??
+    event.workflowExecutionCanceledEventAttributes ??
+    event.workflowExecutionTerminatedEventAttributes ??
+    event.workflowExecutionTimedOutEventAttributes,
+  );
+}
+
 /** The newest events are read in pages of so many: a reader needs few of them. */
 const NEWEST_AT_ONCE = 10;
 
