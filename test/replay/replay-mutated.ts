@@ -10,14 +10,14 @@ export function verdictOn({ caught }: Pick<BrokenChange, 'caught'>): object {
   return { type: 'diverged', divergence: { ...caught, eventId: expect.any(Number) as number } };
 }
 
-/** Replays histories with changed code, or with a copy of the present code: those of these names, or all. */
-export async function replayMutated(mutation: Mutation | undefined, names?: readonly string[]): Promise<Record<string, ReplayVerdict>> {
+/** Replays the histories of these names with changed code, or with a copy of the present code. */
+export async function replayMutated(mutation: Mutation | undefined, names: readonly string[]): Promise<Record<string, ReplayVerdict>> {
   const workflowBundle = await bundleMutated(mutation, ['workflows/interceptors/command-recorder.ts']);
   const replayer = new Replayer({ worker: { workflowBundle } });
   const verdicts: Record<string, ReplayVerdict> = {};
   try {
     for (const { name, runId, history } of recordedHistories()) {
-      if (names === undefined || names.includes(name)) verdicts[name] = await replayer.replay(runId, history);
+      if (names.includes(name)) verdicts[name] = await replayer.replay(runId, history);
     }
   } finally {
     await replayer.close();
