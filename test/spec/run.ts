@@ -1,11 +1,11 @@
-import { findSuite } from './adapters/index.ts';
+import { findSuite, hasPrograms } from './adapters/index.ts';
 import { BadDirectory, type CaseFile, readCaseFiles } from './case-file.ts';
 import { replayFile, type Replayed } from './replay.ts';
 import { closingLine, failureReport, skipReport } from './report.ts';
 
 /**
- * Replays every case file of a directory against the real code: `npm run spec -- <directory>`, with programs in JavaScript, or
- * with `--python` in Python.
+ * Replays every case file of a directory against the real code: `npm run spec -- <directory>`, with programs in JavaScript. With `--python`,
+ * replays the files that have programs, in Python.
  * Exit code 0: nothing failed; 1: cases failed; 2: the directory cannot be replayed.
  */
 async function main(args: readonly string[]): Promise<number> {
@@ -16,7 +16,8 @@ async function main(args: readonly string[]): Promise<number> {
   const broken: (CaseFile & { type: 'broken' })[] = [];
   for (const file of readCaseFiles(directory)) {
     if (file.type === 'broken') broken.push(file);
-    else replayed.push(...(await replayFile(file, (suite) => findSuite(suite, language))));
+    else if (language === 'javascript' || hasPrograms(file.suite))
+      replayed.push(...(await replayFile(file, (suite) => findSuite(suite, language))));
   }
   const lines = [
     ...broken.map(({ path, problem }) => `FAILED ${path}: ${problem}`),
