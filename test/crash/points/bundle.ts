@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
+import { withoutSources } from '../../processes/workflow-bundle.ts';
 
 /** Bundles Longhaul's workflows, which report their points, into a file of the folder. */
 export async function bundleInto(folder: string): Promise<string> {
@@ -14,6 +15,6 @@ export async function bundleInto(folder: string): Promise<string> {
     logger: new DefaultLogger('ERROR'),
   });
   const path = join(folder, 'workflows.js');
-  await writeFile(path, code);
+  await writeFile(path, withoutSources(code));
   return path;
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LonghaulPlugin, type LonghaulPluginOptions } from '../../../worker/index.ts';
+import { withoutSources } from '../../processes/workflow-bundle.ts';
 import { codecWith } from '../codec/codec-agents.ts';
 
 /** The paths of the workflow bundles of a test run. */
@@ -29,6 +30,6 @@ async function bundle(directory: string, name: string, options: Pick<LonghaulPlu
     logger: new DefaultLogger('ERROR'),
   });
   const path = join(directory, name);
-  await writeFile(path, code);
+  await writeFile(path, withoutSources(code));
   return path;
 }
