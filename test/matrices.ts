@@ -196,6 +196,19 @@ const IN_TURN = [
   'test/server-http/generated/generated-client.test.ts',
   'test/server/client/http/mcp.test.ts',
   'test/server/package/next.test.ts',
+  'test/server/studio/stored-content.test.ts',
+  'test/server/tools/updates.test.ts',
+  'test/server/approvals/loaded-for-update.test.ts',
+  'test/server/client/saved-contexts.test.ts',
+  'test/server/cancel/abort.test.ts',
+  'test/server/client/sessions/published-attributes.test.ts',
+  'test/server/client/sessions/ended-session.test.ts',
+  'test/server/approvals/large-decisions.test.ts',
+  'test/server/client/http/amounts.test.ts',
+  'test/server/archive/while-archiving.test.ts',
+  'test/core/program/interpreter/decisions-in-time.test.ts',
+  'test/activities/models/hostile-texts.test.ts',
+  'test/ai-sdk/round-trips.test.ts',
 ];
 
 /**
@@ -203,6 +216,7 @@ const IN_TURN = [
  * cases are others in each run, and the failure of one says how to repeat it.
  */
 export const PROPERTIES: readonly string[] = [
+  'test/ai-sdk/rewrites.test.ts',
   'test/core/loop/continue-as-new.test.ts',
   'test/server-http/openai/resumed-responses.test.ts',
   'test/core/program/interpreter/outputs/spilled-outputs.test.ts',
@@ -219,6 +233,7 @@ export const PROPERTIES: readonly string[] = [
   'test/server-http/openai/chat.test.ts',
   'test/server-http/ai-sdk/earlier-messages.test.ts',
   'test/activities/model-calls/streaming.test.ts',
+  'test/ai-sdk/layouts.test.ts',
 ];
 
 /** All matrices but the properties, the longest first. `npm test` runs none of them. */

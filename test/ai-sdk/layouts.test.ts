@@ -11,6 +11,7 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { fileStore } from '../../src/stores/payload-store.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk, type AiSdkModel } from '../../worker/index.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { fakeModel, FINISH, textParts } from './fake-model.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'longhaul-layouts-'));
@@ -134,7 +135,7 @@ describe.each<Spec>(['v4', 'v3'])('a package of %s', (spec) => {
         );
         expect(texts.filter((item) => !isJsonObject(item) || Object.keys(item).some((key) => !['t', 'n', 'm'].includes(key)))).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   }, 120_000);
 });

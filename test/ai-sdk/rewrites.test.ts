@@ -7,6 +7,7 @@ import type { ConversationEvent, ModelRequest } from '../../src/core/domain/mode
 import { type AnyHook, defineAgent, defineHook, defineTool } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { answerEvent, context, userEvent } from './fake-model.ts';
 import type { Said } from './families.ts';
 import { FakeServer } from './fake-server.ts';
@@ -166,7 +167,7 @@ describe.each(PACKAGES)('the API of $name ($spec)', (one) => {
         expect(JSON.stringify(events)).not.toContain(SECRET);
         expect(JSON.stringify(server.requests)).not.toContain(SECRET);
       }),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   }, 120_000);
 
@@ -189,7 +190,7 @@ describe.each(PACKAGES)('the API of $name ($spec)', (one) => {
         expect(server.refused).toEqual([]);
         expect(content).toBe('Done.');
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   }, 120_000);
 });
