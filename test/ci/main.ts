@@ -8,6 +8,7 @@ import { turnOf } from '../matrix-sample.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';
 import { runTests } from './run-tests.ts';
+import { groupsOf, NamedLines } from './lanes.ts';
 import { type Extent, type Stage, stagesOf } from './stages.ts';
 
 /**
@@ -79,7 +80,7 @@ function lineOf({ command, env = {} }: Stage): string {
   return [...assigned, ...quoted].join(' ').replace(/ --$/, '');
 }
 
-async function runStage(stage: Stage): Promise<Outcome> {
+async function runStage(stage: Stage, print: CommandOptions['print']): Promise<Outcome> {
   if (stage.needs !== undefined && !isInstalled(stage.needs)) {
     return { passed: 0, failed: 0, skipped: [`${stage.name}: ${stage.needs} is not installed`], failures: [], unstable: [] };
   }
@@ -87,15 +88,40 @@ async function runStage(stage: Stage): Promise<Outcome> {
     cwd: root,
     env: environmentOf(stage),
     limitSeconds: stage.limitSeconds,
-    print: (text) => process.stdout.write(text),
+    print,
   };
   const { reading } = stage;
   if (reading === 'tests') return runTests(stage.command, options);
   const first = readOutcome(await runCommand(stage.command, options), reading);
   if (first.failed === 0 || stage.isRepeated !== true) return first;
-  process.stdout.write(`── ${stage.name}, once more\n`);
+  print(`── ${stage.name}, once more\n`);
   const second = readOutcome(await runCommand(stage.command, options), reading);
   return second.failed === 0 ? { ...second, unstable: first.failures } : second;
+}
+
+/** A stage that has ended. */
+interface RanStage {
+  name: string;
+  seconds: number;
+  outcome: Outcome;
+  command: string;
+}
+
+/** Runs stages one after the other. What they print has their name before each line if another lane prints, too. */
+async function runLane(stages: readonly Stage[], { isAlone }: { isAlone: boolean }): Promise<RanStage[]> {
+  const ran: RanStage[] = [];
+  for (const stage of stages) {
+    const command = lineOf(stage);
+    process.stdout.write(`── ${stage.name}: ${command}\n`);
+    const lines = new NamedLines(stage.name, (text) => process.stdout.write(text));
+    const start = performance.now();
+    const outcome = await runStage(stage, isAlone ? (text) => process.stdout.write(text) : (text) => lines.take(text));
+    lines.end();
+    const seconds = Math.round((performance.now() - start) / 1_000);
+    process.stdout.write(`── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed after ${seconds} s\n`);
+    ran.push({ name: stage.name, seconds, outcome, command });
+  }
+  return ran;
 }
 
 function isInstalled(program: string): boolean {
@@ -117,15 +143,10 @@ async function main({ extent, stages, list }: Options): Promise<number> {
       ? '── every part of the matrices\n'
       : `── the turn of commit ${extent.hash} in the matrices; to repeat it: ${repeat}\n`,
   );
-  const outcomes: { name: string; seconds: number; outcome: Outcome; command: string }[] = [];
-  for (const stage of stages) {
-    const command = lineOf(stage);
-    process.stdout.write(`── ${stage.name}: ${command}\n`);
-    const start = performance.now();
-    const outcome = await runStage(stage);
-    const seconds = Math.round((performance.now() - start) / 1_000);
-    process.stdout.write(`── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed after ${seconds} s\n`);
-    outcomes.push({ name: stage.name, seconds, outcome, command });
+  const outcomes: RanStage[] = [];
+  for (const group of groupsOf(stages)) {
+    const ran = await Promise.all(group.map((lane) => runLane(lane, { isAlone: group.length === 1 })));
+    outcomes.push(...ran.flat());
   }
   const sum = (count: 'passed' | 'failed'): number => outcomes.reduce((total, { outcome }) => total + outcome[count], 0);
   const skipped = outcomes.flatMap(({ outcome }) => outcome.skipped);

@@ -15,41 +15,30 @@ export interface Stage {
   isRepeated?: true;
   /** A program without which it is left out. */
   needs?: 'bwrap' | 'redis-server';
+  /**
+   * Stages that follow each other and have lanes run at the same time, one after the other in each lane: kills wait most of their time, for
+   * the server to notice them, and cases compute meanwhile. Without a lane a stage runs alone.
+   */
+  lane?: 'kills' | 'cases';
 }
 
 /** What of the matrices is run: everything, or the turn of a commit. */
 export type Extent = 'all' | { hash: string; turn: number };
 
-/** The stages of a run of the CI, in their order. `npm test` is the command that the README names. */
+/** The stages of a run of the CI, in the order in which they are named. `npm test` is the command that the README names. */
 export function stagesOf(extent: Extent): Stage[] {
   return [
     { name: 'tests', command: ['npm', 'test', '--'], limitSeconds: 1_800, reading: 'tests' },
     matrices(extent),
-    // Its tests are among those of `npm test`.
-    { name: 'check', command: npm('check', '--without-tests'), limitSeconds: 900, reading: 'lines' },
-    { name: 'spec', command: npm('spec', 'test/spec/cases'), limitSeconds: 300, reading: 'closing line' },
-    {
-      name: 'spec-python',
-      command: npm('spec', 'test/spec/cases', '--python'),
-      limitSeconds: 300,
-      reading: 'closing line',
-      needs: 'bwrap',
-    },
-    ...storms(extent),
     ...crashes(extent),
-    { name: 'providers', command: npm('providers'), limitSeconds: 600, reading: 'closing line' },
+    ...cases(),
+    // Each of these makes the machine busy itself, or measures what it takes.
+    ...storms(extent),
     {
       name: 'escape',
       command: npm('escape', ...sample(extent, { every: 3 }), '--retry', '--json'),
       limitSeconds: 900,
       reading: 'closing line',
-    },
-    {
-      name: 'endless',
-      command: npm('bench', 'endless', '--steps', ENDLESS_STEPS, '--json'),
-      limitSeconds: 300,
-      reading: isWhole,
-      isRepeated: true,
     },
     ...firstHours(extent),
     ...demos(extent),
@@ -78,6 +67,31 @@ function isTraced(extent: Extent): boolean {
 function matrices(extent: Extent): Stage {
   const stage = { name: 'matrices', command: ['npm', 'run', 'test:matrices', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
   return extent === 'all' ? stage : { ...stage, env: { MATRIX_SAMPLE: extent.hash } };
+}
+
+/** What computes, next to what waits. */
+function cases(): Stage[] {
+  const stages: Stage[] = [
+    // Its tests are among those of `npm test`.
+    { name: 'check', command: npm('check', '--without-tests'), limitSeconds: 900, reading: 'lines' },
+    { name: 'spec', command: npm('spec', 'test/spec/cases'), limitSeconds: 600, reading: 'closing line' },
+    {
+      name: 'spec-python',
+      command: npm('spec', 'test/spec/cases', '--python'),
+      limitSeconds: 600,
+      reading: 'closing line',
+      needs: 'bwrap',
+    },
+    { name: 'providers', command: npm('providers'), limitSeconds: 600, reading: 'closing line' },
+    {
+      name: 'endless',
+      command: npm('bench', 'endless', '--steps', ENDLESS_STEPS, '--json'),
+      limitSeconds: 600,
+      reading: isWhole,
+      isRepeated: true,
+    },
+  ];
+  return stages.map((stage) => ({ ...stage, lane: 'cases' }));
 }
 
 /** What running runs are told under load, each word of it once; and readers of streams while workers, services and Redis are killed. */
@@ -136,6 +150,7 @@ function crashes(extent: Extent): Stage[] {
     ),
     limitSeconds: 1_800,
     reading: 'closing line',
+    lane: 'kills',
   }));
 }
 
