@@ -40,8 +40,8 @@ const DIGITS = 12;
 
 /**
  * Returns the ids of the events that a run makes itself from the beginning of a burst on: the same in its activity, and later in the run.
- * The id of an event follows from its content and from the event before it, whose id follows from all before: two attempts that have received
- * different answers never name two conversations the same.
+ * The id of an event follows from its content, or the ids of the results in it, and from the event before it, whose id follows from all before:
+ * two attempts that have received different answers never name two conversations the same.
  */
 export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   const prefix = seed.slice(0, -DIGITS);
