@@ -46,7 +46,7 @@ const DIGITS = 12;
 export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   const prefix = seed.slice(0, -DIGITS);
   let others = 0;
-  return (event) => prefix + fingerprint(JSON.stringify([seed, event === undefined ? (others += 1) : [event.after, event.content]]));
+  return (event) => prefix + fingerprint(JSON.stringify(event === undefined ? [seed, (others += 1)] : [event.after, event.content]));
 }
 
 /** The factors of the two halves of a fingerprint: primes, as FNV has one. */
