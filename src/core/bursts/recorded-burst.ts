@@ -76,7 +76,7 @@ export class RecordedBurst {
         try {
           resolve(read(entry));
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
       if (this.#isDelivering) return;
