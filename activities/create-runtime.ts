@@ -35,6 +35,7 @@ import { WorkerStreams } from './streams/worker-streams.ts';
 import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
 import { createAgentExecutor } from './executors/create-executor.ts';
 import { WorkerGovernor } from './governor/worker-governor.ts';
+import { sayWithoutBursts } from './bursts/pin-bursts.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './endings/end-of-execution.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
@@ -194,6 +195,8 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   requireMeans(agents, options);
   const { log, searchAttributes, upgradeOnContinueAsNew, isStopping = () => false } = context;
   const secrets = new SecretVault(options.secrets);
+  const logOnce = onceOnly(log);
+  if (options.streams !== undefined) sayWithoutBursts(agents, logOnce);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, sharedOptionsOf(options)),
@@ -232,7 +235,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
-    logOnce: onceOnly(log),
+    logOnce,
     searchAttributes,
   };
 }

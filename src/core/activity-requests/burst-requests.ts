@@ -29,6 +29,7 @@ export function burstRequest(
   begin: Pick<RunBurstInput, 'seed' | 'now' | 'loop'>,
 ): RequestOf<'runBurst', BurstRecord | undefined> {
   const { timing, model, burst } = run.snapshot;
+  const first = modelRequest(run, call);
   const state = toBurstState(run.state);
   const most = burst?.steps ?? 1;
   return {
@@ -39,7 +40,7 @@ export function burstRequest(
     isOptional: true,
     options: {
       summary: summaryText(`from step ${call.step} · ${partsOfModelName(model).id} · up to ${most} ${most === 1 ? 'step' : 'steps'}`),
-      startToCloseTimeout: burstMs(run.snapshot, call),
+      startToCloseTimeout: burstMs(run.snapshot, Number(first.options.startToCloseTimeout)),
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
       // What has been paid for comes with the end of the activity.
@@ -47,7 +48,7 @@ export function burstRequest(
       retry: RETRY_LOST,
     },
     input: {
-      ...modelRequest(run, call).input,
+      ...first.input,
       ...(call.shortened ? { shortened: true } : {}),
       ...(run.state.principal === undefined ? {} : { principal: true }),
       ...begin,
@@ -84,10 +85,9 @@ export function checkpointRequest(run: { key?: string }, seed: string): RequestO
 }
 
 /** Returns the milliseconds that a burst may take: until it begins no further step, and then for a model call and for one of a tool. */
-function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
+function burstMs(snapshot: AgentSnapshot, ofModel: number): number {
   const { tools, burst } = snapshot;
   const run = { runId: '', snapshot };
-  const ofModel = Number(modelRequest(run, call).options.startToCloseTimeout);
   const ofTools = tools.filter(mayRunInBurst).map((tool) => Number(remoteOptions(run, tool).startToCloseTimeout));
   return (burst?.seconds ?? 0) * 1_000 + ofModel + Math.max(0, ...ofTools) + BESIDE_MS;
 }

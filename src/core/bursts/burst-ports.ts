@@ -95,8 +95,8 @@ class BurstPlayer {
     const key = modelKey(call);
     // No model call is made beside another call: all outcomes before it have been asked for.
     if (this.playing?.isEarly(key)) this.end();
-    const entry = this.playing?.take(key);
-    if (entry !== undefined) return this.#played(entry);
+    const outcome = this.playing?.take(key, this.#modelOutcome);
+    if (outcome !== undefined) return outcome;
     const begun = this.#burst?.takeBegun(key);
     if (begun !== undefined) return this.#bursts.continueModelCall(call, begun);
     const made = call.beside || this.#isSingle() ? undefined : this.#bursts.make(call);
@@ -105,8 +105,8 @@ class BurstPlayer {
 
   runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
     const key = toolKey(invocation);
-    const entry = this.playing?.take(key);
-    if (entry !== undefined) return toolOutcome(entry);
+    const outcome = this.playing?.take(key, toolOutcome);
+    if (outcome !== undefined) return outcome;
     const begun = this.#burst?.takeBegun(key);
     return begun === undefined ? this.#ports.runTool(invocation) : this.#bursts.continueTool(invocation, begun);
   }
@@ -128,8 +128,8 @@ class BurstPlayer {
     this.#burst = burst;
     this.nextId = burstIds(ended.seed);
     const key = modelKey(call);
-    const entry = burst.take(key);
-    if (entry !== undefined) return this.#played(entry);
+    const outcome = burst.take(key, this.#modelOutcome);
+    if (outcome !== undefined) return outcome;
     if (ended.record.givenUp) return { type: this.#ports.cancelRequested() ? 'cancelled' : 'interrupted' };
     // It cannot have made any other call before this one.
     this.end();
@@ -160,12 +160,11 @@ class BurstPlayer {
     this.#singleCalls = this.#inVain === 0 ? 0 : Math.min(MOST_SINGLE_CALLS, 2 ** (this.#inVain - 1));
   }
 
-  async #played(entry: Promise<BurstEntry>): Promise<ModelCallOutcome> {
-    const { model } = await entry;
+  readonly #modelOutcome = ({ model }: BurstEntry): ModelCallOutcome => {
     if (model === undefined) throw new LonghaulError('internal', 'A burst has the outcome of a tool for a model call');
     // As of a call of the run itself: what is given up while the run is not cancelled is given up for a message.
     return model.type === 'cancelled' && !this.#ports.cancelRequested() ? { ...model, type: 'interrupted' } : model;
-  }
+  };
 }
 
 /** Returns the outcome of a model call that a message interrupts between two attempts. What they have cost is recorded, as far as it is known. */
@@ -176,8 +175,7 @@ function interruptedCall(begun: BegunCall | undefined): ModelCallOutcome {
     : { type: 'failed', code: 'model_error', message: 'A message has interrupted it', spent };
 }
 
-async function toolOutcome(entry: Promise<BurstEntry>): Promise<ToolOutcome> {
-  const { tool } = await entry;
+function toolOutcome({ tool }: BurstEntry): ToolOutcome {
   if (tool === undefined) throw new LonghaulError('internal', 'A burst has the outcome of a model call for a tool');
   return tool;
 }

@@ -40,13 +40,13 @@ const DIGITS = 12;
 
 /**
  * Returns the ids of the events that a run makes itself from the beginning of a burst on: the same in its activity, and later in the run.
- * The id of an event follows from its content and from the event before it, whose id follows from all before: two attempts that have received
- * different answers never name two conversations the same.
+ * The id of an event follows from its content, or the ids of the results in it, and from the event before it, whose id follows from all before:
+ * two attempts that have received different answers never name two conversations the same.
  */
 export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   const prefix = seed.slice(0, -DIGITS);
   let others = 0;
-  return (event) => prefix + fingerprint(JSON.stringify([seed, event === undefined ? (others += 1) : [event.after, event.content]]));
+  return (event) => prefix + fingerprint(JSON.stringify(event === undefined ? [seed, (others += 1)] : [event.after, event.content]));
 }
 
 /** The factors of the two halves of a fingerprint: primes, as FNV has one. */

@@ -1,5 +1,8 @@
 import type { BegunCall, BurstEntry, BurstRecord } from './burst.ts';
 
+/** Calls back as soon as the code that runs has ended. */
+const LATER = Promise.resolve();
+
 /** A burst that has ended. */
 export interface EndedBurst {
   record: BurstRecord;
@@ -30,7 +33,7 @@ export class RecordedBurst {
   readonly #listener: BurstListener;
   /** The entries that the loop has asked for, by their indexes. */
   readonly #taken = new Set<number>();
-  /** The calls that wait for their outcomes, by the index of the entry. */
+  /** Give the outcomes to the calls that wait for them, by the index of the entry. */
   readonly #waiting = new Map<number, (entry: BurstEntry) => void>();
   #delivered = 0;
   #isDelivering = false;
@@ -59,18 +62,27 @@ export class RecordedBurst {
     return index < 0 ? undefined : this.#left.splice(index, 1)[0];
   }
 
-  /** Returns the outcome of a call, once it is its turn; undefined if the burst has not made the call to its end. */
-  take(key: string): Promise<BurstEntry> | undefined {
+  /**
+   * Returns the outcome of a call, as `read` reads it, once it is its turn; undefined if the burst has not made the call to its end. Every
+   * promise in the sandbox costs time, and each step has two calls.
+   */
+  take<Outcome>(key: string, read: (entry: BurstEntry) => Outcome): Promise<Outcome> | undefined {
     if (!this.isPlaying) return undefined;
     const index = this.#entries.findIndex((entry, at) => entry.key === key && !this.#taken.has(at));
     if (index < 0) return undefined;
     this.#taken.add(index);
-    return new Promise((resolve) => {
-      this.#waiting.set(index, resolve);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(index, (entry) => {
+        try {
+          resolve(read(entry));
+        } catch (error) {
+          reject(error);
+        }
+      });
       if (this.#isDelivering) return;
       this.#isDelivering = true;
       // The loop may be about to start further calls, which see the time before the first outcome.
-      void Promise.resolve().then(() => this.#deliver());
+      void LATER.then(() => this.#deliver());
     });
   }
 
@@ -80,22 +92,26 @@ export class RecordedBurst {
     return this.#entries.some((_, before) => !this.#taken.has(before) && (index < 0 || before < index));
   }
 
-  async #deliver(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      // An outcome that came before, and that nobody asks for even then, is not waited for: it is found left over.
-      if (Math.min(...this.#waiting.keys()) !== this.#delivered) await this.#listener.settled();
-      const index = Math.min(...this.#waiting.keys());
-      const resolve = this.#waiting.get(index);
-      const entry = this.#entries[index];
-      if (resolve === undefined || entry === undefined) break;
+  /** `isSettled`: the loop has done everything that it can. */
+  #deliver(isSettled = false): void {
+    const index = Math.min(...this.#waiting.keys());
+    // An outcome that came before, and that nobody asks for even then, is not waited for: it is found left over.
+    if (index !== this.#delivered && !isSettled) return this.#deliverOnceSettled();
+    const give = this.#waiting.get(index);
+    const entry = this.#entries[index];
+    if (give !== undefined && entry !== undefined) {
       this.#waiting.delete(index);
       this.#delivered += 1;
       this.at = Math.max(this.at, this.#begunAt + entry.at);
-      resolve(entry);
+      give(entry);
       this.#listener.delivered?.();
-      // The loop acts on it before it learns of the next one.
-      if (this.#waiting.size > 0) await this.#listener.settled();
     }
+    // The loop acts on it before it learns of the next one.
+    if (this.#waiting.size > 0) return this.#deliverOnceSettled();
     this.#isDelivering = false;
+  }
+
+  #deliverOnceSettled(): void {
+    void this.#listener.settled().then(() => this.#deliver(true));
   }
 }

@@ -1,7 +1,7 @@
 import type { Summary } from '../domain/activity-messages.ts';
 import { summaryModelOf } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
-import type { ContentItem } from '../domain/content.ts';
+import type { ContentItem, ToolResult } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { isRecall } from '../domain/memory.ts';
@@ -278,10 +278,22 @@ export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>
 /** Returns the results of an event that are larger than the marker that would replace them. */
 function evictableResults({ offset, content }: WindowEvent): Evictable[] {
   return content.flatMap((item, index) => {
-    if (item.type !== 'tool_result' || isEvicted(item)) return [];
-    const saved = jsonBytes(item) - jsonBytes(evictedResult(item));
+    if (item.type !== 'tool_result') return [];
+    const saved = savedBytes(item);
     return saved > 0 ? [{ at: [offset, index], saved, item }] : [];
   });
+}
+
+/** The bytes that the eviction of each result saves: a compaction plans several times. */
+const bytesSaved = new WeakMap<ToolResult, number>();
+
+/** Returns the bytes that the eviction of a result saves. */
+function savedBytes(result: ToolResult): number {
+  const known = bytesSaved.get(result);
+  if (known !== undefined) return known;
+  const saved = isEvicted(result) ? 0 : jsonBytes(result) - jsonBytes(evictedResult(result));
+  bytesSaved.set(result, saved);
+  return saved;
 }
 
 /**

@@ -87,9 +87,17 @@ function bytesOf(events: readonly WindowEvent[]): number {
   return events.reduce((sum, event) => sum + windowEventBytes(event), 0);
 }
 
+/** The bytes of events. They never change, and each compaction counts all of them. */
+const bytesOfEvents = new WeakMap<WindowEvent, number>();
+
 /** Returns the bytes that an event takes in the window. */
-export function windowEventBytes({ content, providerItems }: WindowEvent): number {
-  return jsonBytes(content) + (providerItems === undefined ? 0 : jsonBytes(providerItems));
+export function windowEventBytes(event: WindowEvent): number {
+  const known = bytesOfEvents.get(event);
+  if (known !== undefined) return known;
+  const { content, providerItems } = event;
+  const bytes = jsonBytes(content) + (providerItems === undefined ? 0 : jsonBytes(providerItems));
+  bytesOfEvents.set(event, bytes);
+  return bytes;
 }
 
 function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['evicted']>): WindowEvent[] {

@@ -256,7 +256,7 @@ export function recordResults(
   const isPartial = outcomes.includes(null);
   const recordedAt = (isPartial ? timeOfResults(state, outcomes) : undefined) ?? isoTime(ports.now());
   const results: ToolResult[] = [];
-  const resultIds: string[] = [];
+  const ids: (string | undefined)[] = [];
   const contextUpdates: RecordedUpdate[] = [];
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
@@ -264,14 +264,14 @@ export function recordResults(
     // Only a model reads texts beside a result.
     const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
-    if (result.resultId !== undefined) resultIds.push(result.resultId);
+    ids.push(result.resultId);
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
     const { endedAt: _, ...recorded } = result;
     outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : recorded), recordedAt };
   });
   const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
-  recordEvent(state, ports, {
+  const event = {
     author: state.snapshot.name,
     content: results,
     timestamp: recordedAt,
@@ -279,7 +279,14 @@ export function recordResults(
     ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : {}),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
-  });
+  };
+  recordEvent(
+    state,
+    ports,
+    event,
+    results.map((result, index) => ids[index] ?? result),
+  );
+  const resultIds = ids.filter((id) => id !== undefined);
   if (caller === undefined && resultIds.length === results.length) state.resultIds = resultIds;
 }
 

@@ -6,7 +6,7 @@ import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { readCheckpoint } from '../../../activities/bursts/read-checkpoint.ts';
 
-const ENTRY = [6, 't1/0', ['a result'], 1];
+const ENTRY = [6, 't1/0', ['a result'], 1, '0000000a'];
 
 /** Encrypts nothing, but makes payloads unreadable without it. It has lost the key of some. */
 const codec: PayloadCodec = {

@@ -12,7 +12,8 @@ function roundTrip(entry: BurstEntry): BurstEntry {
   return entryOf(stored);
 }
 
-const result: ToolOutcome & { type: 'result' } = { type: 'result', status: 'success', content: ['found'], resultId: 't1/0', durationMs: 3 };
+const resultId = 't1/0-0000000a';
+const result: ToolOutcome & { type: 'result' } = { type: 'result', status: 'success', content: ['found'], resultId, durationMs: 3 };
 
 describe('what is read of the outcomes of a burst is what was stored', () => {
   it.each<[what: string, outcome: Pick<BurstEntry, 'model' | 'tool'>]>([
@@ -42,7 +43,7 @@ describe('what is read of the outcomes of a burst is what was stored', () => {
         status: fc.constantFrom('success' as const, 'error' as const),
         content: fc.array(fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as string)),
         durationMs: fc.option(fc.nat(), { nil: null }),
-        resultId: fc.constant('t1/0'),
+        resultId: fc.constant(resultId),
         asksRetry: fc.constant(true as const),
       },
       { requiredKeys: ['type', 'status', 'content', 'durationMs'] },
@@ -60,10 +61,11 @@ test.each<[what: string, entry: unknown]>([
   ['a cut one', [1, 'm1']],
   ['one without a time', ['m1', { id: 'a', content: [] }]],
   ['an answer without an id', [1, 'm1', { content: [] }]],
-  ['an answer with milliseconds', [5, 't1/0', { content: [] }, 1]],
+  ['an answer with milliseconds', [5, 't1/0', { content: [] }, 1, '0000000a']],
   ['an answer after the name of its kind', [1, 'm1', 'model', { type: 'response' }]],
   ['a result without content', [1, 't1/0', 'tool', { type: 'result', status: 'success' }]],
   ['a result without milliseconds', [1, 't1/0', ['found']]],
+  ['a result that nothing tells from another', [1, 't1/0', ['found'], 1]],
   ['another kind', [1, 't1/0', 'agent', { type: 'result', content: [] }]],
 ])('what no burst stores is no entry: %s', (_, entry) => {
   expect(isStoredEntry(entry)).toBe(false);

@@ -31,7 +31,7 @@ const STORED = [
       usage: { promptTokens: 10, completionTokens: 5 },
     },
   ],
-  [6, 't1/0', ['what was stored'], 1],
+  [6, 't1/0', ['what was stored'], 1, '0000000a'],
 ];
 
 /** Loses the first attempt at the first burst, which has stored something, and has the next one wait for long. */

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
+import type { RunHandle } from '../../../src/client/index.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -6,7 +9,14 @@ import { Testbed, until } from '../testbed/testbed.ts';
 const RUNS = 20;
 const STEPS = 40;
 
-test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
+/** Attempts at a call of the tool, unless it says otherwise. */
+const TOOL_ATTEMPTS = 3;
+
+/** A command that kills all history hosts of the cluster at `TEMPORAL_ADDRESS`, and starts them again. */
+const KILL_HISTORY_HOSTS = process.env['TEST_KILL_HISTORY_HOSTS'];
+
+/** Makes the runs, kills their worker while they are in the middle, and something else if `alsoKill` does, and compares what was made with what was needed. */
+async function expectRunsToSurvive(alsoKill: () => Promise<unknown>): Promise<void> {
   await using testbed = await Testbed.open();
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
   const model = await startWorkingModel(pause, STEPS);
@@ -29,7 +39,7 @@ test('killed workers repeat no more than the calls in flight, and no other key, 
   const kills = [0.2, 0.5, 0.8];
   for (const part of kills) {
     await until(() => model.requests.length >= part * needed, 'the calls before the next kill', 120_000);
-    await killProcess(worker);
+    await Promise.all([killProcess(worker), alsoKill()]);
     worker = await startWorkerProcess(environment);
   }
   for (const run of runs)
@@ -39,12 +49,34 @@ test('killed workers repeat no more than the calls in flight, and no other key, 
   // Each of them may have lost the one call that its run had in flight.
   expect(model.requests.length).toBeLessThanOrEqual(needed + lost);
   expect(tools.calls.length).toBeLessThanOrEqual(RUNS * STEPS + lost);
-  expect(new Set(tools.keys).size).toBe(RUNS * STEPS);
+  const givenUp = await callsGivenUp(runs);
+  expect(new Set(tools.keys).size).toBeGreaterThanOrEqual(RUNS * STEPS - givenUp);
+  expect(givenUp * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
   for (const run of runs.slice(0, 2)) await expectSameFromHistory(testbed, run);
   await killProcess(worker);
   await model.close();
   await tools.close();
-}, 400_000);
+}
+
+test(
+  'killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end',
+  () => expectRunsToSurvive(() => Promise.resolve()),
+  400_000,
+);
+
+// Skipped where no command kills them: the dev server is one process, and its database ends with it.
+test.skipIf(KILL_HISTORY_HOSTS === undefined)(
+  'killed workers and history hosts of a cluster repeat no more, either (TEST_KILL_HISTORY_HOSTS)',
+  () => expectRunsToSurvive(() => promisify(execFile)('sh', ['-c', KILL_HISTORY_HOSTS ?? ''])),
+  600_000,
+);
+
+/** Returns the number of tool calls whose last attempt was lost: each attempt at a burst without an outcome counts as one at its next call. */
+async function callsGivenUp(runs: readonly RunHandle<unknown>[]): Promise<number> {
+  const contexts = await Promise.all(runs.map((run) => run.context()));
+  const items = contexts.flatMap(({ events }) => events.flatMap(({ content }) => content));
+  return items.filter((item) => item.type === 'tool_result' && item.status === 'error').length;
+}
 
 /** Returns the number of attempts at activities that ended without telling the server: their workers were killed, or seemed to be. */
 async function lostAttempts(testbed: Testbed, runs: readonly { runId: string }[]): Promise<number> {

@@ -88,7 +88,10 @@ test.each<[what: string, details: unknown]>([
   ['an entry without a time', { record: { entries: [['m1', { content: [] }]] }, attempt: 1 }],
   ['an answer without content', { record: { entries: [[1, 'm1', { usage: null }]] }, attempt: 1 }],
   ['an answer without an id', { record: { entries: [[1, 'm1', { content: [], usage: null }]] }, attempt: 1 }],
-  ['an answer with the time of a result', { record: { entries: [[5, 't1/0', { id: 'a', content: [], usage: null }, 1]] }, attempt: 1 }],
+  [
+    'an answer with the time of a result',
+    { record: { entries: [[5, 't1/0', { id: 'a', content: [], usage: null }, 1, '0000000a']] }, attempt: 1 },
+  ],
   ['an outcome without its answer', { record: { entries: [[1, 'm1', 'model', { type: 'response' }]] }, attempt: 1 }],
 ])(
   'details of a heartbeat that are no outcomes are not used: %s',
@@ -113,7 +116,7 @@ test('what a burst has stored is not made again if its next attempt is on a work
   const answer = { id: '00000000-0000-4000-8000-00000000000a', content: [asked], usage: null };
   const stored = [
     [5, 'm1', answer],
-    [6, 't1/0', ['stored'], 1],
+    [6, 't1/0', ['stored'], 1, '0000000a'],
   ];
   const interceptors = { activity: [leaving({ record: { entries: stored }, attempt: 1 })] };
   const worker = { workflowBundle: { codePath: bundle.codePath }, interceptors };
@@ -138,7 +141,7 @@ test('what a burst has stored is not made again if its next attempt is on a work
 test('a forged outcome that the run does not ask for ends it, named, and no call depends on it', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
-  const forged = [5, 't7/0', ['forged'], 1];
+  const forged = [5, 't7/0', ['forged'], 1, '0000000a'];
   const interceptors = { activity: [leaving({ record: { entries: [forged] }, attempt: 1 })] };
   await testbed.work({ agents: [reader], providers: { scripted }, worker: { interceptors } });
   const run = await testbed.client.start(reader, { input: 'Q', taskQueue: testbed.taskQueue });
