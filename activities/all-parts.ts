@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../src/core/domain/agent.ts';
 import type { ModelRequest, ModelResponse } from '../src/core/domain/model.ts';
 import { notesOf } from '../src/core/domain/parts.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import { pinnedByDefinition } from '../src/define/all-parts.ts';
 import { burstsInWorker } from './bursts/pin-bursts.ts';
 import { handoffsInWorker } from './agents/handoffs.ts';
 import { guardrailsInWorker } from './guardrails/run-guardrails.ts';
@@ -9,10 +10,15 @@ import { hooksInWorker } from './hooks/run-hooks.ts';
 import { memoryInWorker } from './memory/memory-tools.ts';
 import { permissionsInWorker } from './permissions/pin-permissions.ts';
 import { tierInWorker } from './batch/pin-tier.ts';
-import { quietHoursInWorker } from './quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { skillsInWorker } from './skills/skill-tool.ts';
 import type { AnsweredByPart, CallPurpose, ModelCallScope, PinnedPart, PreparedByPart, StartingRun, WorkerPart } from './worker-part.ts';
+
+/** What capabilities pin that need nothing of a worker but the time. */
+const byDefinition: WorkerPart = {
+  name: 'definition',
+  pin: ({ agent }) => ({ fields: pinnedByDefinition(agent, Date.now()) }),
+};
 
 /** The capabilities of a worker, in the order in which they act at each point, and in which the model reads their tools. */
 export const WORKER_PARTS: readonly WorkerPart[] = [
@@ -20,7 +26,7 @@ export const WORKER_PARTS: readonly WorkerPart[] = [
   memoryInWorker,
   handoffsInWorker,
   permissionsInWorker,
-  quietHoursInWorker,
+  byDefinition,
   hooksInWorker,
   guardrailsInWorker,
   tierInWorker,

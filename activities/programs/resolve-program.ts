@@ -18,6 +18,7 @@ import { invalidProgram } from '../../src/core/program/check/problems.ts';
 import { REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
 import { QUERIES, type ReadProgramInput, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { pinnedQuietHours } from '../../src/define/quiet-hours.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
@@ -37,7 +38,6 @@ import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { tenantDigest } from '../governor/tenant-digest.ts';
 import { queryRun } from '../run-queries/query-run.ts';
-import { pinnedQuietHours } from '../quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './step-values.ts';
 

@@ -1,4 +1,4 @@
-import type { ReplyFormat } from '../core/domain/agent.ts';
+import type { AgentSnapshot, ReplyFormat } from '../core/domain/agent.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { OptionReference, OptionTable } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
@@ -23,6 +23,11 @@ export interface AgentPart<Options extends object, Fields extends object> {
   readonly options: OptionReference<Options>;
   /** Returns the fields. Throws a UsageError that names the agent and the option if an option cannot work. */
   define(owner: string, options: Options & AgentOptionsAround): Fields;
+  /**
+   * A run begins at this time: returns what is pinned for it that follows from the definition alone. What depends on the worker, or on the
+   * start, is pinned by a `WorkerPart`.
+   */
+  pin?(fields: Fields, now: number): Partial<AgentSnapshot>;
   /** Returns the names of the tools that the agent has by it. Absent: none. */
   toolNames?(fields: Fields): readonly string[];
   /** Throws a UsageError if the fields do not fit the tools of the agent. Not called for an agent with MCP servers, whose tools are not known yet. */

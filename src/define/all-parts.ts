@@ -1,3 +1,4 @@
+import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { AgentOptionsAround, AgentPart, BundledPart, WorkerMeans } from './agent-part.ts';
 import { type AgentBursts, type BurstFields, burstPart } from './bursts.ts';
 import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
@@ -80,6 +81,11 @@ const BUNDLED_PARTS: readonly Omit<BundledPart<BundledOptions, Partial<BundledFi
 /** Returns the fields of an agent that belong to capabilities. Throws a UsageError for an option that cannot work. */
 export function defineParts(owner: string, options: PartOptions & AgentOptionsAround): PartFields {
   return Object.assign({}, ...PARTS.map((part) => part.define(owner, options))) as PartFields;
+}
+
+/** Returns what is pinned for a run that begins at this time, as it follows from the capabilities of its agent alone. */
+export function pinnedByDefinition(fields: PartFields, now: number): Partial<AgentSnapshot> {
+  return Object.assign({}, ...PARTS.map((part) => part.pin?.(fields, now))) as Partial<AgentSnapshot>;
 }
 
 /** Returns the names of the tools that an agent has by its capabilities. */

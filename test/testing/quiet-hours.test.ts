@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { offsetsOf } from '../../activities/quiet-hours/pin-quiet-hours.ts';
 import { quietHours as capability, quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { QuietHours } from '../../src/core/domain/quiet-hours.ts';
@@ -9,6 +8,7 @@ import type { Event } from '../../src/core/domain/record.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { progressOf } from '../../src/core/queries/progress.ts';
 import { agent, defineProgram, tool, unit } from '../../src/define/program/index.ts';
+import { offsetsOf } from '../../src/define/quiet-hours.ts';
 import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';
 import { approves, sends } from '../core/loop/fakes/callers.ts';
