@@ -195,8 +195,6 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   requireMeans(agents, options);
   const { log, searchAttributes, upgradeOnContinueAsNew, isStopping = () => false } = context;
   const secrets = new SecretVault(options.secrets);
-  const logOnce = onceOnly(log);
-  if (options.streams !== undefined) sayWithoutBursts(agents, logOnce);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, sharedOptionsOf(options)),
@@ -235,7 +233,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
-    logOnce,
+    logOnce: logOnceOf(options, agents, log),
     searchAttributes,
   };
 }
@@ -289,6 +287,13 @@ function streamsOf(
 ): WorkerStreams | undefined {
   const dropped = (entries: number): void => reported?.telemetry.measure((metrics) => metrics.streamDropped(entries));
   return streams && new WorkerStreams(streams, log, dropped);
+}
+
+/** Returns the function that logs a line once. What is known of the agents of the worker is logged now. */
+function logOnceOf({ streams }: RuntimeOptions, agents: readonly AnyAgent[], log: (line: string) => void): (line: string) => void {
+  const logOnce = onceOnly(log);
+  if (streams !== undefined) sayWithoutBursts(agents, logOnce);
+  return logOnce;
 }
 
 /** The most lines that are remembered to be logged once. */

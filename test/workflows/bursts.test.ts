@@ -70,7 +70,10 @@ async function firstCall(): Promise<{ outcome: ModelCallOutcome | undefined; ask
   let asked = 0;
   const plain = {
     ...quietPorts(),
-    callModel: () => {
+    now: () => 0,
+    uuid: () => 'another event',
+    runTool: () => Promise.resolve({ type: 'cancelled' as const }),
+    callModel: (_: ModelCall) => {
       asked += 1;
       return Promise.resolve({ type: 'cancelled' as const });
     },

@@ -154,14 +154,9 @@ export function noApprovals(): Approvals {
 }
 
 /** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */
-export function recordEvent(
-  state: RunState,
-  clock: RunClock,
-  event: Pick<Event, 'author' | 'content'> & Partial<Event>,
-  standsFor: UnnamedEvent['content'] = event.content,
-): void {
+export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
-  const stamp = { id: event.id ?? clock.uuid({ after: state.window.lastEventId, content: standsFor }), now: clock.now() };
+  const stamp = { id: event.id ?? clock.uuid({ after: state.window.lastEventId, content: event.content }), now: clock.now() };
   const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
   addEvent(state.context, recorded);
   // Calls that no model made take their place in the record, and none in the window.
@@ -239,7 +234,7 @@ export interface RunClock {
 /** An event that has no id yet, and the id of the event before it. */
 export interface UnnamedEvent {
   after: string;
-  /** Its content. The id of a result may stand for it: results can be long, and their ids are made where they are. */
+  /** The id of a result may stand for it: results can be long, and their ids are made where they are. */
   content: readonly (ContentItem | string)[];
 }
 

@@ -256,7 +256,7 @@ export function recordResults(
   const isPartial = outcomes.includes(null);
   const recordedAt = (isPartial ? timeOfResults(state, outcomes) : undefined) ?? isoTime(ports.now());
   const results: ToolResult[] = [];
-  const ids: (string | undefined)[] = [];
+  const named: (ToolResult | string)[] = [];
   const contextUpdates: RecordedUpdate[] = [];
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
@@ -264,29 +264,24 @@ export function recordResults(
     // Only a model reads texts beside a result.
     const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
-    ids.push(result.resultId);
+    named.push(result.resultId ?? toolResult(call, result));
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
     const { endedAt: _, ...recorded } = result;
     outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : recorded), recordedAt };
   });
   const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
-  const event = {
+  const after = state.window.lastEventId;
+  recordEvent(state, ports, {
     author: state.snapshot.name,
     content: results,
     timestamp: recordedAt,
     // Made of the id that the history holds: no activity has an input that names it.
-    ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : {}),
+    ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : { id: ports.uuid({ after, content: named }) }),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
-  };
-  recordEvent(
-    state,
-    ports,
-    event,
-    results.map((result, index) => ids[index] ?? result),
-  );
-  const resultIds = ids.filter((id) => id !== undefined);
+  });
+  const resultIds = named.filter((one) => typeof one === 'string');
   if (caller === undefined && resultIds.length === results.length) state.resultIds = resultIds;
 }
 
