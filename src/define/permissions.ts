@@ -38,7 +38,7 @@ export interface PermissionOptions<Name extends string = string> {
 /** The option of an agent that concerns its permissions. */
 export interface AgentPermissions<Name extends string = string> {
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionOptions<Name>;
+  permissions?: PermissionOptions<Name> | PermissionOptions;
 }
 
 /** The field of an agent that has its permissions. */
@@ -68,7 +68,7 @@ export interface CapabilityPermissions<Name extends string = string> extends Pic
 /** The option of a capability that concerns permissions. */
 export interface NarrowingPermissions<Name extends string = string> {
   /** Rules that deny calls or let them wait. */
-  permissions?: CapabilityPermissions<Name>;
+  permissions?: CapabilityPermissions<Name> | CapabilityPermissions;
 }
 
 /** The rules that a capability brings. */
