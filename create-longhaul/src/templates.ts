@@ -343,7 +343,7 @@ function furtherFiles({ template }: Choices): Record<string, string> {
     case 'service':
       return { 'service.ts': SERVICE };
     case 'next':
-      return { 'pages/api/[...path].ts': ROUTE, 'pages/index.tsx': PAGE };
+      return { 'app/api/[...path]/route.ts': ROUTE, 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
     case 'existing-worker':
       return { 'worker.ts': WORKER, 'workflows.ts': WORKFLOWS };
     case 'basic':
@@ -365,32 +365,45 @@ createServer(nodeListener(handler)).listen(port, '127.0.0.1', () => console.log(
 
 const ROUTE = `// Everything below /api/v1.
 import { connect } from 'longhaul/client';
-import { type Authenticate, createHandler, nodeListener, type NodeListener, SCOPES } from 'longhaul/server';
-import type { NextApiRequest, NextApiResponse } from 'next';
+import { type Authenticate, createHandler, type Handler, SCOPES } from 'longhaul/server';
 
-// The handler reads bodies and ends responses by itself.
-export const config = { api: { bodyParser: false, externalResolver: true } };
+export const runtime = 'nodejs';
+export const dynamic = 'force-dynamic';
 
 // Who develops may do everything; put the sign-in of your users here before you deploy.
 const authenticate: Authenticate = async () =>
   process.env.NODE_ENV === 'development' ? { id: 'developer', scopes: SCOPES } : undefined;
 
-let opened: Promise<NodeListener> | undefined;
+let opened: Promise<Handler> | undefined;
 
-export default async function answer(request: NextApiRequest, response: NextApiResponse): Promise<void> {
+async function answer(request: Request): Promise<Response> {
   // Not before the first request: "next build" loads this file, too.
-  opened ??= connect().then((client) => nodeListener(createHandler(client, { prefix: '/api', authenticate })));
+  opened ??= connect().then((client) => createHandler(client, { prefix: '/api', authenticate }));
   try {
-    const listener = await opened;
-    listener(request, response);
+    const handler = await opened;
+    return await handler(request);
   } catch (error) {
     opened = undefined; // No Temporal server has answered: the next request tries again.
     throw error;
   }
 }
+
+export { answer as DELETE, answer as GET, answer as HEAD, answer as OPTIONS, answer as POST, answer as PUT };
 `;
 
-const PAGE = `import { type FormEvent, useState } from 'react';
+const LAYOUT = `import type { ReactNode } from 'react';
+
+export default function Layout({ children }: { children: ReactNode }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}
+`;
+
+const PAGE = `'use client';
+import { type FormEvent, useState } from 'react';
 
 export default function Page() {
   const [answer, setAnswer] = useState('');

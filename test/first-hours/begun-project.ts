@@ -82,13 +82,13 @@ export class BegunProject implements AsyncDisposable {
     await this.terminals[Symbol.asyncDispose]();
   }
 
-  /** The files that were written, without those of git and of the installation. */
+  /** The files that were written, without those of git, of the installation, and the settings of pnpm. */
   async files(): Promise<string[]> {
     const all = await readdir(this.path, { recursive: true, withFileTypes: true });
     return all
       .filter((one) => one.isFile())
       .map((one) => join(one.parentPath, one.name).slice(this.path.length + 1))
-      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-lock\.yaml)$/.test(file))
+      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-(?:lock|workspace)\.yaml)$/.test(file))
       .toSorted();
   }
 
