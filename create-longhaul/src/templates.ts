@@ -21,6 +21,7 @@ export function projectFiles(choices: Choices): Record<string, string> {
     Dockerfile: dockerfile(choices),
     'AGENTS.md': assistantsPage(choices),
     'README.md': readme(choices),
+    ...(choices.packageManager === 'pnpm' ? { 'pnpm-workspace.yaml': PNPM_SETTINGS } : {}),
     ...furtherFiles(choices),
   };
 }
@@ -32,13 +33,23 @@ const MODELS: Readonly<Record<Provider, string>> = {
   scripted: 'scripted/clerk',
 };
 
+/** Without it, pnpm ends an installation with an error if a package has an install script that nobody has decided about. */
+const PNPM_SETTINGS = `# No package of this project needs its install script: pnpm runs none, and does not fail for that.
+strictDepBuilds: false
+allowBuilds:
+  '@swc/core': false
+  protobufjs: false
+  sharp: false
+`;
+
 function asksPeople(template: Template): boolean {
   return template === 'approvals' || template === 'sessions';
 }
 
 function agentsModule({ template, provider }: Choices): string {
   const imports = {
-    openai: '',
+    // A worker of one's own reads the providers of this file: there, the one of OpenAI is named, too.
+    openai: template === 'existing-worker' ? "import { openai } from 'longhaul/worker';\n" : '',
     anthropic: "import { aiSdk } from 'longhaul/worker';\nimport { createAnthropic } from '@ai-sdk/anthropic';\n",
     ollama: "import { openai } from 'longhaul/worker';\n",
     scripted: '',
@@ -79,13 +90,13 @@ export const clerk = defineAgent({
 });
 
 export const agents = [clerk];
-${providersText(provider, refund)}`;
+${providersText({ template, provider }, refund)}`;
 }
 
-function providersText(provider: Provider, refund: boolean): string {
+function providersText({ template, provider }: Pick<Choices, 'template' | 'provider'>, refund: boolean): string {
   switch (provider) {
     case 'openai':
-      return '';
+      return template === 'existing-worker' ? '\nexport const providers = { openai: openai() };\n' : '';
     case 'anthropic':
       return `
 export const providers = {
@@ -175,7 +186,8 @@ function packageJson({ name, template, provider }: Choices): string {
     private: true,
     type: 'module',
     scripts: {
-      dev: `longhaul dev --agents ./agents.ts --watch`,
+      // A second worker would take tasks of the one of the project, and knows none of its workflows.
+      dev: template === 'existing-worker' ? 'longhaul dev' : 'longhaul dev --agents ./agents.ts --watch',
       ...(template === 'service' ? { service: 'node service.ts' } : {}),
       ...(isNext ? { web: 'next dev', build: 'next build' } : {}),
       worker: template === 'existing-worker' ? 'node worker.ts' : 'longhaul worker --agents ./agents.ts',
@@ -247,7 +259,7 @@ function dockerfile({ packageManager, template }: Choices): string {
   return `# glibc: the core of Temporal's SDK does not load on Alpine.
 FROM node:24-bookworm-slim
 WORKDIR /app
-COPY package.json *lock* ./
+COPY package.json *lock*${packageManager === 'pnpm' ? ' pnpm-workspace.yaml' : ''} ./
 ${install}
 # Add folders of yours here. What is not named stays out of the image, such as .env.
 COPY *.ts *.json ./
@@ -270,7 +282,7 @@ This project runs durable AI agents with Longhaul on Temporal. A run of an agent
 - The manual of the installed version is in \`node_modules/longhaul/docs\`. \`${exec} longhaul docs --print\` lists its pages, each with what it is about, as \`llms.txt\` of the site does; \`${exec} longhaul docs --print approval\` prints the best page about a word.
 - Read \`tour.md\` first, then what you need of \`tools.md\`, \`testing.md\`, \`options.md\`, \`cli.md\`, \`errors.md\`, \`cookbook/README.md\`.
 - \`${run} typecheck\` after each change; \`${run} doctor\` if something does not run.
-${template === 'existing-worker' ? '- `worker.ts` is an ordinary Temporal worker; `LonghaulPlugin` adds the agents.\n' : ''}`;
+${template === 'existing-worker' ? '- `worker.ts` is an ordinary Temporal worker; `LonghaulPlugin` adds the agents and the providers of `agents.ts` to it.\n' : ''}`;
 }
 
 /** How a package manager runs a script of the project, and a program of its packages. `run` is never left out: `pnpm doctor` and `bun test` are commands of theirs. */
@@ -291,19 +303,28 @@ function readme({ name, template, provider, packageManager }: Choices): string {
     next: '',
     'existing-worker': `${exec} longhaul start clerk "Where is order 42?" --wait`,
   }[template];
-  const opened = scripts[template] === undefined ? '' : fence(`${run} ${scripts[template]}`);
+  // The key is needed where the worker is.
+  const opened = scripts[template] === undefined ? '' : fence(`${template === 'existing-worker' ? key : ''}${run} ${scripts[template]}`);
   const asked = template === 'next' ? 'Then open http://localhost:3000, and ask.' : `In a third one:\n\n${fence(ask)}`;
+  const hint = {
+    approvals: '\n\nThe second command shows the run that waits for you. `<run>` is its id, which the first one prints.',
+    sessions: '\n\nWrite `Order 42 arrived broken`, and `y` when it asks whether to pay the refund. `/exit` leaves.',
+    service: '\n\n`<run>` is the `runId` of the first answer.',
+    basic: '',
+    next: '',
+    'existing-worker': '',
+  }[template];
   return `# ${name}
 
 An agent with [Longhaul](https://github.com/longhaul-agents/longhaul), begun from the template \`${template}\`.
 
 \`\`\`sh
-${key}${run} dev        # a local Temporal server, and a worker with agents.ts
+${template === 'existing-worker' ? '' : key}${run} dev        # a local Temporal server${template === 'existing-worker' ? '' : ', and a worker with agents.ts'}
 \`\`\`
 
 In a second terminal:
 
-${opened === '' ? fence(ask) : `${opened}\n\n${asked}`}
+${opened === '' ? fence(ask) : `${opened}\n\n${asked}`}${hint}
 
 | command | what it does |
 | --- | --- |
@@ -317,14 +338,14 @@ function fence(commands: string): string {
   return `\`\`\`sh\n${commands}\n\`\`\``;
 }
 
-function furtherFiles({ template, provider }: Choices): Record<string, string> {
+function furtherFiles({ template }: Choices): Record<string, string> {
   switch (template) {
     case 'service':
       return { 'service.ts': SERVICE };
     case 'next':
       return { 'app/api/[...path]/route.ts': ROUTE, 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
     case 'existing-worker':
-      return { 'worker.ts': workerModule(provider), 'workflows.ts': WORKFLOWS };
+      return { 'worker.ts': WORKER, 'workflows.ts': WORKFLOWS };
     case 'basic':
     case 'approvals':
     case 'sessions':
@@ -409,19 +430,11 @@ export default function Page() {
 `;
 
 /** The worker of a person who has one already. */
-function workerModule(provider: Provider): string {
-  // Without providers in the module of the agents, the one of OpenAI is made here.
-  const [imports, providers] =
-    provider === 'openai'
-      ? [
-          "import { LonghaulPlugin, openai } from 'longhaul/worker';\nimport { agents } from './agents.ts';",
-          'providers: { openai: openai() }',
-        ]
-      : ["import { LonghaulPlugin } from 'longhaul/worker';\nimport { agents, providers } from './agents.ts';", 'providers'];
-  return `// A Temporal worker of your own: the plugin adds the agents to it.
+const WORKER = `// A Temporal worker of your own: the plugin adds the agents to it.
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
-${imports}
+import { LonghaulPlugin } from 'longhaul/worker';
+import { agents, providers } from './agents.ts';
 
 const connection = await NativeConnection.connect({ address: process.env['TEMPORAL_ADDRESS'] ?? 'localhost:7233' });
 const worker = await Worker.create({
@@ -430,11 +443,10 @@ const worker = await Worker.create({
   taskQueue: 'longhaul',
   workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
   activities: {},
-  plugins: [new LonghaulPlugin({ agents, ${providers} })],
+  plugins: [new LonghaulPlugin({ agents, providers })],
 });
 await worker.run();
 `;
-}
 
 const WORKFLOWS = `// Workflows of your own. An agent runs inside of one by runAgent, as a child.
 import { runAgent } from 'longhaul/workflow';

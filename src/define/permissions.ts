@@ -10,39 +10,35 @@ import {
 } from '../core/domain/permissions.ts';
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
-/** A rule, or the glob for the name of a tool alone. */
-export type PermissionRuleOption = string | PermissionRule;
+/**
+ * A rule, or the glob for the name of a tool alone. `Name`: the names of tools that are known, which editors propose. Any other text is a
+ * rule as well; the intersection keeps the names in the type.
+ */
+export type PermissionRuleOption<Name extends string = string> =
+  | Name
+  | (string & {})
+  | (Omit<PermissionRule, 'tool'> & { tool?: Name | (string & {}) });
 
-/** The rules for the calls of an agent: `deny` goes before `ask`, and `ask` before `mode`. */
-export interface PermissionOptions {
+/** The rules for the calls of an agent: `deny` goes before `ask`, and `ask` before `mode`. `Name`: the names of its tools. */
+export interface PermissionOptions<Name extends string = string> {
   /** Default `default`. */
   mode?: PermissionMode;
   /** Calls that get an error result, which names the rule. */
-  deny?: readonly PermissionRuleOption[];
+  deny?: readonly PermissionRuleOption<Name>[];
   /** Calls that wait for a decision, in every mode. */
-  ask?: readonly PermissionRuleOption[];
+  ask?: readonly PermissionRuleOption<Name>[];
   /** The only calls that are not denied, in every mode: an empty list denies all. */
-  allow?: readonly PermissionRuleOption[];
+  allow?: readonly PermissionRuleOption<Name>[];
   /** Calls that wait for a decision in the mode `default`, and not in the mode `permissive`. */
-  approvalRequired?: readonly PermissionRuleOption[];
+  approvalRequired?: readonly PermissionRuleOption<Name>[];
   /** True if calls of tools with the category `execute` need no decision in the mode `permissive`. Default false. */
   allowUnattendedExecute?: boolean;
 }
 
-/**
- * The rules of an agent or a capability whose tools are known: editors propose their names. Any other text is a rule as well; the intersection
- * keeps the names in the type.
- */
-export type PermissionsNaming<Options, Name extends string> = {
-  [Member in keyof Options]: Options[Member] extends readonly PermissionRuleOption[] | undefined
-    ? readonly (Name | (string & {}) | (Omit<PermissionRule, 'tool'> & { tool?: Name | (string & {}) }))[]
-    : Options[Member];
-};
-
 /** The option of an agent that concerns its permissions. */
 export interface AgentPermissions<Name extends string = string> {
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionsNaming<PermissionOptions, Name>;
+  permissions?: PermissionOptions<Name> | PermissionOptions;
 }
 
 /** The field of an agent that has its permissions. */
@@ -67,12 +63,12 @@ const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
 export type NarrowingList = (typeof NARROWING_LISTS)[number];
 
 /** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
-export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
+export interface CapabilityPermissions<Name extends string = string> extends Pick<PermissionOptions<Name>, NarrowingList> {}
 
 /** The option of a capability that concerns permissions. */
 export interface NarrowingPermissions<Name extends string = string> {
   /** Rules that deny calls or let them wait. */
-  permissions?: PermissionsNaming<CapabilityPermissions, Name>;
+  permissions?: CapabilityPermissions<Name> | CapabilityPermissions;
 }
 
 /** The rules that a capability brings. */

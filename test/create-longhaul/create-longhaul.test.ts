@@ -47,7 +47,9 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
   ({ template, provider }) => {
     for (const packageManager of PACKAGE_MANAGERS) {
       const files = projectFiles({ name: 'shop', template, provider, packageManager });
-      expect(Object.keys(files).length).toBeLessThanOrEqual(12);
+      // The settings of pnpm are a file besides.
+      const own = Object.keys(files).filter((path) => path !== 'pnpm-workspace.yaml');
+      expect(own.length).toBeLessThanOrEqual(12);
       expect(Object.keys(files)).toEqual(
         expect.arrayContaining([
           'agents.ts',
@@ -72,6 +74,27 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
     }
   },
 );
+
+test.each(PROVIDERS)(
+  'a worker of a project of its own has the agents and the providers of agents.ts with %s, and is the only one',
+  (provider) => {
+    const files = projectFiles({ name: 'shop', template: 'existing-worker', provider, packageManager: 'npm' });
+    expect(files['agents.ts']).toMatch(/^export const providers = /m);
+    expect(files['worker.ts']).toContain("import { agents, providers } from './agents.ts'");
+    expect(files['worker.ts']).toContain('new LonghaulPlugin({ agents, providers })');
+    // A second worker would answer in its place.
+    expect((JSON.parse(files['package.json'] ?? '') as { scripts: Record<string, string> }).scripts['dev']).toBe('longhaul dev');
+  },
+);
+
+test('pnpm does not fail for install scripts that it leaves out, also in an image', () => {
+  const files = projectFiles({ name: 'shop', template: 'basic', provider: 'scripted', packageManager: 'pnpm' });
+  expect(files['pnpm-workspace.yaml']).toContain('strictDepBuilds: false');
+  expect(files['Dockerfile']).toContain('COPY package.json *lock* pnpm-workspace.yaml ./');
+  expect(projectFiles({ name: 'shop', template: 'basic', provider: 'scripted', packageManager: 'npm' })).not.toHaveProperty(
+    'pnpm-workspace.yaml',
+  );
+});
 
 test.each(['docs/templates.md', 'create-longhaul/README.md'])('%s names each template, provider and package manager', async (page) => {
   const text = await readFile(new URL(`../../${page}`, import.meta.url), 'utf8');

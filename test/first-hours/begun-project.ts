@@ -1,8 +1,11 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { chromium } from 'playwright-core';
 import type { PackageManager, Provider, Template } from '../../create-longhaul/src/choices.ts';
 import { freePorts } from '../../src/dev-server/start-flags.ts';
+import { CHROMIUM } from '../site/built/built-site.ts';
 import type { LocalRegistry } from './local-registry.ts';
+import { type ProjectReadme, readProjectReadme } from './project-readme.ts';
 import { TOOLS } from './tools.ts';
 import { TwoTerminals } from './two-terminals.ts';
 
@@ -20,6 +23,12 @@ export interface Beginning {
 /** What is said at the end of the first minutes, by the scripted model of the templates. */
 export const ANSWER = 'Order 42 arrived broken.';
 const PAID = 'Its price is paid back.';
+
+/** The port in the commands of README.md. Tests take a free one. */
+const README_PORT = 3000;
+
+/** What the program of the second terminal prints when it can be used. */
+const READY = { service: 'Listening on', next: /Ready in/, 'existing-worker': /RUNNING/ } as const;
 
 const NAME = 'my-agent';
 
@@ -73,47 +82,39 @@ export class BegunProject implements AsyncDisposable {
     await this.terminals[Symbol.asyncDispose]();
   }
 
-  /** The files that were written, without those of git and of the installation. */
+  /** The files that were written, without those of git, of the installation, and the settings of pnpm. */
   async files(): Promise<string[]> {
     const all = await readdir(this.path, { recursive: true, withFileTypes: true });
     return all
       .filter((one) => one.isFile())
       .map((one) => join(one.parentPath, one.name).slice(this.path.length + 1))
-      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-lock\.yaml)$/.test(file))
+      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-(?:lock|workspace)\.yaml)$/.test(file))
       .toSorted();
   }
 
   /** Checks the types with the TypeScript of the project, and with the one before it. */
   async typecheck(): Promise<void> {
-    await this.terminals.run(this.script('typecheck'));
+    await this.terminals.run(await this.#script('typecheck'));
     await this.terminals.run(`node ${TOOLS.typescript6}/lib/tsc.js --noEmit -p .`);
   }
 
   async test(): Promise<string> {
-    return this.terminals.run(this.script('test'));
+    return this.terminals.run(await this.#script('test'));
   }
 
-  /** Starts the server and the worker, asks the agent as README.md says, and returns its answer. */
+  /** Starts what README.md says, asks the agent as it says, word for word, and returns the answer. */
   async firstAnswer(): Promise<string> {
-    this.commands.push(this.script('dev'));
-    await this.terminals.open(this.script('dev'), 'Ctrl-C ends it');
-    switch (this.#beginning.template) {
-      case 'basic':
-        return this.#ask(`${this.#exec} longhaul start clerk "Where is order 42?" --wait`);
-      case 'existing-worker':
-        await this.terminals.open(this.script('worker'), /RUNNING|running|Worker state changed/i);
-        return this.#ask(`${this.#exec} longhaul start clerk "Where is order 42?" --wait`);
-      case 'approvals':
-        return this.#approved();
-      case 'sessions':
-        return this.#talked();
-      case 'service':
-        await this.terminals.open(this.script('service'), 'Listening on');
-        return this.#overHttp(`http://127.0.0.1:${this.#ports[0]}`);
-      case 'next':
-        await this.terminals.open(this.script('web'), /Ready in/);
-        return this.#overHttp(`http://127.0.0.1:${this.#ports[0]}/api`);
+    const { dev, opened, asked, page } = await this.#readme();
+    this.commands.push(dev);
+    await this.terminals.open(dev, 'Ctrl-C ends it');
+    const { template } = this.#beginning;
+    if (opened !== undefined) {
+      this.commands.push(opened);
+      await this.terminals.open(opened, template in READY ? READY[template as keyof typeof READY] : '');
     }
+    if (page !== undefined) return this.#askedOnPage(this.#atOwnPort(page));
+    if (template === 'sessions') return this.#talked(asked);
+    return this.#asked(asked);
   }
 
   /** Stops everything as a person does. */
@@ -121,58 +122,82 @@ export class BegunProject implements AsyncDisposable {
     await this.terminals.pressCtrlC();
   }
 
-  script(name: string): string {
-    return this.#beginning.packageManager === 'npm' ? `npm run ${name}` : `pnpm ${name}`;
+  #readme(): Promise<ProjectReadme> {
+    return readProjectReadme(this.path);
   }
 
-  get #exec(): string {
-    return this.#beginning.packageManager === 'npm' ? 'npx' : 'pnpm exec';
+  /** The command of a script, as the table of README.md has it. */
+  async #script(name: string): Promise<string> {
+    const { scripts } = await this.#readme();
+    const found = scripts.find((script) => script.endsWith(` ${name}`));
+    if (found === undefined) throw new Error(`README.md has no script "${name}", only: ${scripts.join(', ')}`);
+    return found;
   }
 
-  async #ask(command: string): Promise<string> {
+  /** Runs the commands. The id of the run stands in what the first one prints; what waits for the run is looked at until it shows it. */
+  async #asked(commands: readonly string[]): Promise<string> {
+    let run = '';
+    let printed = '';
+    for (const [index, written] of commands.entries()) {
+      const command = this.#atOwnPort(written.replaceAll('<run>', run));
+      this.commands.push(command);
+      const isLast = index === commands.length - 1;
+      // The list of approvals is empty before the run waits, and a result over HTTP has no output before its end.
+      const shown = command.endsWith(' approvals') ? run : isLast && index > 0 ? ANSWER : undefined;
+      printed = await (shown === undefined ? this.terminals.run(command) : this.terminals.runUntil(command, shown));
+      if (index === 0 && !isLast) run = runIdIn(printed);
+    }
+    if (commands.some((command) => command.includes(' approve ')) && !printed.includes(PAID))
+      throw new Error(`The refund that was approved is not paid:\n${printed}`);
+    return printed;
+  }
+
+  /** Talks on a terminal, as README.md says below the command. */
+  async #talked([command = '']: readonly string[]): Promise<string> {
     this.commands.push(command);
-    return this.terminals.run(command);
+    const text = await readFile(join(this.path, 'README.md'), 'utf8');
+    const [, question = '', yes = '', leave = ''] = /Write `([^`]+)`, and `([^`]+)` when .+ `([^`]+)` leaves/.exec(text) ?? [];
+    return this.terminals.talk(command, [
+      { after: '> ', type: question },
+      { after: 'Run it?', type: yes },
+      { after: PAID, type: leave },
+    ]);
   }
 
-  async #approved(): Promise<string> {
-    const run = `order-42-${this.#beginning.packageManager}`;
-    await this.#ask(`${this.#exec} longhaul start clerk "Order 42 arrived broken" --run-id ${run}`);
-    await this.terminals.runUntil(`${this.#exec} longhaul approvals`, run);
-    await this.#ask(`${this.#exec} longhaul approve ${run}`);
-    return this.#paid(await this.terminals.run(`${this.#exec} longhaul result ${run}`));
-  }
-
-  async #talked(): Promise<string> {
-    const session = `talk-${this.#beginning.packageManager}`;
-    const talk = this.#outside.in(this.path).run(`echo "Order 42 arrived broken" | ${this.#exec} longhaul chat clerk --session ${session}`);
-    const failed = talk.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    await this.terminals.runUntil(`${this.#exec} longhaul approvals`, session);
-    await this.terminals.run(`${this.#exec} longhaul approve ${session}`);
-    const error = await failed;
-    if (error !== undefined) throw error;
-    return this.#paid(await talk);
-  }
-
-  #paid(answer: string): string {
-    if (!answer.includes(PAID)) throw new Error(`The refund that was approved is not paid:\n${answer}`);
-    return answer;
+  /** Asks on the page as a person does; without a browser, at the service behind it. */
+  async #askedOnPage(url: string): Promise<string> {
+    if (CHROMIUM === undefined) return this.#overHttp(`${url}/api`);
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    try {
+      const page = await browser.newPage();
+      await page.goto(url, { timeout: 120_000 });
+      // The page answers clicks once its script has loaded: before, the form loads the page anew.
+      await page.waitForLoadState('networkidle');
+      await page.getByRole('button', { name: 'Ask' }).click();
+      const answer = page.locator('p', { hasText: /\S/ });
+      await answer.waitFor({ timeout: 120_000 });
+      return (await answer.textContent()) ?? '';
+    } finally {
+      await browser.close();
+    }
   }
 
   async #overHttp(base: string): Promise<string> {
-    const started = await fetch(`${base}/v1/runs`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ agent: 'clerk', input: 'Where is order 42?' }),
-    });
-    if (started.status !== 201) throw new Error(`The service answers ${started.status}: ${await started.text()}`);
-    const { runId } = (await started.json()) as { runId: string };
-    for (;;) {
-      const answer = await fetch(`${base}/v1/runs/${runId}/result`);
-      // 202: the run has not ended yet, and the service has waited for as long as it does.
-      if (answer.status !== 202) return answer.text();
-    }
+    const started = await this.terminals.run(
+      `curl --silent -X POST ${base}/v1/runs -H 'content-type: application/json' -d '{"agent": "clerk", "input": "Where is order 42?"}'`,
+    );
+    return this.terminals.runUntil(`curl --silent ${base}/v1/runs/${runIdIn(started)}/result`, ANSWER);
   }
+
+  #atOwnPort(text: string): string {
+    return text.replace(`localhost:${README_PORT}`, `localhost:${this.#ports[0]}`);
+  }
+}
+
+/** Returns the id of a run: of JSON its field, otherwise the line that is one word, next to the address of the run. */
+function runIdIn(printed: string): string {
+  const [, id] = /"runId": ?"([^"]+)"/.exec(printed) ?? [];
+  const found = id ?? printed.split('\n').find((line) => /^[\w-]+$/.test(line));
+  if (found === undefined) throw new Error(`There is no id of a run in:\n${printed}`);
+  return found;
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 
 const LOOK_EVERY_MS = 250;
 
@@ -60,6 +61,28 @@ export class TwoTerminals implements AsyncDisposable {
     }
   }
 
+  /** Runs a command on a pseudo-terminal and types lines, each after a text that it shows. Returns all that it has shown. */
+  async talk(command: string, lines: readonly { after: string; type: string }[], seconds = 120): Promise<string> {
+    let printed = '';
+    const args = ['--quiet', '--flush', '--return', '--command', command, '/dev/null'];
+    const child = this.#program('script', args, (piece) => (printed += piece));
+    const ended = once(child, 'close');
+    const deadline = Date.now() + 1_000 * seconds;
+    let seen = 0;
+    for (const { after, type } of lines) {
+      while (!stripVTControlCharacters(printed).slice(seen).includes(after)) {
+        if (hasEnded(child)) throw new Error(`"${command}" has ended:\n${printed}`);
+        if (Date.now() > deadline) throw new Error(`"${command}" does not show "${after}" within ${seconds} s:\n${printed}`);
+        await sleep(LOOK_EVERY_MS);
+      }
+      seen = stripVTControlCharacters(printed).length;
+      child.stdin?.write(`${type}\r`);
+    }
+    const [code] = (await ended) as [number | null];
+    if (code !== 0) throw new Error(`"${command}" ends with ${code}:\n${printed}`);
+    return stripVTControlCharacters(printed);
+  }
+
   /** Ends the programs in the open terminals as a person does, the last one first. Throws if one goes on. */
   async pressCtrlC(): Promise<void> {
     for (const child of this.#open.splice(0).toReversed()) {
@@ -93,10 +116,15 @@ export class TwoTerminals implements AsyncDisposable {
   }
 
   #shell(text: string, print: (piece: string) => void): ChildProcess {
-    const child = spawn('sh', ['-e'], { cwd: this.#folder, env: this.#env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = this.#program('sh', ['-e'], print);
+    child.stdin?.end(text);
+    return child;
+  }
+
+  #program(name: string, args: readonly string[], print: (piece: string) => void): ChildProcess {
+    const child = spawn(name, args, { cwd: this.#folder, env: this.#env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#shells.add(child);
     child.once('close', () => this.#shells.delete(child));
-    child.stdin.end(text);
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => print(piece.toString()));
     return child;
   }

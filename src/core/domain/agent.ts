@@ -113,7 +113,11 @@ const SETTINGS_MEMBERS = {
 };
 
 /** The settings of a model call. Each one defaults to that of the provider. */
-export interface ModelSettings extends s.ObjectOf<typeof SETTINGS_MEMBERS> {}
+export interface ModelSettings extends s.ObjectOf<typeof SETTINGS_MEMBERS> {
+  // With a member of its own, the compiler names the type in errors, not what it is made of.
+  /** Further settings, passed to the provider unchanged. */
+  extra?: JsonObject;
+}
 export const MODEL_SETTINGS: s.Shape<ModelSettings> = s.closedObject(SETTINGS_MEMBERS);
 
 /** The way in which a structured answer is obtained and checked. */
