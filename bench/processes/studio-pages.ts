@@ -41,7 +41,8 @@ async function read(path: string, signal: AbortSignal): Promise<void> {
 
 async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
-  const facts = (): Promise<unknown> => ignoreEnd(Promise.all([path, `${path}/tree`, `${path}/timeline`].map((one) => read(one, signal))));
+  const facts = (): Promise<unknown> =>
+    ignoreEnd(Promise.all([path, `${path}/tree`, `${path}/timeline`].map((one) => read(one, signal))), signal);
   void facts();
   let known = { status: '', answers: 0, at: 0 };
   const seen = { status: '', answers: 0 };
@@ -62,20 +63,21 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
 
 async function showAll(signal: AbortSignal, opened: () => void): Promise<void> {
   const following = follow('/v1/feed', signal);
-  void ignoreEnd(read('/v1/approvals?limit=200', signal));
+  void ignoreEnd(read('/v1/approvals?limit=200', signal), signal);
   setTimeout(opened, 500);
   for await (const item of following) {
     messages += 1;
     // Nothing waits in these runs, so that no approval is shown.
     for (const runId of movedRuns([item as FeedItem], [])) {
-      await ignoreEnd(read(`/v1/runs/${encodeURIComponent(runId)}/approvals`, signal));
+      await ignoreEnd(read(`/v1/runs/${encodeURIComponent(runId)}/approvals`, signal), signal);
     }
   }
 }
 
-async function ignoreEnd(work: Promise<unknown>): Promise<void> {
+/** Takes the error of what its page has given up. */
+async function ignoreEnd(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   await work.catch((error: unknown) => {
-    if (open !== undefined && !open.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
   });
 }
 
@@ -84,13 +86,13 @@ answerRequests<PagesRequest, PagesReply>({
     [messages, requests, cpuBefore] = [0, 0, process.cpuUsage()];
     const closing = (open = new AbortController());
     await Promise.all(
-      Array.from({ length: pages }, () => new Promise<void>((resolve) => void ignoreEnd(showAll(closing.signal, resolve)))),
+      Array.from({ length: pages }, () => new Promise<void>((resolve) => void ignoreEnd(showAll(closing.signal, resolve), closing.signal))),
     );
     return { type: 'opened' };
   },
   show: ({ runId }) => {
     const { signal } = open ?? new AbortController();
-    for (let page = 0; page < pages; page += 1) void ignoreEnd(showRun(runId, signal));
+    for (let page = 0; page < pages; page += 1) void ignoreEnd(showRun(runId, signal), signal);
     return { type: 'shown' };
   },
   close: () => {
