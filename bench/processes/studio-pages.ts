@@ -21,8 +21,7 @@ interface Item {
 
 /** Yields the data of the messages of a stream. */
 async function* follow(path: string, signal: AbortSignal): AsyncGenerator<Item> {
-  requests += 1;
-  const response = await fetch(`${url}${path}`, { headers: { accept: 'text/event-stream' }, signal });
+  const response = await get(`${url}${path}`, { headers: { accept: 'text/event-stream' }, signal });
   let rest = '';
   for await (const text of response.body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>) ?? []) {
     const blocks = (rest + text).split('\n\n');
@@ -34,9 +33,17 @@ async function* follow(path: string, signal: AbortSignal): AsyncGenerator<Item> 
   }
 }
 
-async function read(path: string, signal: AbortSignal): Promise<void> {
+/** Sends a request. A browser sends it again, too, if the connection that it has kept was closed at this moment. */
+async function get(address: string, init: RequestInit): Promise<Response> {
   requests += 1;
-  await (await fetch(`${url}${path}`, { signal })).text();
+  return fetch(address, init).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
+    return fetch(address, init);
+  });
+}
+
+async function read(path: string, signal: AbortSignal): Promise<void> {
+  await (await get(`${url}${path}`, { signal })).text();
 }
 
 async function showRun(runId: string, signal: AbortSignal): Promise<void> {

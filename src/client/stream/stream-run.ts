@@ -6,7 +6,16 @@ import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream
 import { requireKnown } from '../../define/option-checks.ts';
 import { unlessAborted } from '../../streams/waits.ts';
 import { oneByOne } from './item-lists.ts';
-import { beginning, cursorAt, placeOf, placeText, type StreamItem, type StreamItemContent, type StreamPlace, tagOf } from './stream-item.ts';
+import {
+  beginning,
+  cursorAt,
+  placeOf,
+  placeText,
+  type StreamItem,
+  type StreamItemContent,
+  type StreamPlace,
+  tagOf,
+} from './stream-item.ts';
 import { type FeedEntry, recordEntries, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 import type { RunFeed } from './run-feed.ts';
 import type { RunFeeds } from './run-feeds.ts';
