@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { ask, connection, follow, Refused } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
-import { isDue, LOOK_EVERY, orderOf, pauseBefore } from './listing.ts';
+import { isDue, LOOK_EVERY, movedRuns, orderOf, pauseBefore } from './listing.ts';
 import { isOutdated } from './version.ts';
 
 // What all pages share: the caller, the feed of all runs, and the number of decisions that wait.
@@ -43,9 +43,13 @@ export async function begin(): Promise<void> {
   following?.abort();
   following = new AbortController();
   const { signal: until } = following;
+  forgetWaiting();
+  me.value = undefined;
   try {
     meError.value = undefined;
-    me.value = await ask('GET /v1/me', { signal: until });
+    const caller = await ask('GET /v1/me', { signal: until });
+    if (until.aborted) return;
+    me.value = caller;
   } catch (error) {
     if (!until.aborted) meError.value = error;
     return;
@@ -59,7 +63,7 @@ export async function begin(): Promise<void> {
     noteMoved(items);
     for (const listener of listeners) listener(items);
   }).catch((error: unknown) => {
-    meError.value = error;
+    if (!until.aborted) meError.value = error;
   });
   if (!until.aborted) isFed = false;
 }
@@ -97,7 +101,9 @@ async function compareVersion(until: AbortSignal): Promise<void> {
 }
 
 let soon: ReturnType<typeof setTimeout> | undefined;
-let later: ReturnType<typeof setTimeout> | undefined;
+
+/** The questions that are asked once more. */
+let later = new Set<ReturnType<typeof setTimeout>>();
 
 /** The least time between two questions that the feed asks for, in milliseconds. */
 const AT_MOST_EVERY = 500;
@@ -111,12 +117,9 @@ const ONE_BY_ONE = 20;
 /** The runs in which something begins or ends to wait, until they are asked. */
 let moved = new Set<string>();
 
-/** Those that were asked a moment ago, for once more. */
-let movedBefore = new Set<string>();
-
 function noteMoved(items: readonly FeedItem[]): void {
   const isGap = items.some(({ type }) => type === 'gap');
-  const runs = items.flatMap((item) => (item.type === 'gap' || item.type === 'started' ? [] : [item.run.runId]));
+  const runs = movedRuns(items, waiting.peek() ?? []);
   if (!isGap && runs.length === 0) return;
   for (const runId of runs) moved.add(runId);
   listSoon({ all: isGap });
@@ -132,17 +135,29 @@ function listSoon({ all }: { all: boolean }): void {
       soon = undefined;
       const runs = moved;
       moved = new Set();
-      movedBefore = new Set([...movedBefore, ...runs]);
       void listRuns(runs);
+      listAfter(ONCE_MORE_AFTER, runs);
     },
     pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }),
   );
-  clearTimeout(later);
-  later = setTimeout(() => {
-    const runs = movedBefore;
-    movedBefore = new Set();
+}
+
+/** Lists what waits in some runs after a time, which nothing that happens meanwhile makes longer. */
+function listAfter(ms: number, runs: ReadonlySet<string>): void {
+  const timer = setTimeout(() => {
+    later.delete(timer);
     void listRuns(runs);
-  }, ONCE_MORE_AFTER);
+  }, ms);
+  later.add(timer);
+}
+
+/** A run that waits again for the same tool within some seconds has no item in the feed of a service without a sink. */
+const AFTER_DECISION = [ONCE_MORE_AFTER, 8_000];
+
+/** Lists what waits in a run about which a reader has decided: at once, and when it may wait again. */
+export function listDecided(runId: string): Promise<void> {
+  for (const ms of AFTER_DECISION) listAfter(ms, new Set([runId]));
+  return listRun(runId);
 }
 
 /** Lists what waits in some runs anew: on a service where much waits, to list all of it takes seconds. */
@@ -156,30 +171,44 @@ async function listRuns(runs: ReadonlySet<string>): Promise<void> {
 export async function listRun(runId: string): Promise<void> {
   askedMeanwhile.add(runId);
   const own = (newestOf.get(runId) ?? 0) + 1;
-  newestOf.set(runId, own);
+  const [numbers, until] = [newestOf, following?.signal];
+  numbers.set(runId, own);
   try {
     const pending = await approvalsOf(runId).catch((error: unknown) => {
       if (error instanceof Refused && error.problem.code === 'run_not_found') return [];
       throw error;
     });
-    // An answer that another one has overtaken says what was.
-    if (newestOf.get(runId) !== own) return;
+    // An answer that another one has overtaken says what was, and one to another caller is not for this one.
+    if (until?.aborted || numbers.get(runId) !== own) return;
+    failures.delete(runId);
     const others = (waiting.peek() ?? []).filter((one) => one.runId !== runId && one.runId?.startsWith(`${runId}/`) !== true);
     show([...others, ...pending]);
   } catch (error) {
-    waitingError.value = error;
+    if (until?.aborted || numbers.get(runId) !== own) return;
+    failures.set(runId, error);
+    showFailure();
   } finally {
-    if (newestOf.get(runId) === own) newestOf.delete(runId);
+    if (numbers.get(runId) === own) numbers.delete(runId);
   }
 }
 
 /** The newest question to each run. */
-const newestOf = new Map<string, number>();
+let newestOf = new Map<string, number>();
+
+/** Stands for all runs among those whose questions have failed. */
+const EVERY_RUN = '';
+
+/** Why the last question to a run has failed. What is known of other runs does not answer it. */
+let failures = new Map<string, unknown>();
 
 /** Shows what waits: the oldest deadline first, then the oldest request. */
 function show(found: readonly Approval[]): void {
   waiting.value = found.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
-  waitingError.value = undefined;
+  showFailure();
+}
+
+function showFailure(): void {
+  [waitingError.value] = failures.values();
 }
 
 let listings = 0;
@@ -193,19 +222,33 @@ export async function listWaiting(): Promise<void> {
   listings += 1;
   isAllDue = false;
   askedMeanwhile = new Set();
-  const own = listings;
+  const [own, until] = [listings, following?.signal];
   listedAt = Date.now();
   try {
     const found = await approvalsReached();
-    if (own < newestListing) return;
+    if (until?.aborted || own < newestListing) return;
     newestListing = own;
     const asked = askedMeanwhile;
     askedMeanwhile = new Set();
+    failures = new Map();
     show(found);
     await Promise.all([...asked].map(listRun));
   } catch (error) {
-    if (own > newestListing) waitingError.value = error;
+    if (until?.aborted || own <= newestListing) return;
+    failures.set(EVERY_RUN, error);
+    showFailure();
   }
+}
+
+/** Forgets what waits for another caller, and what was to be asked for it. */
+function forgetWaiting(): void {
+  for (const timer of [soon, ...later]) clearTimeout(timer);
+  [soon, later, moved, newestOf, failures, askedMeanwhile] = [undefined, new Set(), new Set(), new Map(), new Map(), new Set()];
+  isAllDue = false;
+  isFed = false;
+  listedAt = 0;
+  waiting.value = undefined;
+  waitingError.value = undefined;
 }
 
 async function approvalsReached(): Promise<Approval[]> {

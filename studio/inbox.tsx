@@ -7,7 +7,7 @@ import { isSound, JsonField, ObjectForm, type Schema } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
 import { messageText } from './record.ts';
-import { listRun, listWaiting, may, me, waiting, waitingError } from './caller.ts';
+import { listDecided, listRun, listWaiting, may, me, waiting, waitingError } from './caller.ts';
 import { Fields, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -24,6 +24,7 @@ export function InboxPage(): JSX.Element {
   };
   const hasVanished = useVanished(current, all);
   useNow();
+  useChecked(current?.runId);
   useKeptFocus(current === undefined ? '' : keyOf(current));
   useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
   return (
@@ -97,6 +98,17 @@ function useVanished(current: Approval | undefined, all: readonly Approval[] | u
     setVanished(!decidedHere.has(last) && all?.every((one) => keyOf(one) !== last) === true);
   }, [key]);
   return hasVanished;
+}
+
+/** What a reader looks at is asked for anew, in milliseconds: somebody else may have decided it, and a feed may have missed that. */
+const CHECKED_EVERY = 10_000;
+
+function useChecked(runId: string | undefined): void {
+  useEffect(() => {
+    if (runId === undefined) return undefined;
+    const often = setInterval(() => !document.hidden && void listRun(me.peek()?.runId ?? runId), CHECKED_EVERY);
+    return () => clearInterval(often);
+  }, [runId]);
 }
 
 /** Draws times that are relative to now anew from time to time. */
@@ -524,7 +536,7 @@ function useDecision(approval: Approval, onRefused: (text: string) => void): Dec
         if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);
         else setError(failure);
       })
-      .then(() => listRun(me.peek()?.runId ?? runId))
+      .then(() => listDecided(me.peek()?.runId ?? runId))
       .finally(() => setBusy(false));
   };
   return { busy, error, decide };

@@ -1,4 +1,4 @@
-import type { Approval, RunEntry } from './api-types.ts';
+import type { Approval, FeedItem, RunEntry } from './api-types.ts';
 
 // When lists are read anew, and what becomes of what they show. The pages that ask are `caller.ts` and `runs.tsx`.
 
@@ -25,6 +25,19 @@ export function isDue({ sinceMs, isWell, isHidden }: Listing): boolean {
 /** Returns the pause before a listing that an event asks for, in milliseconds: on a busy service something happens all the time. */
 export function pauseBefore({ least, every, sinceMs }: { least: number; every: number; sinceMs: number }): number {
   return Math.max(least, every - sinceMs);
+}
+
+/**
+ * Returns the runs that have to be asked what waits in them. A run that has ended is asked only if something of it is shown: most runs end
+ * without having waited for anybody.
+ */
+export function movedRuns(items: readonly FeedItem[], shown: readonly Pick<Approval, 'runId'>[]): string[] {
+  return items.flatMap((item) => {
+    if (item.type === 'gap' || item.type === 'started') return [];
+    const { runId } = item.run;
+    const isShown = shown.some((one) => one.runId === runId || one.runId?.startsWith(`${runId}/`));
+    return item.type !== 'ended' || isShown ? [runId] : [];
+  });
 }
 
 /** Returns the place of what waits: the oldest deadline first, then the oldest request. */

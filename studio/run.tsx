@@ -12,14 +12,14 @@ import { listWaiting, me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { AmountChart, movedText, TimeBar, useTimeline } from './timeline.tsx';
+import { AmountChart, TimeBar, useMoved, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
 
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const moved = movedText(record);
+  const moved = useMoved(record);
   const timeline = useTimeline(runId, moved);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
   const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } });
@@ -68,8 +68,8 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   );
 }
 
-/** Calls back when a text changes, but not at first. */
-function useAgain(moved: string, again: () => void): void {
+/** Calls back when a number changes, but not at first. */
+function useAgain(moved: number, again: () => void): void {
   const before = useRef(moved);
   useEffect(() => {
     if (before.current !== moved) again();

@@ -4,6 +4,7 @@ import { ask } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
+import { dueIn } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { TEXTS } from './texts.ts';
@@ -27,12 +28,23 @@ export interface ReadTimeline {
 /** Pages that are read by themselves: a run of thousands of steps has many more. */
 const FIRST_PAGES = 3;
 
-/** Answers of a run that continues up to which its timeline is read anew with each. */
-const SHORT = 40;
-
-/** Returns a text that changes when what is read besides the record has to be read anew. */
-export function movedText({ status, answers }: RunRecord): string {
-  return `${status} ${answers > SHORT ? '' : answers}`;
+/**
+ * Returns a number that changes when what is read besides the record has to be read anew: at once with the status, and from time to time with
+ * the answers.
+ */
+export function useMoved({ status, answers }: RunRecord): number {
+  const [round, setRound] = useState(0);
+  const read = useRef({ status, answers, at: 0 });
+  useEffect(() => {
+    const due = dueIn(read.current, { status, answers }, Date.now());
+    if (due === undefined) return undefined;
+    const timer = setTimeout(() => {
+      read.current = { status, answers, at: Date.now() };
+      setRound((before) => before + 1);
+    }, due);
+    return () => clearTimeout(timer);
+  }, [status, answers]);
+  return round;
 }
 
 /** Reads the timeline of a run, if there is one, anew whenever `version` changes. */

@@ -1,9 +1,11 @@
+import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { createHandler, type HandlerOptions } from '../../src/server/index.ts';
 import { listen } from '../../src/server/node-server.ts';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
 import { weighChain } from '../figures/chain-history.ts';
+import { serverCpuClock } from '../figures/server-cpu.ts';
 import { median, rounded } from '../figures/statistics.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/studio-pages.ts', import.meta.url));
@@ -24,14 +26,23 @@ export interface LoadFigures {
   /** What the process of service and worker computes per call, without what a busy machine adds: the part of the pages' work that reaches it. */
   cpuMsPerCall: number;
   cpuMsPerCallWatched: number;
+  /** What the Temporal server computes per call; 0 where that cannot be read. */
+  serverCpuMsPerCall: number;
+  serverCpuMsPerCallWatched: number;
+  /** What the pages compute per call of a run that they show: work of other machines, which has the lowest priority here. */
+  pagesCpuMsPerCall: number;
+  /** The requests of all pages in a run that they show: streams are one each. */
+  requests: number;
   /** Events of the history of a watched run beyond those of one that nobody watches. */
   eventsAdded: number;
-  /** What the pages have received, so that one knows that they have watched. */
+  /** What the pages have received in a run that they show, so that one knows that they have watched. */
   messages: number;
 }
 
 interface LoadedService {
   client: LonghaulClient;
+  /** The address of the Temporal server. */
+  address: string;
   handlerOptions: HandlerOptions;
   start: () => Promise<{ runId: string; result(): Promise<unknown> }>;
   /** The calls of a run. */
@@ -41,23 +52,28 @@ interface LoadedService {
 }
 
 /** Measures runs in the process of their service, with and without pages that show them. The pages are a process of their own. */
-export async function measureLoad({ client, handlerOptions, start, calls, forget }: LoadedService): Promise<LoadFigures> {
+export async function measureLoad({ client, address, handlerOptions, start, calls, forget }: LoadedService): Promise<LoadFigures> {
   const server = await listen(createHandler(client, { ...handlerOptions, limits: false }), { host: '127.0.0.1', port: 0 });
   const pages = new ProgramProcess<PagesRequest, PagesReply>(PROGRAM, { url: server.url, pages: PAGES });
   await pages.start();
-  let messages = 0;
+  // Their browsers are other machines: what they compute must not take the processors from the run.
+  setPriority(pages.pid, constants.priority.PRIORITY_LOW);
+  const serverClock = serverCpuClock(address) ?? ((): number => 0);
+  let [messages, requests, pagesCpuMs] = [0, 0, 0];
   const measured = async (isWatched: boolean): Promise<Timed & { events: number }> => {
     if (isWatched) await pages.ask({ type: 'open' }, 'opened');
     const began = performance.now();
     const before = process.cpuUsage();
+    const serverBefore = serverClock();
     const run = await start();
     if (isWatched) await pages.ask({ type: 'show', runId: run.runId }, 'shown');
     await run.result();
     const ms = performance.now() - began;
     const { user, system } = process.cpuUsage(before);
-    if (isWatched) ({ messages } = await pages.ask({ type: 'close' }, 'closed'));
+    const serverMs = serverClock() - serverBefore;
+    if (isWatched) ({ messages, requests, cpuMs: pagesCpuMs } = await pages.ask({ type: 'close' }, 'closed'));
     forget();
-    const timed = { msPerCall: ms / calls, cpuMsPerCall: (user + system) / 1_000 / calls };
+    const timed = { msPerCall: ms / calls, cpuMsPerCall: (user + system) / 1_000 / calls, serverCpuMsPerCall: serverMs / calls };
     return { ...timed, events: (await weighChain(client.temporal, run.runId, 'callModel')).events };
   };
   try {
@@ -88,8 +104,12 @@ export async function measureLoad({ client, handlerOptions, start, calls, forget
       ratio: rounded(other.msPerCall / own.msPerCall, 3),
       cpuMsPerCall: rounded(own.cpuMsPerCall, 2),
       cpuMsPerCallWatched: rounded(other.cpuMsPerCall, 2),
+      serverCpuMsPerCall: rounded(own.serverCpuMsPerCall, 2),
+      serverCpuMsPerCallWatched: rounded(other.serverCpuMsPerCall, 2),
+      pagesCpuMsPerCall: rounded(pagesCpuMs / calls, 2),
       eventsAdded: eventsWatched - events,
       messages,
+      requests,
     };
   } finally {
     await pages.stop();
@@ -101,12 +121,23 @@ export async function measureLoad({ client, handlerOptions, start, calls, forget
 interface Timed {
   msPerCall: number;
   cpuMsPerCall: number;
+  serverCpuMsPerCall: number;
 }
 
 function medianOf(all: readonly Timed[]): Timed {
-  return { msPerCall: median(all.map(({ msPerCall }) => msPerCall)), cpuMsPerCall: median(all.map(({ cpuMsPerCall }) => cpuMsPerCall)) };
+  const middle = (name: keyof Timed): number => median(all.map((one) => one[name]));
+  return {
+    msPerCall: middle('msPerCall'),
+    cpuMsPerCall: middle('cpuMsPerCall'),
+    serverCpuMsPerCall: middle('serverCpuMsPerCall'),
+  };
 }
 
 /** What the process with the pages is asked for. */
 export type PagesRequest = { type: 'open' } | { type: 'show'; runId: string } | { type: 'close' } | { type: 'stop' };
-export type PagesReply = { type: 'ready' } | { type: 'opened' } | { type: 'shown' } | { type: 'closed'; messages: number };
+export type PagesReply =
+  | { type: 'ready' }
+  | { type: 'opened' }
+  | { type: 'shown' }
+  /** What the pages have received, asked for and computed since they were opened. */
+  | { type: 'closed'; messages: number; requests: number; cpuMs: number };

@@ -1,5 +1,6 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { openai } from '../../activities/models/openai/openai.ts';
 import { connect, type LonghaulClient, memoryStreams } from '../../src/client/index.ts';
@@ -127,10 +128,20 @@ async function measureServed(
             equalPct: { least: 100 },
           })
         : part === 'load'
-          ? judged(await measureLoad({ client, handlerOptions: { agents: [reader] }, start: startReader, calls: 2 * steps + 1, forget }), {
-              ratio: { most: 1.05 },
-              eventsAdded: { most: 0 },
-            })
+          ? judged(
+              await measureLoad({
+                client,
+                address,
+                handlerOptions: { agents: [reader] },
+                start: startReader,
+                calls: 2 * steps + 1,
+                forget,
+              }),
+              {
+                ratio: { most: 1.05 },
+                eventsAdded: { most: 0 },
+              },
+            )
           : judged(await measureFeed(client, { readers, runs }, startPayer), {
               ratio: { most: 1.1 },
               waitingMsP95: { most: ANNOUNCED_WITHIN_MS },
@@ -220,28 +231,12 @@ async function measureFeed(
     return asked;
   };
   const [questionsOfOne, questionsOfAll] = [await questionsOf(1), await questionsOf(readers)];
-  const waits: number[] = [];
-  const stop = new AbortController();
-  const started = new Map<string, number>();
-  const listening = (async (): Promise<void> => {
-    for await (const item of client.feed({ waiting: true, signal: stop.signal })) {
-      const began = item.type === 'waiting' ? started.get(item.run.runId) : undefined;
-      if (began === undefined) continue;
-      waits.push(performance.now() - began);
-      if (waits.length === TIMED_RUNS) return;
-    }
-  })();
-  for (let begun = 0; begun < TIMED_RUNS; begun += 1) {
-    const { runId } = await start();
-    while ((await client.handle(runId).approvals()).pending.length === 0);
-    started.set(runId, performance.now());
-  }
-  await listening;
-  const startWaiting = async (user: string): Promise<void> => {
-    const { runId } = await start(user);
-    while ((await client.handle(runId).approvals()).pending.length === 0);
-  };
-  const onScreen = await measureOnScreen({ client, startWaiting, runs: TIMED_RUNS });
+  const waits = await measureWaits(client, start);
+  const onScreen = await measureOnScreen({
+    client,
+    startWaiting: async (user) => recordOf(client, (await start(user)).runId),
+    runs: TIMED_RUNS,
+  });
   return {
     questionsOfOne,
     questionsOfAll,
@@ -249,6 +244,51 @@ async function measureFeed(
     waitingMsP95: rounded(percentile(waits, 95), 0),
     waitingOnScreenMsP95: rounded(percentile(onScreen, 95), 0),
   };
+}
+
+/** Milliseconds within which everything that is waited for has to happen: a figure that does not come is an error, and no wait without an end. */
+const WITHIN_MS = 60_000;
+
+/** Returns the milliseconds from the record of each wait to a reader of the feed. */
+async function measureWaits(client: LonghaulClient, start: () => Promise<{ runId: string }>): Promise<number[]> {
+  const stop = new AbortController();
+  const seen = new Map<string, number>();
+  const recorded = new Map<string, number>();
+  const listening = (async (): Promise<void> => {
+    for await (const item of client.feed({ waiting: true, signal: stop.signal }))
+      // What waits already is said at once.
+      if (item.type === 'waiting' && !seen.has(item.run.runId)) seen.set(item.run.runId, Date.now());
+  })().catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  for (let begun = 0; begun < TIMED_RUNS; begun += 1) {
+    const { runId } = await start();
+    recorded.set(runId, await recordOf(client, runId));
+  }
+  await until('the feed has said what waits', async () => [...recorded.keys()].every((runId) => seen.has(runId)));
+  stop.abort();
+  await listening;
+  return [...recorded].map(([runId, at]) => Math.max(0, (seen.get(runId) ?? 0) - at));
+}
+
+/** Resolves with the time at which a call of a run has begun to wait, by the record: however late the question is answered. */
+async function recordOf(client: LonghaulClient, runId: string): Promise<number> {
+  let at: string | undefined;
+  await until(`a call of run "${runId}" waits`, async () => {
+    const [waiting] = (await client.handle(runId).approvals()).pending;
+    at = waiting?.requestedAt;
+    return at !== undefined;
+  });
+  return Date.parse(at ?? '');
+}
+
+/** Waits for something. Throws if it has not happened within a minute. */
+async function until(what: string, hasHappened: () => Promise<boolean>): Promise<void> {
+  const began = performance.now();
+  while (!(await hasHappened())) {
+    if (performance.now() - began > WITHIN_MS) throw new Error(`It takes more than ${WITHIN_MS} ms until ${what}`);
+    await sleep(20);
+  }
 }
 
 async function drained(client: LonghaulClient, signal: AbortSignal): Promise<void> {

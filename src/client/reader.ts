@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
 import type { AgentTraceHeader } from '../core/domain/agent-trace.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
@@ -146,7 +147,14 @@ export class RunReader {
     return steps;
   }
 
-  async #recordedStatus(execution: NewestExecution): Promise<StatusView> {
+  /** Returns the status as the history has it. That of an ended run is kept for a while: it is asked for by all who see the run end. */
+  #recordedStatus(execution: NewestExecution): Promise<StatusView> {
+    return execution.closed
+      ? endedStatus(this.#client, `${this.#runId} ${execution.executionId}`, () => this.#foldedStatus(execution))
+      : this.#foldedStatus(execution);
+  }
+
+  async #foldedStatus(execution: NewestExecution): Promise<StatusView> {
     const { statusFrom } = await import('./recorded-views.ts');
     return statusFrom(this.#runId, execution, await this.recordedRun());
   }
@@ -229,6 +237,26 @@ export class RunReader {
     if (read !== undefined) return read.run;
     throw new LonghaulError('history_removed', `The server has removed the newest execution of run "${this.#runId}"`);
   }
+}
+
+/**
+ * The ended runs whose status is kept, and for how long. An execution that has ended does not change. Whether the server still has it, and it
+ * is the newest one of its run, is asked each time; a key that is taken away counts after that time.
+ */
+const KEPT_STATUSES = { max: 200, ttl: 30_000, ttlAutopurge: true };
+
+const endedStatuses = new WeakMap<Client, LRUCache<string, Promise<StatusView>>>();
+
+/** Returns the status of an execution that has ended: as it was read a moment ago, or is being read. */
+function endedStatus(client: Client, execution: string, read: () => Promise<StatusView>): Promise<StatusView> {
+  const kept = endedStatuses.get(client) ?? new LRUCache<string, Promise<StatusView>>(KEPT_STATUSES);
+  endedStatuses.set(client, kept);
+  const known = kept.get(execution);
+  if (known !== undefined) return known;
+  const status = read();
+  kept.set(execution, status);
+  status.catch(() => kept.delete(execution));
+  return status;
 }
 
 /** Sets the status of a run that was ended from outside: its own answer still has the status at that moment. */

@@ -38,6 +38,7 @@ import type { RetryOptions, RetryReceipt } from './retry-run.ts';
 import type { ReadableRun } from './run-details.ts';
 import type { RunApprovals } from './executions.ts';
 import { type RequestedBy, RESULT_OPTIONS, type ResultOptions } from './client-options.ts';
+import { oneByOne } from './stream/item-lists.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
 import type { StreamOptions } from './stream/stream-run.ts';
@@ -215,10 +216,12 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
     const feeds = this.#feeds ?? new RunFeeds(this.#client);
-    return this.#allowed.forEach(async () => {
-      const { streamRun } = await import('./stream/stream-run.ts');
-      return streamRun(feeds, this.runId, options);
-    });
+    return oneByOne(
+      this.#allowed.forEach(async () => {
+        const { streamTogether } = await import('./stream/stream-run.ts');
+        return streamTogether(feeds, this.runId, options);
+      }),
+    );
   }
 
   /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */

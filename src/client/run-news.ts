@@ -6,6 +6,7 @@ import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { parsedJson } from '../core/domain/json.ts';
 import { continuedFrom, startedEvent } from '../history/history-events.ts';
+import type { StreamRead } from '../streams/stream-sink.ts';
 import { Bell, BoundedLog } from '../streams/waits.ts';
 import { sleep } from '../temporal/waiting.ts';
 import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
@@ -60,8 +61,8 @@ export async function* runFeed(
   }
 }
 
-/** Yields something whenever a run begins to wait for a decision, until the signal is aborted. */
-type Announcements = (signal: AbortSignal) => AsyncIterable<unknown>;
+/** Yields an entry whenever a run begins to wait for a decision, or waits for another one, until the signal is aborted. */
+type Announcements = (signal: AbortSignal) => AsyncIterable<StreamRead>;
 
 /** When a reader asks the server: when waits are announced, and every so many milliseconds. */
 interface Asking {
@@ -95,6 +96,11 @@ class RunNews {
   readonly #asks: Asking;
   /** Rings when the server is to be asked. */
   readonly #due = new Bell();
+  /**
+   * The executions that were announced to wait, until it is noted. The lists name the tools alone: a run that waits again for the same one
+   * would look as if nothing had happened.
+   */
+  readonly #announced = new LRUCache<string, true>({ max: 10_000, ttl: OVERLAP_MS });
   /** The questions that are still due because of an announcement. */
   #dueSoon = 0;
   /** The time of the last question. */
@@ -172,7 +178,8 @@ class RunNews {
   /** Listens to the announcements of the sink. Without them, the lists of the server are asked as often as ever. */
   async #hear(signal: AbortSignal): Promise<void> {
     try {
-      for await (const _ of this.#asks.waits?.(signal) ?? []) {
+      for await (const read of this.#asks.waits?.(signal) ?? []) {
+        if (read.type === 'entry' && read.entry.type === 'recorded') this.#announced.set(read.entry.executionId, true);
         this.#dueSoon = 2;
         this.#due.ring();
       }
@@ -204,17 +211,21 @@ class RunNews {
     const query = `StartTime >= ${time} OR CloseTime >= ${time} OR (${waitingCondition(true)})`;
     const filter = { query, principalConditions: this.#principalConditions };
     const waiting = new Map<string, FeedRun>();
+    const again = new Set<string>();
     if (isLate) this.#note({ type: 'gap' });
     const isFirst = this.#answeredAt === undefined || isLate;
     const ended: FeedRun[] = [];
     for await (const info of listExecutions(this.#client, filter)) {
       const run = await feedRun(this.#client, info);
       if (run.endTime !== undefined) ended.push(run);
-      else if (run.status === 'pending_confirmation') waiting.set(run.runId, run);
+      else if (run.status === 'pending_confirmation') {
+        waiting.set(run.runId, run);
+        if (this.#announced.delete(info.runId)) again.add(run.runId);
+      }
       if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime) || isFirst) continue;
       if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
     }
-    this.#noteWaits(waiting, isFirst, now);
+    this.#noteWaits(waiting, { again, isFirst, now });
     for (const run of ended) {
       const isNoted = this.#isNoted('ended', run.runId, run.endTime);
       if (this.#waiting.delete(run.runId)) this.#note({ type: 'decided', run });
@@ -223,11 +234,16 @@ class RunNews {
     this.#answeredAt = now;
   }
 
-  #noteWaits(waiting: ReadonlyMap<string, FeedRun>, isFirst: boolean, now: number): void {
+  /** `again`: the runs that were announced since the last question. */
+  #noteWaits(
+    waiting: ReadonlyMap<string, FeedRun>,
+    { again, isFirst, now }: { again: ReadonlySet<string>; isFirst: boolean; now: number },
+  ): void {
     for (const [runId, run] of waiting) {
       const known = this.#waiting.get(runId);
       this.#waiting.set(runId, run);
-      if (!isFirst && known?.waitingFor.join('\\n') !== run.waitingFor.join('\\n')) this.#note({ type: 'waiting', run });
+      const isOther = again.has(runId) || known?.waitingFor.join('\\n') !== run.waitingFor.join('\\n');
+      if (!isFirst && isOther) this.#note({ type: 'waiting', run });
     }
     // A run can be missing from the lists for a moment, such as while it continues as new.
     const before = this.#missing;

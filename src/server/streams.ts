@@ -1,3 +1,4 @@
+import { listsOf } from '../client/stream/item-lists.ts';
 import { isOfEnd } from '../client/stream/stream-item.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { isSameIdentity } from '../core/domain/run.ts';
@@ -51,7 +52,8 @@ export async function runStreamResponse(open: StreamOpener, options: RunStreamOp
   const reading = new AbortController();
   const stop = (): void => reading.abort();
   signal.addEventListener('abort', stop, { once: true });
-  const items = open(cursor, reading.signal);
+  const opened = open(cursor, reading.signal);
+  const items = listsOf(opened) ?? opened;
   const over = (): void => {
     signal.removeEventListener('abort', stop);
     stop();
@@ -84,14 +86,14 @@ async function* nothing(): AsyncGenerator<StreamMessage> {
 }
 
 async function* messagesOf(
-  first: Promise<IteratorResult<StreamItem>>,
-  items: AsyncGenerator<StreamItem>,
+  first: Promise<IteratorResult<StreamItem | readonly StreamItem[]>>,
+  items: AsyncGenerator<StreamItem | readonly StreamItem[]>,
   { signal, report, path }: Pick<RunStreamOptions, 'signal' | 'report' | 'path'>,
-): AsyncGenerator<StreamMessage> {
+): AsyncGenerator<StreamMessage | WrittenMessages> {
   try {
     for (let next = await first; !next.done; next = await items.next()) {
-      const { cursor, ...item } = next.value;
-      yield { id: cursor, event: item.type, data: jsonOf(item) };
+      const { value } = next;
+      yield isList(value) ? { frames: framesOf(value) } : messageOf(value);
     }
   } catch (error) {
     // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
@@ -100,6 +102,23 @@ async function* messagesOf(
     if (problem.status >= 500 || problem.status === 429) throw error;
     yield { event: 'problem', data: JSON.stringify(problem) };
   }
+}
+
+function isList(value: StreamItem | readonly StreamItem[]): value is readonly StreamItem[] {
+  return Array.isArray(value);
+}
+
+/** The texts of lists: readers at the same place are sent the same list. */
+const LIST_TEXTS = new WeakMap<readonly StreamItem[], string>();
+
+function framesOf(items: readonly StreamItem[]): string {
+  const text = LIST_TEXTS.get(items) ?? items.map((item) => frameText(messageOf(item))).join('');
+  LIST_TEXTS.set(items, text);
+  return text;
+}
+
+function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
+  return { id: cursor, event: item.type, data: jsonOf(item) };
 }
 
 /** The texts of what is recorded: all readers of a run are sent the same. */
@@ -152,6 +171,11 @@ export interface StreamMessage {
   data: string;
 }
 
+/** Messages that are written already, as an event stream has them. */
+interface WrittenMessages {
+  frames: string;
+}
+
 /** The pause after which a comment keeps the connection open. */
 const COMMENT_MS = 15_000;
 
@@ -185,7 +209,7 @@ interface EventStreamOptions {
  * client has room for them, so a client that does not read holds back few messages, and the source decides what it misses. If the source
  * fails, the connection is cut without an end.
  */
-export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
+export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMessages>, options: EventStreamOptions = {}): Response {
   const { signal, closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
   const encoder = new TextEncoder();
   const next = new NextValue(messages);
@@ -218,14 +242,18 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
 }
 
 /** Returns a message, and those behind it that are there already: each write takes longer than to make its message. */
-async function framesFrom(first: StreamMessage, next: NextValue<StreamMessage>): Promise<string> {
-  let text = frameText(first);
+async function framesFrom(first: StreamMessage | WrittenMessages, next: NextValue<StreamMessage | WrittenMessages>): Promise<string> {
+  let text = textOf(first);
   while (text.length < TOGETHER) {
     const more = await next.ready();
     if (more === undefined || more.done) break;
-    text += frameText(more.value);
+    text += textOf(more.value);
   }
   return text;
+}
+
+function textOf(message: StreamMessage | WrittenMessages): string {
+  return 'frames' in message ? message.frames : frameText(message);
 }
 
 function frameText({ id, event, data }: StreamMessage): string {

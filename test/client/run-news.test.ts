@@ -3,6 +3,7 @@ import { temporal } from '@temporalio/proto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { FeedItem } from '../../src/client/feed-item.ts';
 import { runFeed } from '../../src/client/run-news.ts';
+import type { StreamRead } from '../../src/streams/stream-sink.ts';
 import { Bell } from '../../src/streams/waits.ts';
 
 const { ListWorkflowExecutionsResponse } = temporal.api.workflowservice.v1;
@@ -29,7 +30,13 @@ function waiting(runId: string): object {
 }
 
 /** Follows all runs of a server whose lists are set. `announce` does what a sink does. */
-async function followed(): Promise<{ executions: object[]; news: string[]; announce: () => void; asked: () => number; stop: () => void }> {
+async function followed(): Promise<{
+  executions: object[];
+  news: string[];
+  announce: (runId?: string) => void;
+  asked: () => number;
+  stop: () => void;
+}> {
   const state = { executions: [waiting('r')], news: [] as string[] };
   const listWorkflowExecutions = vi.fn<() => Promise<object>>(async () =>
     ListWorkflowExecutionsResponse.fromObject({ executions: state.executions }),
@@ -37,15 +44,24 @@ async function followed(): Promise<{ executions: object[]; news: string[]; annou
   const client = new Client({ connection: { workflowService: { listWorkflowExecutions }, plugins: [] } as never });
   const bell = new Bell();
   const stop = new AbortController();
-  const waits = async function* (signal: AbortSignal): AsyncGenerator<void> {
-    for (; !signal.aborted; yield) await bell.next(signal);
+  let announced = '';
+  const waits = async function* (signal: AbortSignal): AsyncGenerator<StreamRead> {
+    for (; !signal.aborted;) {
+      await bell.next(signal);
+      const totals = { events: 1, steps: 1, status: 'pending_confirmation' } as const;
+      yield { type: 'entry', position: '1', entry: { type: 'recorded', executionId: `execution of ${announced}`, ...totals } };
+    }
+  };
+  const announce = (runId = 'another'): void => {
+    announced = runId;
+    bell.ring();
   };
   const read = async (items: AsyncIterable<FeedItem>): Promise<void> => {
     for await (const { type } of items) state.news.push(type);
   };
   read(runFeed(client, { waits }, { signal: stop.signal })).catch(() => undefined);
   await vi.advanceTimersByTimeAsync(0);
-  const rest = { announce: () => bell.ring(), asked: () => listWorkflowExecutions.mock.calls.length, stop: () => stop.abort() };
+  const rest = { announce, asked: () => listWorkflowExecutions.mock.calls.length, stop: () => stop.abort() };
   return Object.assign(state, rest);
 }
 
@@ -57,6 +73,17 @@ test('an announcement is followed by two questions, before the next usual one', 
   expect(feed.asked()).toBe(2);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(feed.asked()).toBe(3);
+  feed.stop();
+});
+
+test('a run that waits for the same tool again is said to wait once more if the sink announces it', async () => {
+  const feed = await followed();
+  // The list looks as before: between two questions the first call was decided, and the next one has begun to wait.
+  feed.announce('r');
+  await vi.advanceTimersByTimeAsync(600);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
   feed.stop();
 });
 

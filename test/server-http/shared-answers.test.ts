@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { LonghaulClient } from '../../src/client/index.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { createHandler, type Handler } from '../../src/server/index.ts';
+import type { Caller } from '../../src/server/index.ts';
 import { answer, clientWithRun } from './requests.ts';
 
 /** A service whose timelines take until they are released, and have a number that grows with each reading. */
@@ -77,4 +79,64 @@ test('a failure is that of those who have asked for it, and the next ones are an
   await turn();
   release();
   expect((await second).status).toBe(200);
+});
+
+/** A service of several callers, whose timelines say whom they were read for. The credentials of a request are the name of its caller. */
+function serviceOf(callers: Record<string, Omit<Caller, 'id'>>): { handler: Handler; read: string[]; release: () => void } {
+  const read: string[] = [];
+  const released = Promise.withResolvers<void>();
+  const clientOf = (owner: string): LonghaulClient => {
+    const timeline = async (): Promise<object> => {
+      read.push(owner);
+      await released.promise;
+      return { runId: 'r', from: 0, spans: [], ms: { owner } };
+    };
+    return clientWithRun({ timeline }, { as: (principal: object) => clientOf(JSON.stringify(principal)) });
+  };
+  const authenticate = (request: Request): Caller | undefined => {
+    const id = request.headers.get('authorization')?.replace('Bearer ', '') ?? '';
+    const caller = callers[id];
+    return caller && { id, ...caller };
+  };
+  return { handler: createHandler(clientOf('all'), { authenticate, limits: false }), read, release: () => released.resolve() };
+}
+
+test('callers with another principal, or with other claims, never get the answer that was made for somebody else', async () => {
+  const scopes = ['runs:read' as const];
+  const { handler, read, release } = serviceOf({
+    ada: { scopes, principal: { tenant: 'a' } },
+    alsoAda: { scopes, principal: { tenant: 'a' } },
+    bob: { scopes, principal: { tenant: 'b' } },
+    user: { scopes, principal: { user: 'a' } },
+    claims: { scopes, principal: { tenant: 'a', claims: { team: 'x' } } },
+    operator: { scopes },
+  });
+  const names = ['ada', 'alsoAda', 'bob', 'user', 'claims', 'operator'];
+  const all = names.map((name) =>
+    answer<{ ms: { owner: string } }>(handler, 'GET', '/v1/runs/r/timeline', { headers: { authorization: `Bearer ${name}` } }),
+  );
+  await turn();
+  release();
+  const owners = (await Promise.all(all)).map(({ body }) => body.ms.owner);
+  const [ada, bob, user] = [{ tenant: 'a' }, { tenant: 'b' }, { user: 'a' }].map((principal) => JSON.stringify(principal));
+  expect(owners).toEqual([ada, ada, bob, user, JSON.stringify({ tenant: 'a', claims: { team: 'x' } }), 'all']);
+  // The two that act for the same principal are answered by the one that was begun, and by the next one.
+  expect(read.filter((owner) => owner === ada)).toHaveLength(2);
+});
+
+test('an answer that is being made is none for a caller without the right to it, or with a token for another run', async () => {
+  const principal = { tenant: 'a' };
+  const { handler, read, release } = serviceOf({
+    reader: { scopes: ['runs:read'], principal },
+    starter: { scopes: ['runs:write'], principal },
+    other: { scopes: ['runs:read'], principal, runId: 'another' },
+  });
+  const asked = (name: string): Promise<{ status: number }> =>
+    answer(handler, 'GET', '/v1/runs/r/timeline', { headers: { authorization: `Bearer ${name}` } });
+  const first = asked('reader');
+  await turn();
+  expect([(await asked('starter')).status, (await asked('other')).status, (await asked('nobody')).status]).toEqual([403, 404, 401]);
+  release();
+  expect((await first).status).toBe(200);
+  expect(read).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { RunEntry } from '../../studio/api-types.ts';
-import { isDue, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
+import type { FeedItem, RunEntry } from '../../studio/api-types.ts';
+import { isDue, movedRuns, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
 
 const runs = (...ids: string[]): RunEntry[] =>
   ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
@@ -42,4 +42,17 @@ test('a first page that is all there is, or has nothing in common, is the whole 
   const other = { runs: runs('z', 'y'), next: 'behind y' };
   expect(renewed(before, other)).toBe(other);
   expect(renewed(undefined, other)).toBe(other);
+});
+
+test('a run that has ended is asked what waits only if something of it is shown', () => {
+  const item = (type: string, runId: string): FeedItem => ({ type, run: { runId } }) as unknown as FeedItem;
+  const items = [
+    item('started', 'a'),
+    item('waiting', 'b'),
+    item('decided', 'c'),
+    item('ended', 'd'),
+    item('ended', 'e'),
+    item('ended', 'f'),
+  ];
+  expect(movedRuns(items, [{ runId: 'e' }, { runId: 'f/1' }, { runId: 'dd' }])).toEqual(['b', 'c', 'e', 'f']);
 });

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
@@ -6,7 +7,7 @@ import { NextValue } from '../../streams/waits.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
 import { describeRun, hasEndedAs } from '../../temporal/run-workflow.ts';
 import { AwaitedResult, RunReader } from '../reader.ts';
-import { tagOf } from './stream-item.ts';
+import { type StreamItem, type StreamPlace, tagOf } from './stream-item.ts';
 import { QuestionPace } from './question-pace.ts';
 import { FeedLog, recordEntries, RecordPages, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 
@@ -64,10 +65,22 @@ const PACE = { atOnce: 10, everyMs: 250 };
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
+/** Readers are woken at the same time, so that what they share is taken at once. */
+const SHARED_ITEMS = { max: 4, ttl: 500, ttlAutopurge: true };
+
+/** Items of a stream, and where a reader is that has taken them: its index in the log, and its place. */
+interface SharedItems {
+  items: readonly StreamItem[];
+  position: number;
+  place: StreamPlace;
+}
+
 /** Reads one run for all its readers in this process: its sink once, and its record when there is something new. */
 export class RunFeed {
   readonly log = new FeedLog();
   readonly replaced = new ReplacedOutput();
+  /** What readers have made of the log a moment ago, by the place at which they were: those at the same place take the same. */
+  readonly shared = new LRUCache<string, SharedItems>(SHARED_ITEMS);
   readonly #sources: FeedSources;
   readonly #execution: FollowedExecution;
   /** The time of the last look at the server. */

@@ -115,6 +115,11 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
   return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
 }
 
+/** Returns a text that two places have in common if, and only if, they are the same. */
+export function placeText({ offset, step, response, status, live, execution, ended }: StreamPlace): string {
+  return JSON.stringify([offset, step, response ?? 0, status ?? 0, [...live], execution ?? 0, ended ?? 0]);
+}
+
 /** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
 export function placeOf(runId: string, cursor: string): StreamPlace {
   const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;

@@ -5,7 +5,17 @@ import type { RunStatus } from '../../core/domain/run.ts';
 import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import { requireKnown } from '../../define/option-checks.ts';
 import { unlessAborted } from '../../streams/waits.ts';
-import { beginning, cursorAt, placeOf, type StreamItem, type StreamItemContent, type StreamPlace, tagOf } from './stream-item.ts';
+import { oneByOne } from './item-lists.ts';
+import {
+  beginning,
+  cursorAt,
+  placeOf,
+  placeText,
+  type StreamItem,
+  type StreamItemContent,
+  type StreamPlace,
+  tagOf,
+} from './stream-item.ts';
 import { type FeedEntry, recordEntries, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 import type { RunFeed } from './run-feed.ts';
 import type { RunFeeds } from './run-feeds.ts';
@@ -19,7 +29,16 @@ export interface StreamOptions {
 }
 
 /** Yields the items of a run's stream, from a cursor on until the run has ended. Throws `invalid_cursor` and the errors of reading. */
-export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
+export function streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
+  return oneByOne(streamTogether(feeds, runId, options));
+}
+
+/** Yields the items as `streamRun` does, in lists of those that are there at the same time. Readers at the same place get the same list. */
+export async function* streamTogether(
+  feeds: Pick<RunFeeds, 'follow'>,
+  runId: string,
+  options: StreamOptions,
+): AsyncGenerator<readonly StreamItem[]> {
   requireKnown('"stream"', options, { cursor: true, signal: true });
   const { cursor, signal = new AbortController().signal } = options;
   let from = cursor === undefined ? beginning() : placeOf(runId, cursor);
@@ -30,9 +49,9 @@ export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string,
     try {
       // The record takes a worker, or seconds: a reader that has all of it does not wait for them.
       if (from.ended !== undefined && (await unlessAborted(feed.hasEndedWith(from.ended), signal))) return;
-      for await (const item of reader.items(signal)) {
+      for await (const items of reader.lists(signal)) {
         signal.throwIfAborted();
-        yield item;
+        yield items;
       }
     } finally {
       release();
@@ -52,6 +71,11 @@ class StreamReader {
   beginsAgain = false;
   /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
   readonly #ahead = new ReplacedOutput();
+  /** Offset behind the last event that it knows so. */
+  #aheadUntil = 0;
+  /** The index of the next entry of the log, and the index at which this reader has joined. */
+  #position = 0;
+  #joinedAt = 0;
 
   constructor(runId: string, feed: RunFeed, from: StreamPlace) {
     this.#runId = runId;
@@ -64,33 +88,31 @@ class StreamReader {
     return this.#place.place;
   }
 
-  /** Yields the items. Throws the reason of the signal, which ends the wait for the next one. */
-  async *items(signal: AbortSignal): AsyncGenerator<StreamItem> {
+  /** Yields the items, in lists. Throws the reason of the signal, which ends the wait for the next one. */
+  async *lists(signal: AbortSignal): AsyncGenerator<readonly StreamItem[]> {
     const begun = await unlessAborted(this.#feed.start(), signal);
     if (begun === undefined) throw signal.reason;
-    const { log, replaced } = this.#feed;
+    const { log } = this.#feed;
     this.#place.within(this.#feed.executionId);
-    if (await this.#wasSentBack()) yield this.#place.sentBack();
+    if (await this.#wasSentBack()) yield [this.#place.sentBack()];
     // Output that is replaced by what this reader has read in another process, and the feed has not, is still to come.
     await this.#ahead.read(this.#feed.pages, { offset: this.#feed.offset, step: this.#place.step }, this.#place.offset);
-    let position = log.first;
-    const joinedAt = log.next;
+    this.#aheadUntil = this.#place.offset;
+    this.#position = log.first;
+    this.#joinedAt = log.next;
     yield* this.#record(begun);
     for (;;) {
-      if (position < log.first) {
-        // The log has dropped entries that this reader has not taken: the record holds all of them but the live output.
-        position = log.first;
-        yield this.#place.gap();
-      }
-      if (position === joinedAt && this.#feed.status !== undefined) yield* this.#place.status(this.#feed.status);
-      const entry = log.at(position);
+      const items = this.#next();
+      if (items.length > 0) yield items;
+      const entry = log.at(this.#position);
       if (entry === undefined) {
         // A promise that stays open for as long as the reader would keep every wait in memory.
-        await log.bell.next(signal);
+        if (items.length === 0) await log.bell.next(signal);
         signal.throwIfAborted();
         continue;
       }
-      position += 1;
+      if (this.#isTakenTogether(entry)) continue;
+      this.#position += 1;
       if (entry.type === 'sent_back') {
         this.beginsAgain = true;
         return;
@@ -98,16 +120,64 @@ class StreamReader {
       this.#place.within(this.#feed.executionId);
       yield* this.#upTo(entry);
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
-      yield* this.#place.take(
-        entry,
-        entry.type === 'attempt' || entry.type === 'delta' ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined,
-      );
+      const taken = this.#take(entry);
+      if (taken.length > 0) yield taken;
       if (entry.type === 'end') return;
     }
   }
 
+  /** Returns the items of what the log has behind the reader, as far as they are taken together. */
+  #next(): readonly StreamItem[] {
+    const { log, shared, executionId } = this.#feed;
+    if (this.#position >= log.next && this.#position > this.#joinedAt) return [];
+    // What a reader knows besides the log decides which output means something to it, until the log has it, too.
+    if (this.#aheadUntil > this.#feed.offset) return this.#takeTogether();
+    const joins = this.#position <= this.#joinedAt ? this.#joinedAt : 0;
+    const key = [this.#position, log.first, log.next, joins, executionId, placeText(this.#place.place)].join(' ');
+    const known = shared.get(key);
+    if (known === undefined) {
+      const items = this.#takeTogether();
+      if (items.length > 0) shared.set(key, { items, position: this.#position, place: this.place });
+      return items;
+    }
+    this.#position = known.position;
+    this.#place.continueAt(known.place, executionId);
+    return known.items;
+  }
+
+  #takeTogether(): StreamItem[] {
+    const { log } = this.#feed;
+    const items: StreamItem[] = [];
+    if (this.#position < log.first) {
+      // The log has dropped entries that this reader has not taken: the record holds all of them but the live output.
+      this.#position = log.first;
+      items.push(this.#place.gap());
+    }
+    this.#place.within(this.#feed.executionId);
+    for (;;) {
+      if (this.#position === this.#joinedAt && this.#feed.status !== undefined) items.push(...this.#place.status(this.#feed.status));
+      const entry = log.at(this.#position);
+      if (entry === undefined || items.length >= TOGETHER || !this.#isTakenTogether(entry)) return items;
+      this.#position += 1;
+      items.push(...this.#take(entry));
+    }
+  }
+
+  /** True for an entry that neither ends the stream nor lacks anything before it. */
+  #isTakenTogether(entry: FeedEntry): boolean {
+    if (entry.type === 'sent_back' || entry.type === 'failed' || entry.type === 'end') return false;
+    const until = placeBefore(entry);
+    return until === undefined || !this.#place.isBefore(until);
+  }
+
+  #take(entry: FeedEntry): StreamItem[] {
+    const { replaced } = this.#feed;
+    const isOutput = entry.type === 'attempt' || entry.type === 'delta';
+    return [...this.#place.take(entry, isOutput ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined)];
+  }
+
   /** Yields what the record has before an entry of it. */
-  async *#upTo(entry: FeedEntry): AsyncGenerator<StreamItem> {
+  async *#upTo(entry: FeedEntry): AsyncGenerator<readonly StreamItem[]> {
     const until = placeBefore(entry);
     if (until === undefined || !this.#place.isBefore(until)) return;
     yield* this.#record(until);
@@ -115,18 +185,23 @@ class StreamReader {
     throw new LonghaulError('internal', `The record of run "${this.#runId}" ends before a place that was read already`);
   }
 
-  /** Yields the record up to a place. */
-  async *#record(until: Partial<RecordPlace>): AsyncGenerator<StreamItem> {
+  /** Yields the record up to a place, a page at a time. */
+  async *#record(until: Partial<RecordPlace>): AsyncGenerator<readonly StreamItem[]> {
     while (this.#place.isBefore(until)) {
       const at = { offset: this.#place.offset, step: this.#place.step };
       const stretch = await this.#feed.pages.shared(at);
       const entries = recordEntries(at, stretch);
-      for (const entry of entries) {
-        if (entry.type === 'event' && entry.offset >= this.#feed.began.offset) this.#ahead.recorded(entry.offset, entry.event);
-        yield* this.#place.take(entry);
-      }
+      for (const entry of entries) if (entry.type === 'event') this.#noteAhead(entry);
+      const items = entries.flatMap((entry) => [...this.#place.take(entry)]);
+      if (items.length > 0) yield items;
       if (entries.length === 0) return;
     }
+  }
+
+  #noteAhead({ offset, event }: FeedEntry & { type: 'event' }): void {
+    if (offset < this.#feed.began.offset) return;
+    this.#ahead.recorded(offset, event);
+    this.#aheadUntil = Math.max(this.#aheadUntil, offset + 1);
   }
 
   /** True if `retry` has sent the run back to a step before the place of the cursor, or to another answer at that place. */
@@ -151,6 +226,9 @@ class StreamReader {
   }
 }
 
+/** The most items of a list: a reader that does not read holds back no more. */
+const TOGETHER = 100;
+
 /** Returns the place that a reader must have reached to take an entry. */
 function placeBefore(entry: FeedEntry): Partial<RecordPlace> | undefined {
   if (entry.type === 'event') return { offset: entry.offset };
@@ -163,7 +241,7 @@ const MOST_LIVE = 1_000;
 /** Moves the place of one reader, and makes its items: exactly those behind the place, each once. */
 class PlaceInStream {
   readonly #runId: string;
-  readonly #at: StreamPlace;
+  #at: StreamPlace;
   #executionId: string | undefined;
 
   constructor(runId: string, place: StreamPlace) {
@@ -231,6 +309,12 @@ class PlaceInStream {
   /** Returns a copy of the place: another reader continues from there. */
   get place(): StreamPlace {
     return { ...this.#at, live: new Map(this.#at.live) };
+  }
+
+  /** Continues at the place at which another reader, which was at the same one, is now. */
+  continueAt(place: StreamPlace, executionId: string): void {
+    this.#at = { ...place, live: new Map(place.live) };
+    this.#executionId = executionId;
   }
 
   /** Notes the execution that is read. */
