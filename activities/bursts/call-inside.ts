@@ -17,8 +17,8 @@ export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'le
 export interface CallBounds {
   /** The attempts that may have been made before, and were lost. */
   before: number;
-  /** When the first of them can have begun, in milliseconds since the epoch. */
-  lostSince: number;
+  /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
+  begunAt: number;
   /** Keeps what the attempts report of themselves. */
   held: HeldReports;
   /** Aborted when a request has come: the next attempt is not waited for. */
@@ -57,14 +57,13 @@ const LONGEST_WAIT_MS = 5_000;
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
-  { before, lostSince, held, awaited, ending, givenUp }: CallBounds,
+  { before, begunAt, held, awaited, ending, givenUp }: CallBounds,
 ): Promise<CallEnd<Outcome>> {
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
   const ended = (outcome: Outcome): CallEnd<Outcome> => ({ type: 'ended', outcome });
   // As the server says it of an activity whose workers were lost.
   if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
-  const begunAt = before > 0 ? lostSince : Date.now();
   let details: unknown;
   for (let attempt = before + 1; ; attempt += 1) {
     const left = (attempts: number): CallEnd<Outcome> => ({ type: 'left', begun: { attempts, ...defined({ details: kept(details) }) } });

@@ -275,7 +275,8 @@ class Burst {
     const reports = new HeldReports();
     const making = callInside(jsonOf(request), work, {
       before,
-      lostSince: activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)),
+      begunAt:
+        before > 0 ? activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)) : Date.now(),
       held: reports,
       awaited: this.#awaited.signal,
       ending: this.#ending.signal,

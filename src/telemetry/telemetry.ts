@@ -41,7 +41,7 @@ export interface RepairOptions {
 /** Which calls are reported that have ended. */
 export interface CallRepair {
   /** Returns the ids of the spans that the backend has of a trace. Calls that it has are left as their workers have reported them. */
-  storedIn(traceId: string): Promise<Iterable<string>>;
+  storedIn: (traceId: string) => Promise<Iterable<string>>;
   /** How long ago a call has ended at least: its worker may be about to report it. Default one minute. */
   endedFor?: Duration;
 }

@@ -46,7 +46,7 @@ test.each([
     ];
     const scripted = scriptedModel(what === clerk ? script : script.slice(-1));
     const of = what === clerk ? { agents: [clerk] } : { agents: [], programs: [program] };
-    await testbed.work({ ...of, providers: { scripted }, telemetry } as never);
+    await testbed.work({ ...of, providers: { scripted }, telemetry });
     const { taskQueue, client } = testbed;
     const { runId } =
       what === clerk ? await client.start(clerk, { input: 'Q', taskQueue }) : await client.startProgram(program, { taskQueue });
