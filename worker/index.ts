@@ -53,7 +53,7 @@ export type { ModelPrice } from '../src/core/domain/usage.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/secret-sources.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/secret-sources.ts';
 export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-sources.ts';
-export { type RepairedTraces, type RepairOptions, telemetry, type TelemetryOptions } from '../src/telemetry/telemetry.ts';
+export { type CallRepair, type RepairedTraces, type RepairOptions, telemetry, type TelemetryOptions } from '../src/telemetry/telemetry.ts';
 export type { Telemetry } from '../src/telemetry/telemetry.ts';
 export { prometheusMetrics, type PrometheusMetrics } from '../src/telemetry/prometheus.ts';
 export { type MetricsServer, serveMetrics } from '../src/telemetry/metrics-server.ts';

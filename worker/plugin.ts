@@ -196,6 +196,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const unwatch = watchUnhandledRejections();
     const uncount = this.#countApprovals();
     this.#workers.add(worker);
+    this.#reports?.open();
+    this.#client ??= worker.client;
     try {
       streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
@@ -209,7 +211,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         namespaces.close(),
         streams?.close(),
         governor?.close(),
-        this.#flushTelemetry(),
+        this.#reports?.close(),
       ]);
     }
   }
@@ -299,18 +301,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return () => clearInterval(timer);
   }
 
-  /** Reports what has ended, and sends it. */
-  async #flushTelemetry(): Promise<void> {
-    await this.#reports?.flush();
-    await this.#runtime.telemetry?.telemetry.flush();
-  }
-
   /** Gives the telemetry, if there is one, the means to read runs. */
   #serveTelemetry(client: Client): void {
     const { telemetry } = this.#runtime.telemetry ?? {};
     if (telemetry === undefined) return;
     this.#client = client;
-    telemetry.repairBy((since) => repairTraces(telemetry, client, since));
+    telemetry.repairBy((since, calls) => repairTraces(telemetry, client, { since, calls }));
   }
 
   /** Without it, the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout. */

@@ -22,8 +22,18 @@ export interface AttemptInfo {
   readonly signal: AbortSignal;
   /** True if the server says that the run has cancelled the call. */
   readonly isCancelled: boolean;
+  /** Absent: the activity makes this call alone. */
+  readonly inside?: InsideAttempt;
   /** Sends a heartbeat, whose details the next attempt reads. May be called by code of another call. */
   heartbeat(details: unknown): void;
+}
+
+/** What an attempt knows of the activity that makes it among other calls. */
+export interface InsideAttempt {
+  /** True if the attempt before was made by the same attempt of the activity: it has ended as every attempt does, and was not lost. */
+  readonly isRetry: boolean;
+  /** Calls back once the server has the outcome of the call; never if it does not get it, because the call is then made again. */
+  whenStored(report: () => void): void;
 }
 
 const attempts = new AsyncLocalStorage<AttemptInfo>();

@@ -17,12 +17,37 @@ export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'le
 export interface CallBounds {
   /** The attempts that may have been made before, and were lost. */
   before: number;
+  /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
+  begunAt: number;
+  /** Keeps what the attempts report of themselves. */
+  held: HeldReports;
   /** Aborted when a request has come: the next attempt is not waited for. */
   awaited: AbortSignal;
   /** Aborted when the burst must end at once. */
   ending: AbortSignal;
   /** Aborted when the run is cancelled, for a call that the run does not wait for then. */
   givenUp?: AbortSignal;
+}
+
+/**
+ * What the attempts at a call report of themselves. Others make the call again, under the same names, if the server does not get its outcome:
+ * nothing is reported before.
+ */
+export class HeldReports {
+  #held: (() => void)[] | undefined = [];
+
+  /** Reports something, once it may be. */
+  add(report: () => void): void {
+    if (this.#held === undefined) report();
+    else this.#held.push(report);
+  }
+
+  /** The server has the outcome. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const report of held) report();
+  }
 }
 
 /** The longest wait between two attempts. Longer ones are those of the run. */
@@ -32,14 +57,13 @@ const LONGEST_WAIT_MS = 5_000;
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
-  { before, awaited, ending, givenUp }: CallBounds,
+  { before, begunAt, held, awaited, ending, givenUp }: CallBounds,
 ): Promise<CallEnd<Outcome>> {
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
   const ended = (outcome: Outcome): CallEnd<Outcome> => ({ type: 'ended', outcome });
   // As the server says it of an activity whose workers were lost.
   if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
-  const begunAt = Date.now();
   let details: unknown;
   for (let attempt = before + 1; ; attempt += 1) {
     const left = (attempts: number): CallEnd<Outcome> => ({ type: 'left', begun: { attempts, ...defined({ details: kept(details) }) } });
@@ -56,6 +80,7 @@ export async function callInside<Input, Output, Outcome>(
       heartbeatDetails: details,
       signal: controller.signal,
       isCancelled: false,
+      inside: { isRetry: attempt > before + 1, whenStored: (report) => held.add(report) },
       heartbeat: (next) => (details = next),
     };
     const act = aroundCalls();

@@ -38,8 +38,9 @@ import { callModelActivity } from '../model-calls/call-model.ts';
 import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from '../run-queries/query-run.ts';
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { isGivenUp } from '../telemetry/call-spans.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { callInside, type CallEnd } from './call-inside.ts';
+import { callInside, type CallEnd, HeldReports } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { loopDigest } from './loop-digest.ts';
 
@@ -117,6 +118,8 @@ class Burst {
   /** Aborted when the worker or the server ends the activity. */
   readonly #ending = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
+  /** What the calls report of themselves whose outcomes the server may not have. */
+  readonly #held: HeldReports[] = [];
   #bytes: number;
   #bytesInFlight = 0;
   #at: number;
@@ -159,6 +162,7 @@ class Burst {
       release();
     }
     this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
+    this.#reportLater();
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
       entries: this.#stored,
@@ -257,21 +261,31 @@ class Burst {
     ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): Promise<Outcome> {
     const before = this.#hasLearned ? 0 : Math.max(0, activityInfo().attempt - 1 - this.#before.attempt);
+    const held = this.#held.splice(0);
     try {
       await this.#checkpoints.stored();
     } catch (error) {
+      this.#held.push(...held);
       this.#end.reject(this.#notStored(error));
       return this.#stop();
     }
+    for (const reports of held) reports.release();
     if (this.#isStopping || this.#awaited.signal.aborted || !this.#hasRoomFor(request, bytes)) return this.#stop();
     this.#bytesInFlight += bytes;
+    const reports = new HeldReports();
     const making = callInside(jsonOf(request), work, {
       before,
+      begunAt:
+        before > 0 ? activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)) : Date.now(),
+      held: reports,
       awaited: this.#awaited.signal,
       ending: this.#ending.signal,
       ...(givenUp === undefined ? {} : { givenUp }),
     });
-    const learned = making.then((end) => this.#learn(key, end, ofKind));
+    const learned = making.then((end) => {
+      this.#held.push(reports);
+      return this.#learn(key, end, ofKind);
+    });
     this.#running.add(learned);
     const outcome = await learned;
     this.#running.delete(learned);
@@ -312,6 +326,9 @@ class Burst {
 
   /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
   #notStored(error: unknown): ApplicationFailure {
+    const { attempt, retryPolicy } = activityInfo();
+    // The run has the outcomes from the failure of the last attempt.
+    if (attempt === retryPolicy?.maximumAttempts) this.#reportLater();
     return ApplicationFailure.create({
       type: 'burst_not_stored',
       message: `The server has not stored the calls so far: ${errorMessage(error)}`,
@@ -321,7 +338,18 @@ class Burst {
   }
 
   get #checkpoint(): Checkpoint {
-    return { record: { entries: this.#stored }, attempt: activityInfo().attempt, seed: this.#input.seed };
+    // Calls whose workers were lost since then count, however often the server has heard of the burst in between.
+    const attempt = this.#hasLearned ? activityInfo().attempt : this.#before.attempt;
+    return { record: { entries: this.#stored }, attempt, seed: this.#input.seed };
+  }
+
+  /** Lets the calls report whose outcomes the server is about to have, with the end of this attempt. */
+  #reportLater(): void {
+    if (isGivenUp()) return;
+    const held = this.#held.splice(0);
+    this.#runtime.telemetry?.telemetry.later(() => {
+      for (const reports of held) reports.release();
+    });
   }
 
   /** Ends the burst, once the calls that are running have ended. What the loop waits for never comes. */

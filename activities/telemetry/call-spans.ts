@@ -13,7 +13,7 @@ import { rootSpanId, type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts'
 import { type Metrics, modelLabels } from '../../src/telemetry/metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS } from '../../src/telemetry/names.ts';
 import type { ApiSpan, Attributes } from '../../src/telemetry/provider.ts';
-import { commonAttributes, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
+import { commonAttributes, IN_BURST, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptNumber } from '../attempts/attempt.ts';
@@ -40,6 +40,8 @@ const CONTENT_BYTES = 64_000;
 class CallSpan {
   protected readonly worker: WorkerTelemetry;
   #span: ApiSpan | undefined;
+  readonly #inside = attemptInfo().inside;
+  readonly #startedAt = Date.now();
   readonly #beganAt = performance.now();
   #isEnded = false;
 
@@ -63,8 +65,19 @@ class CallSpan {
   }
 
   /** Hands a span over that has ended. */
-  protected handOver(span: ApiSpan): void {
-    span.end();
+  #handOver(span: ApiSpan): void {
+    const { telemetry } = this.worker;
+    const endTime = this.#startedAt + this.seconds * 1_000;
+    const report = (): unknown => telemetry.guarded(() => span.end(endTime));
+    // Another process would report the attempt with the same id, if this one is killed before the server has its outcome.
+    if (this.#inside !== undefined) this.#inside.whenStored(report);
+    else if (this.sharesId) telemetry.later(report);
+    else report();
+  }
+
+  /** True if whoever reports the attempt as lost gives it the same id. */
+  protected get sharesId(): boolean {
+    return false;
   }
 
   /** Returns a content as attribute, if the worker wants it. */
@@ -83,7 +96,7 @@ class CallSpan {
     telemetry.guarded(() => {
       span.setAttributes({ ...attributes(), ...(code === undefined ? {} : { [A.errorType]: code }) });
       if (code !== undefined) telemetry.fail(span, code);
-      this.handOver(span);
+      this.#handOver(span);
     });
   }
 }
@@ -96,7 +109,6 @@ function contentAttribute({ captureContent, redact }: WorkerTelemetry, attribute
 /** The span of one attempt of a tool call: `execute_tool {tool}`. */
 export class ToolSpan extends CallSpan {
   readonly #labels: { tool: string; agent: string };
-  readonly #startedAt = Date.now();
 
   constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, labels: { tool: string; agent: string }) {
     super(worker, span);
@@ -116,9 +128,9 @@ export class ToolSpan extends CallSpan {
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
   }
 
-  /** Another process would report the attempt with the same id, if this one is killed before the server has its outcome. */
-  protected override handOver(span: ApiSpan): void {
-    this.worker.telemetry.endLater(span, this.#startedAt + this.seconds * 1_000);
+  /** Spans that the tool has made are below it, also if it is lost. */
+  protected override get sharesId(): boolean {
+    return true;
   }
 
   #end(attributes: () => Attributes, code: string | undefined): void {
@@ -235,7 +247,7 @@ export async function modelSpans(
     const span = worker.telemetry.start(trace, {
       name: `${OPERATIONS.model} ${labels[A.requestModel]}`,
       kind: 'client',
-      spanId: spanIdOf(trace.run, 'chat', call, attempt, asked),
+      spanId: spanIdOf(trace.run, 'chat', call, ...attemptPath(), asked),
       parentSpanId: rootSpanId(trace),
       attributes: {
         ...commonAttributes(trace.run, agentName),
@@ -268,8 +280,8 @@ async function reportLoss(
   trace: RunTrace | undefined,
   lost: Omit<TracedLoss, 'attempt' | 'from' | 'to'>,
 ): Promise<void> {
-  const { attempt: attempts, isLocal, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
-  if (trace === undefined || attempts <= 1 || isLocal) return;
+  const { attempt: attempts, isLocal, inside, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
+  if (trace === undefined || attempts <= 1 || isLocal || inside?.isRetry) return;
   const { activityId, workflowExecution } = activityInfo();
   const { workflowId = '', runId = '' } = workflowExecution ?? {};
   const attempt = attemptNumber() - 1;
@@ -279,24 +291,29 @@ async function reportLoss(
     const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
     return raw.pendingActivities?.find((one) => one.activityId === activityId);
   });
-  if (!LOSSES.has(pending?.lastFailure?.timeoutFailureInfo?.timeoutType ?? 0)) return;
+  const failure = pending?.lastFailure;
+  // Of a burst, each attempt that has failed has lost the outcomes that the server does not have.
+  const isLost = inside === undefined ? LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0) : failure != null;
+  if (!isLost) return;
   // The start of the current attempt, which the history has as well.
   const to = optionalTsToMs(pending?.lastStartedTime) ?? currentAttemptScheduledTimestampMs;
   const from = beginningOfLoss({ attempt, scheduledAt: scheduledTimestampMs, to });
-  telemetry.report(trace, lossSpan(trace, { ...lost, attempt, from, to }));
+  const isInside = inside === undefined ? {} : { isInside: true as const };
+  telemetry.report(trace, lossSpan(trace, { ...lost, ...isInside, attempt, from, to }));
 }
 
 /**
  * Returns what tells the attempts of a call apart. The first attempt at a local call is made again, with the same number, if the workflow task
- * around it is: nobody else reports it, so its id may be made of its time.
+ * around it is: nobody else reports it, so its id may be made of its time. A call that a burst leaves to its run begins to count again.
  */
 function attemptPath(): (string | number)[] {
-  const { isLocal, currentAttemptScheduledTimestampMs } = attemptInfo();
-  return isLocal ? [attemptNumber(), currentAttemptScheduledTimestampMs] : [attemptNumber()];
+  const { isLocal, inside, currentAttemptScheduledTimestampMs } = attemptInfo();
+  if (isLocal) return [attemptNumber(), currentAttemptScheduledTimestampMs];
+  return inside === undefined ? [attemptNumber()] : [attemptNumber(), IN_BURST];
 }
 
 /** True if the server has given the current attempt up, because it has not heard of it in time. */
-function isGivenUp(): boolean {
+export function isGivenUp(): boolean {
   const details = cancellationDetails();
   return details?.notFound === true || details?.timedOut === true;
 }

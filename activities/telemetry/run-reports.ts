@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { TracedEnd, TracedPart } from '../../src/core/domain/traced-part.ts';
 import { dollarsOf } from '../../src/core/domain/usage.ts';
 import type { MeasuredAnswer, Metrics } from '../../src/telemetry/metrics.ts';
-import { runSpans } from '../../src/telemetry/run-spans.ts';
+import { countSpans, runSpans } from '../../src/telemetry/run-spans.ts';
 import { type CarriedOutTask, isAccepted } from './accepted-task.ts';
 import type { WorkerTelemetry } from './call-spans.ts';
 
@@ -21,20 +21,38 @@ export class RunReports {
   readonly #worker: WorkerTelemetry;
   readonly #pending = new Set<Promise<void>>();
   #hurried = new AbortController();
+  #users = 0;
 
   constructor(worker: WorkerTelemetry) {
     this.#worker = worker;
   }
 
-  /** Reports a part. Never throws: what is lost is counted. Without a client nobody says what was accepted, and no run has a place in a trace. */
+  /** Reports a part. Never throws: what is lost is counted. Without a client nobody says what was accepted. */
   report(client: Client | undefined, reported: ReportedPart): void {
+    if (isEmpty(reported.part)) return;
     const pending: Promise<void> = this.#report(client, reported)
-      .catch(() => this.#worker.telemetry.drop())
+      .catch(() => this.#lose(reported))
       .finally(() => this.#pending.delete(pending));
     this.#pending.add(pending);
   }
 
-  /** Resolves once all parts are reported, or given up: the process ends. */
+  /** Another worker uses it. Call `close` afterwards. */
+  open(): void {
+    this.#users += 1;
+  }
+
+  /**
+   * Resolves once all parts are reported, or given up, and sent. Does nothing while another worker uses it: the server may have accepted what that
+   * one has ended a moment ago a little later.
+   */
+  async close(): Promise<void> {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    await this.flush();
+    await this.#worker.telemetry.flush();
+  }
+
+  /** Resolves once all parts are reported, or given up. */
   async flush(): Promise<void> {
     this.#hurried.abort();
     await Promise.all(this.#pending);
@@ -45,13 +63,26 @@ export class RunReports {
     const { telemetry, traces } = this.#worker;
     const accepted = client && (await isAccepted(client, task, { hurried: this.#hurried.signal }));
     if (accepted === false) return;
+    // The task may be carried out again, and would be counted twice.
+    if (client === undefined || accepted === undefined) return this.#lose({ part });
     telemetry.measure((metrics) => measureEnds(metrics, part));
     if (!telemetry.hasSpans) return;
     const { workflowId, executionId } = task;
-    const trace = accepted && client !== undefined ? await traces.of(client, { workflowId, executionId, key }) : undefined;
-    if (trace === undefined) telemetry.drop();
+    const trace = await traces.of(client, { workflowId, executionId, key });
+    if (trace === undefined) this.#lose({ part });
     else for (const span of telemetry.guarded(() => runSpans(trace, part)) ?? []) telemetry.report(trace, span);
   }
+
+  /** Counts the spans of a part that is not reported. */
+  #lose({ part }: Pick<ReportedPart, 'part'>): void {
+    const { telemetry } = this.#worker;
+    if (telemetry.hasSpans) telemetry.drop(countSpans(part));
+  }
+}
+
+/** True for a part of which nothing is reported: there was nothing to wait for, and nothing has ended. */
+function isEmpty({ cachesLost = [], end, ...part }: TracedPart): boolean {
+  return end === undefined && cachesLost.length === 0 && countSpans(part) === 0;
 }
 
 /** Counts what was lost, and the turns and the run that have ended. The amounts of a session are those of its turns. */

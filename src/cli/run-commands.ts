@@ -164,6 +164,11 @@ export const TRACE = defineCommand({
         'Those that follow from the record, with the ids that workers give them, as the body of a request to `/v1/traces` (OTLP in ' +
         'JSON). Spans of model calls and tool calls are reported by workers alone ([telemetry](telemetry.md))',
     }),
+    calls: flag('with "--export": also the calls that have ended', {
+      manual:
+        'As far as the histories have them, with the times of the server: for a trace whose worker was killed before it could send them. ' +
+        'A span that the worker has sent has other times ([telemetry](telemetry.md#killed-workers))',
+    }),
   },
 });
 

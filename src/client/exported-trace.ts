@@ -4,12 +4,21 @@ import type { TraceContext } from '../core/domain/result.ts';
 import { findTrace, recordedTrace } from '../history/recorded-trace.ts';
 import { rootSpanId, traceOfTurn } from '../telemetry/ids.ts';
 import { type OtlpTraces, otlpTraces } from '../telemetry/otlp.ts';
-import { runSpans } from '../telemetry/run-spans.ts';
+import { callSpans, runSpans } from '../telemetry/run-spans.ts';
+
+/** Options of `exportTrace`. */
+export interface ExportTraceOptions {
+  /**
+   * Also the model calls and tool calls that have ended, as far as the histories have them, with the times at which the server heard of them: for
+   * traces whose worker was killed before it could send them. A span that a worker has sent has other times.
+   */
+  calls?: boolean;
+}
 
 /** Reads the spans of a run from its record. */
-export async function exportedTrace(client: Client, runId: string): Promise<OtlpTraces> {
+export async function exportedTrace(client: Client, runId: string, { calls = false }: ExportTraceOptions = {}): Promise<OtlpTraces> {
   const { trace, part } = await recordedTrace(client, runId);
-  return otlpTraces(runSpans(trace, part));
+  return otlpTraces([...(calls ? callSpans(trace, part) : []), ...runSpans(trace, part)]);
 }
 
 /** Returns the span of a run in the operator's traces; of a session, that of a turn. */

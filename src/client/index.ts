@@ -117,6 +117,7 @@ export type { TraceEventJson } from '../core/domain/trace.ts';
 export type { Missing } from '../core/domain/missing-definitions.ts';
 export type { CallsNotRun } from '../core/domain/tool-calls.ts';
 export type { AwaitOptions, Part, ResultOptions, ResultParts } from './client-options.ts';
+export type { ExportTraceOptions } from './exported-trace.ts';
 export type { OtlpTraces } from '../telemetry/otlp.ts';
 export type { ProgramResultJson, RequestedParts } from '../core/domain/result.ts';
 export type { InterruptInput, ResetReceipt } from '../core/domain/requests.ts';

@@ -42,6 +42,7 @@ import { oneByOne } from './stream/item-lists.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
 import type { StreamOptions } from './stream/stream-run.ts';
+import type { ExportTraceOptions } from './exported-trace.ts';
 import type { OtlpTraces } from '../telemetry/otlp.ts';
 import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
 import type { StepRequestOptions } from './step-request.ts';
@@ -134,11 +135,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /**
    * Returns the spans that follow from the record of the run, with the ids that workers give them, as the body of a request to `/v1/traces`
    * of an OpenTelemetry collector: of the run once it has ended, of its turns, its waits for decisions, its calls of children, and its last
-   * attempts whose workers were lost.
+   * attempts whose workers were lost. `calls`: of calls that have ended, too.
    */
-  async exportTrace(): Promise<OtlpTraces> {
+  async exportTrace(options: ExportTraceOptions = {}): Promise<OtlpTraces> {
     const { exportedTrace } = await import('./exported-trace.ts');
-    return this.#allowed.for(() => exportedTrace(this.#client, this.runId));
+    return this.#allowed.for(() => exportedTrace(this.#client, this.runId, options));
   }
 
   /**

@@ -80,6 +80,9 @@ export class ExecutionReader {
   /** The times at which activities were scheduled, and the attempts that workers have begun, by the event of the schedule. */
   readonly #scheduledAt = new Map<string, number>();
   readonly #attempts = new Map<string, number>();
+  /** The starts of the last attempts, and the ids of activities, by the same. */
+  readonly #startedAt = new Map<string, number>();
+  readonly #activityIds = new Map<string, string>();
   /** The activities whose attempts workers count, because some of them do not. */
   readonly #countedByWorkers = new Set<string>();
   /** Arguments of Updates that a reset admitted again: the event of their acceptance does not repeat them. */
@@ -193,23 +196,48 @@ export class ExecutionReader {
     const completed = event.activityTaskCompletedEventAttributes;
     const started = event.activityTaskStartedEventAttributes;
     const timedOut = event.activityTaskTimedOutEventAttributes;
-    const failed = event.activityTaskFailedEventAttributes ?? timedOut;
+    const failed = event.activityTaskFailedEventAttributes;
     const cancelled = event.activityTaskCanceledEventAttributes;
     if (event.activityTaskScheduledEventAttributes) await this.#schedule(event);
     else if (started) {
       const attempt = started.attempt ?? 1;
       this.#attempts.set(String(started.scheduledEventId), attempt);
+      this.#startedAt.set(String(started.scheduledEventId), milliseconds(event));
       // A call that was tried again has the failure of its last attempt but one with the start of the last.
       await this.#noteLoss(event, { scheduledEventId: started.scheduledEventId, failure: started.lastFailure, attempt: attempt - 1 });
-    } else if (completed) this.#end(completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
-    else if (failed) {
+    } else if (completed) this.#endAttempt(event, completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
+    else if (timedOut) {
+      const failure = await decodeOptionalFailureToOptionalError(this.#converter, timedOut.failure);
+      this.#end(timedOut.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
+      const attempt = this.#attempts.get(String(timedOut.scheduledEventId)) ?? 0;
+      await this.#noteLoss(event, { scheduledEventId: timedOut.scheduledEventId, failure: timedOut.failure, attempt });
+    } else if (failed) {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, failed.failure);
-      this.#end(failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
-      const attempt = this.#attempts.get(String(failed.scheduledEventId)) ?? 0;
-      if (timedOut) await this.#noteLoss(event, { scheduledEventId: timedOut.scheduledEventId, failure: timedOut.failure, attempt });
-    } else if (cancelled) this.#end(cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
+      this.#endAttempt(event, failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
+    } else if (cancelled) this.#endAttempt(event, cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
     else return false;
     return true;
+  }
+
+  /** Ends an activity by the word of the worker of its last attempt. */
+  #endAttempt(event: HistoryEvent, scheduledEventId: HistoryEvent['eventId'], ending: { output?: unknown; failure?: Error }): void {
+    const id = String(scheduledEventId);
+    const activity = this.#scheduled.get(id);
+    const attempt = this.#attempts.get(id);
+    this.#end(scheduledEventId, ending);
+    // One that was cancelled before a worker had it has made no attempt.
+    if (activity === undefined || attempt === undefined) return;
+    const isCounted = attempt === 1 || !this.#countedByWorkers.has(id);
+    const { name, input } = activity;
+    (this.execution.endedAttempts ??= []).push({
+      name,
+      input,
+      activityId: this.#activityIds.get(id) ?? '',
+      ...(isCounted ? { attempt } : {}),
+      startedAt: this.#startedAt.get(id) ?? 0,
+      endedAt: milliseconds(event),
+      ...ending,
+    });
   }
 
   /** Notes an attempt that a worker had begun, and has not ended in time. It is known to have ended at the event. */
@@ -233,13 +261,14 @@ export class ExecutionReader {
 
   async #schedule(event: HistoryEvent): Promise<void> {
     const { execution } = this;
-    const { activityType, input, retryPolicy } = event.activityTaskScheduledEventAttributes ?? {};
+    const { activityId, activityType, input, retryPolicy } = event.activityTaskScheduledEventAttributes ?? {};
     const [decoded] = await this.#decode(input);
     const scheduledIn = execution.taskTimes.length;
     const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
     const before = rescheduledActivity(execution, activity);
     this.#scheduled.set(String(event.eventId), before ?? activity);
     this.#scheduledAt.set(String(event.eventId), milliseconds(event));
+    this.#activityIds.set(String(event.eventId), activityId ?? '');
     const isWait = isJsonObject(decoded) && 'awaitsWorker' in decoded;
     if (isWait || !retryPolicy?.maximumAttempts) this.#countedByWorkers.add(String(event.eventId));
     // To the run the two are one activity, which ended as the last scheduling did.

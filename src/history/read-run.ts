@@ -25,6 +25,7 @@ import { isGone } from './history-events.ts';
 import {
   activitiesNamed,
   type ExecutionEnd,
+  type EndedAttempt,
   type LostActivity,
   type RecordedActivity,
   type RecordedExecution,
@@ -50,6 +51,8 @@ export interface ReadExecution {
   steps: StepResult[];
   /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
   losses: LostActivity[];
+  /** The attempts with which activities have ended by the word of a worker. */
+  endedAttempts: EndedAttempt[];
   /** Undefined while the execution is running. */
   end?: ExecutionEnd;
   /** The first offset and step of the next execution: this execution must have recorded everything before them. */
@@ -90,6 +93,7 @@ export async function readExecution(
     firstStep: (state?.context.currentStep ?? 0) - steps.length,
     steps,
     losses: recorded.losses ?? [],
+    endedAttempts: recorded.endedAttempts ?? [],
     ...defined({ end }),
     ...(continuedState === undefined
       ? {}

@@ -104,7 +104,23 @@ export interface RecordedExecution {
   toldIn?: number;
   /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
   losses?: LostActivity[];
+  /** The attempts with which activities have ended by the word of a worker, in that order. */
+  endedAttempts?: EndedAttempt[];
   end?: ExecutionEnd;
+}
+
+/** The attempt with which an activity has ended. Times are those of the server, in milliseconds since the epoch. */
+export interface EndedAttempt {
+  name: string;
+  input: unknown;
+  /** Temporal's id of the activity. */
+  activityId: string;
+  /** 1-based. Undefined if workers count the attempts, and have not recorded how many there were. */
+  attempt?: number;
+  startedAt: number;
+  endedAt: number;
+  output?: unknown;
+  failure?: Error;
 }
 
 /** An attempt at an activity whose worker has not answered any more. Times are in milliseconds since the epoch. */

@@ -1,29 +1,21 @@
 import type { Client } from '@temporalio/client';
-import { isOwnActivity } from '../core/activity-requests/contracts.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
-import { cellOfCall, type StepResult } from '../core/domain/tool-calls.ts';
-import {
-  beginningOfLoss,
-  type TracedEnd,
-  type TracedLoss,
-  tracedPart,
-  type TracedPart,
-  turnsOfEvents,
-} from '../core/domain/traced-part.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
+import { type TracedEnd, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
-import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
 import { type RunTrace, traceOfChild, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
 import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';
 import { executionBeginning } from './execution-reader.ts';
-import { activitiesNamed, type LostActivity } from './recorded-execution.ts';
+import { type AgentOf, type CallAt, endedCallOf, lossOf } from './recorded-calls.ts';
+import { activitiesNamed, type EndedAttempt, type LostActivity } from './recorded-execution.ts';
 
 /** What the trace of a run shows of its whole record, and the place of the run in it. */
 interface RecordedTrace {
@@ -59,17 +51,20 @@ class WholeRecord {
   readonly #steps: StepResult[] = [];
   readonly #turns: TurnResultFields[] = [];
   readonly #losses: LostActivity[] = [];
+  readonly #ended: { executionId: string; attempt: EndedAttempt }[] = [];
   /** The agents of the run, by digest: of each model call the agent that has made it. */
-  readonly #agents = new Map<string, Pick<AgentSnapshot, 'name' | 'model'>>();
+  readonly #agents = new Map<string, AgentSnapshot>();
   #firstOffset = 0;
 
-  add({ run, recorded, firstOffset, events, steps, losses }: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
+  add(execution: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
+    const { executionId, run, recorded, firstOffset, events, steps, losses, endedAttempts } = execution;
     if (this.run === undefined) this.#firstOffset = firstOffset;
     this.run = run;
     this.#events.push(...events);
     this.#steps.push(...steps);
     this.#turns.push(...endedTurns(run.state ?? {}));
     this.#losses.push(...losses);
+    for (const attempt of endedAttempts) this.#ended.push({ executionId, attempt });
     const resolved = activitiesNamed(recorded, 'resolveAgent').flatMap(({ output }) => output ?? []);
     for (const agent of [...resolved, run.state?.snapshot ?? []].flat()) this.#agents.set(agent.digest, agent);
   }
@@ -78,10 +73,13 @@ class WholeRecord {
     const agentName = result?.agentName ?? this.run?.agentName ?? '';
     const turnsBegun = sessionOf(this.run?.state ?? {})?.turns;
     const [events, turnOf] = [this.#events, turnsOfEvents(this.#events, turnsBegun)];
-    const losses = this.#losses.flatMap((lost) => {
-      const loss = lossOf(lost, (digest) => this.#agents.get(digest) ?? { name: agentName });
-      return loss === undefined ? [] : [{ ...loss.traced, ...defined({ turn: turnOf(loss.offset - this.#firstOffset) }) }];
-    });
+    const agentOf = (digest: string): ReturnType<AgentOf> => this.#agents.get(digest) ?? { name: agentName };
+    const inTurns = <Traced extends object>(calls: readonly (CallAt<Traced> | undefined)[]): (Traced & { turn?: number })[] =>
+      calls.flatMap((call) =>
+        call === undefined ? [] : [{ ...call.traced, ...defined({ turn: turnOf(call.offset - this.#firstOffset) }) }],
+      );
+    const losses = inTurns(this.#losses.map((lost) => lossOf(lost, agentOf)));
+    const calls = inTurns(this.#ended.map(({ executionId, attempt }) => endedCallOf(attempt, executionId, agentOf)));
     const part = {
       agentName,
       firstOffset: this.#firstOffset,
@@ -92,26 +90,8 @@ class WholeRecord {
       isFlow: this.run !== undefined && isOfFlow(this.run),
       result,
     };
-    return { ...tracedPart(part), losses };
+    return { ...tracedPart(part), losses, calls };
   }
-}
-
-/** Returns a lost activity as a call, with the offset of the event that it is about. Undefined for one that is no call. */
-function lossOf(
-  { name, input, attempt, scheduledAt, endedAt: to }: LostActivity,
-  agentOf: (digest: string) => { name: string; model?: string },
-): { traced: TracedLoss; offset: number } | undefined {
-  if (attempt < 1) return undefined;
-  const from = beginningOfLoss({ attempt, scheduledAt, to });
-  if (name === 'callModel') {
-    const { agent: digest, through, step } = input as CallModelInput;
-    const { name: agent, model } = agentOf(digest);
-    return { traced: { call: String(through), agent, attempt, from, to, ...defined({ model, step }) }, offset: through };
-  }
-  if (isOwnActivity(name)) return undefined;
-  const { callId, agentName, step, at, ofProgram } = input as RunToolInput;
-  const cell = ofProgram ? undefined : cellOfCall(callId);
-  return { traced: { call: callId, toolName: name, agent: agentName, step, attempt, from, to, ...defined({ cell }) }, offset: at[0] };
 }
 
 /** Returns the end of a run that the server has ended: the run has recorded none. */

@@ -4,29 +4,38 @@ import { withoutEnd } from '../core/domain/text.ts';
 import { SCOPE } from './names.ts';
 import type { OtlpTarget } from './otlp-provider.ts';
 
-/** What the variables `OTEL_*` of OpenTelemetry say. */
+/**
+ * What the variables `OTEL_*` of OpenTelemetry say. Reading a field throws a UsageError if its variables cannot be followed: they may be meant for
+ * an SDK, and then nobody here reads them.
+ */
 export interface OtelEnvironment {
   /** False: no spans are made (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`). */
-  hasSpans: boolean;
+  readonly hasSpans: boolean;
   /** Where spans go without an SDK. Undefined: the variables name no collector. */
-  target: OtlpTarget | undefined;
+  readonly target: OtlpTarget | undefined;
   /** The part of the traces that is recorded. Undefined: the variables do not say it. */
-  ratio: number | undefined;
+  readonly ratio: number | undefined;
   /** Where a page for Prometheus is served. Undefined: nowhere (`OTEL_METRICS_EXPORTER` is not `prometheus`). */
-  page: { host: string; port: number } | undefined;
+  readonly page: { host: string; port: number } | undefined;
 }
 
 const PROMETHEUS = { host: 'localhost', port: '9464' };
 
-/** Reads the variables `OTEL_*`. Throws a UsageError for values that cannot be followed. */
+/** Reads the variables `OTEL_*`. */
 export function otelEnvironment(env: Readonly<Record<string, string | undefined>>): OtelEnvironment {
   const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
   const hasPage = env['OTEL_METRICS_EXPORTER'] === 'prometheus' && !isDisabled;
   return {
     hasSpans: !isDisabled && env['OTEL_TRACES_EXPORTER'] !== 'none',
-    target: targetOf(env),
-    ratio: ratioOf(env),
-    page: hasPage ? pageAddress(env) : undefined,
+    get target() {
+      return targetOf(env);
+    },
+    get ratio() {
+      return ratioOf(env);
+    },
+    get page() {
+      return hasPage ? pageAddress(env) : undefined;
+    },
   };
 }
 
@@ -72,7 +81,7 @@ function ratioOf(env: Readonly<Record<string, string | undefined>>): number | un
   const ratio = Number(env['OTEL_TRACES_SAMPLER_ARG'] ?? '1');
   if (sampler === 'traceidratio' && ratio >= 0 && ratio <= 1) return ratio;
   throw new UsageError(
-    `telemetry: OTEL_TRACES_SAMPLER is "${env['OTEL_TRACES_SAMPLER']}" with "${env['OTEL_TRACES_SAMPLER_ARG'] ?? ''}": write always_on, always_off, or traceidratio with OTEL_TRACES_SAMPLER_ARG from 0 to 1`,
+    `telemetry: OTEL_TRACES_SAMPLER is "${env['OTEL_TRACES_SAMPLER']}" with "${env['OTEL_TRACES_SAMPLER_ARG'] ?? ''}": write always_on, always_off, or traceidratio with OTEL_TRACES_SAMPLER_ARG from 0 to 1, or give "sampleRatio" to telemetry()`,
   );
 }
 

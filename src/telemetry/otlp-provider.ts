@@ -5,6 +5,9 @@ import type { Api, ApiSpan, ApiTracer, Attributes, SpanContext, TracerProvider }
 import { SpanQueue } from './span-queue.ts';
 import type { SpanRecord } from './span-record.ts';
 
+/** How spans are written: as JSON, or as protobuf. */
+type OtlpForm = 'json' | 'binary';
+
 /** Where spans go, as the variables `OTEL_*` say. */
 export interface OtlpTarget {
   /** The URL for spans, such as `http://localhost:4318/v1/traces`. */
@@ -12,8 +15,8 @@ export interface OtlpTarget {
   headers: Readonly<Record<string, string>>;
   /** What is known of the process: `service.name` and others. */
   resource: Readonly<Record<string, string>>;
-  /** The form of the spans. Default: JSON, and the binary form from the moment at which the collector refuses JSON. */
-  form?: 'json' | 'binary';
+  /** The form of the spans. Default: JSON, and the other one whenever the collector refuses the one that it took before. */
+  form?: OtlpForm;
 }
 
 /** The status of a collector that does not take the form of a request. */
@@ -33,11 +36,12 @@ export class OtlpProvider implements TracerProvider {
   readonly #parentIn: Api['parentIn'];
   readonly #drop: (count: number) => void;
   readonly #target: OtlpTarget;
-  /** The collector has refused JSON. */
-  #isBinary = false;
+  /** The form that the collector has taken last. */
+  #form: OtlpForm;
 
   constructor(target: OtlpTarget, { parentIn, drop }: Pick<Api, 'parentIn'> & { drop: (count: number) => void }) {
     this.#target = target;
+    this.#form = target.form ?? 'json';
     this.#parentIn = parentIn;
     this.#drop = drop;
     this.#queue = new SpanQueue((spans) => this.#post(spans), drop);
@@ -85,14 +89,15 @@ export class OtlpProvider implements TracerProvider {
   }
 
   async #post(spans: SpanRecord[]): Promise<void> {
-    const { form = 'json' } = this.#target;
-    const answer = await this.#send(spans, this.#isBinary ? 'binary' : form);
-    if (answer.status !== UNKNOWN_FORM || this.#isBinary || this.#target.form !== undefined) return this.#noteAnswer(answer);
-    this.#isBinary = true;
-    this.#noteAnswer(await this.#send(spans, 'binary'));
+    const answer = await this.#send(spans, this.#form);
+    if (answer.status !== UNKNOWN_FORM || this.#target.form !== undefined) return this.#noteAnswer(answer);
+    // Another collector may be behind the same address now.
+    const other = this.#form === 'json' ? 'binary' : 'json';
+    this.#noteAnswer(await this.#send(spans, other));
+    this.#form = other;
   }
 
-  async #send(spans: SpanRecord[], form: 'json' | 'binary'): Promise<Answer> {
+  async #send(spans: SpanRecord[], form: OtlpForm): Promise<Answer> {
     const { url, headers, resource } = this.#target;
     const traces = otlpTraces(spans, resource);
     const isBinary = form === 'binary';

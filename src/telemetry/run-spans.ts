@@ -1,6 +1,15 @@
 import { defined } from '../core/domain/defined.ts';
 import { RUN_CODE } from '../core/domain/tool-calls.ts';
-import type { TracedCell, TracedChild, TracedEnd, TracedLoss, TracedPart, TracedTurn, TracedWait } from '../core/domain/traced-part.ts';
+import type {
+  TracedCall,
+  TracedCell,
+  TracedChild,
+  TracedEnd,
+  TracedLoss,
+  TracedPart,
+  TracedTurn,
+  TracedWait,
+} from '../core/domain/traced-part.ts';
 import { type AggregatedUsage, dollarsOf, type UsageStats } from '../core/domain/usage.ts';
 import { rootSpanId, type RunTrace, spanIdOf, type TracedRun, traceOfTurn } from './ids.ts';
 import { modelLabels } from './metrics.ts';
@@ -22,6 +31,12 @@ export function runSpans(trace: RunTrace, { waits, children, turns, cells = [], 
     ...turns.map((turn) => turnSpan(trace, turn)),
     ...(end === undefined || trace.isSession ? [] : [endSpan(trace, end)]),
   ];
+}
+
+/** Returns the number of these spans. */
+export function countSpans({ waits, children, turns, cells = [], losses = [], end }: TracedPart): number {
+  const isSpan = end !== undefined && !end.isSession;
+  return waits.length + children.length + cells.length + losses.length + turns.length + (isSpan ? 1 : 0);
 }
 
 /** The attributes that all spans of a run have. */
@@ -102,6 +117,9 @@ function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
   };
 }
 
+/** The end of the path of an attempt that a burst has made: a call that it leaves to its run begins to count again. */
+export const IN_BURST = 'burst';
+
 /** The kind of error of an attempt whose worker has not answered any more. */
 const WORKER_LOST = 'worker_lost';
 
@@ -109,21 +127,46 @@ const WORKER_LOST = 'worker_lost';
  * Returns the span of an attempt whose worker was killed before it could report one itself. Spans that a tool has made are below it. That of
  * a model call has its own id: the worker may have reported some of the models that it asked.
  */
-export function lossSpan(place: RunTrace, { agent, call, cell, toolName, model, step, attempt, from, to }: TracedLoss): SpanRecord {
+export function lossSpan(place: RunTrace, loss: TracedLoss): SpanRecord {
+  const subject = loss.toolName === undefined ? 'chat' : 'tool';
+  const spanId = spanIdOf(place.run, subject, ...attemptPath(loss), ...(loss.toolName === undefined ? ['lost'] : []));
+  return attemptSpan(place, loss, { spanId, code: WORKER_LOST });
+}
+
+/**
+ * Returns the spans of the calls that have ended. Their workers report them, with times of their own: these are for a backend that does not have
+ * them, because a worker was killed before it could send them.
+ */
+export function callSpans(trace: RunTrace, { calls = [] }: TracedPart): SpanRecord[] {
+  return calls.map((call) => callSpan(placeIn(trace, call.turn), call));
+}
+
+function callSpan(place: RunTrace, call: TracedCall): SpanRecord {
+  const { toolName, asked = 1, code, usage, finishReason } = call;
+  if (toolName !== undefined) return attemptSpan(place, call, { spanId: spanIdOf(place.run, 'tool', ...attemptPath(call)), code });
+  const span = attemptSpan(place, call, { spanId: spanIdOf(place.run, 'chat', ...attemptPath(call), asked), code });
+  const reasons = finishReason === undefined ? {} : { [A.finishReasons]: [finishReason] };
+  return { ...span, attributes: { ...span.attributes, ...usageAttributes(usage), ...reasons } };
+}
+
+/** Returns what tells the attempts at calls apart. */
+function attemptPath({ call, attempt, isInside }: TracedLoss): (string | number)[] {
+  return [call, attempt, ...(isInside ? [IN_BURST] : [])];
+}
+
+function attemptSpan(place: RunTrace, attempted: TracedLoss, { spanId, code }: { spanId: string; code: string | undefined }): SpanRecord {
+  const { agent, call, cell, toolName, model, step, attempt, from, to } = attempted;
   const { run, traceId } = place;
   const labels = model === undefined ? {} : modelLabels(model);
-  const ofModel = {
-    name: [OPERATIONS.model, labels[A.requestModel] ?? []].flat().join(' '),
-    spanId: spanIdOf(run, 'chat', call, attempt, 'lost'),
-  };
-  const ofTool = { name: `${OPERATIONS.tool} ${toolName}`, spanId: spanIdOf(run, 'tool', call, attempt) };
   const ofCall: Attributes =
     toolName === undefined
       ? { ...labels, [A.operation]: OPERATIONS.model }
       : { [A.operation]: OPERATIONS.tool, [A.tool]: toolName, [A.toolType]: 'function', [A.toolCall]: call };
   return {
-    ...(toolName === undefined ? ofModel : ofTool),
+    name: toolName === undefined ? [OPERATIONS.model, labels[A.requestModel] ?? []].flat().join(' ') : `${OPERATIONS.tool} ${toolName}`,
+    ...(toolName === undefined ? { kind: 'client' as const } : {}),
     traceId,
+    spanId,
     parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
@@ -132,9 +175,9 @@ export function lossSpan(place: RunTrace, { agent, call, cell, toolName, model, 
       ...ofCall,
       [A.attempt]: attempt,
       ...(step === undefined ? {} : { [A.step]: step }),
-      [A.errorType]: WORKER_LOST,
+      ...(code === undefined ? {} : { [A.errorType]: code }),
     },
-    error: WORKER_LOST,
+    ...(code === undefined ? {} : { error: code }),
   };
 }
 

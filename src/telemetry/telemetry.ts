@@ -34,6 +34,16 @@ export interface TelemetryOptions {
 export interface RepairOptions {
   /** A moment, or how long ago it was: `'1h'`. */
   since: Date | Duration;
+  /** Reports model calls and tool calls that have ended, too. Default: none, because nobody but the backend knows which of them it has. */
+  calls?: CallRepair;
+}
+
+/** Which calls are reported that have ended. */
+export interface CallRepair {
+  /** Returns the ids of the spans that the backend has of a trace. Calls that it has are left as their workers have reported them. */
+  storedIn: (traceId: string) => Promise<Iterable<string>>;
+  /** How long ago a call has ended at least: its worker may be about to report it. Default one minute. */
+  endedFor?: Duration;
 }
 
 /** What `repair` has reported. */
@@ -45,6 +55,14 @@ export interface RepairedTraces {
   /** Runs whose records the server does not have any more. */
   unread: number;
 }
+
+/** The same, as repairs read it. */
+export interface SettledCalls extends Pick<CallRepair, 'storedIn'> {
+  endedForMs: number;
+}
+
+/** Longer than a worker, an SDK and its exporter keep a span. */
+const ENDED_FOR: Duration = '1m';
 
 const OPTIONS: OptionTable<TelemetryOptions> = { tracerProvider: true, meterProvider: true, sampleRatio: true };
 
@@ -77,14 +95,14 @@ export class Telemetry {
   #dropped = 0;
   readonly #ended: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #repair: ((since: Date) => Promise<RepairedTraces>) | undefined;
+  #repair: ((since: Date, calls?: SettledCalls) => Promise<RepairedTraces>) | undefined;
 
   /** `environment`: what the variables `OTEL_*` say, as far as the options do not. @internal */
   constructor(api: Api, options: TelemetryOptions, environment: Partial<OtelEnvironment> = {}) {
     this.#api = api;
     this.#options = options;
     this.#environment = environment;
-    this.#ratio = checkedRatio(options.sampleRatio ?? environment.ratio ?? 1);
+    this.#ratio = checkedRatio(options.sampleRatio ?? (this.hasSpans ? environment.ratio : undefined) ?? 1);
   }
 
   /** False: only metrics are reported. */
@@ -133,7 +151,8 @@ export class Telemetry {
   /** Begins a span now. Undefined for a trace that is not recorded, and if the SDK fails. @internal */
   start({ traceId, isSampled }: RunTrace, start: SpanStart): ApiSpan | undefined {
     if (!this.#isRecorded(traceId, isSampled)) return undefined;
-    return this.guarded(() => this.#start({ ...start, traceId }));
+    // Its end is given in the same whole milliseconds, and must not be before its start.
+    return this.guarded(() => this.#start({ ...start, traceId, startTime: Date.now() }));
   }
 
   /** Reports a span that has ended. @internal */
@@ -147,11 +166,11 @@ export class Telemetry {
   }
 
   /**
-   * Hands a span that has ended over a little later: a worker that is killed before the server has the outcome of an attempt has not reported
-   * it, and the next attempt does. `endTime`: milliseconds since the epoch. @internal
+   * Reports something of an attempt that ends a little later: a worker that is killed before the server has the outcome has not reported it,
+   * and the next attempt does. @internal
    */
-  endLater(span: ApiSpan, endTime: number): void {
-    this.#ended.push(() => this.guarded(() => span.end(endTime)));
+  later(report: () => void): void {
+    this.#ended.push(() => this.guarded(report));
     this.#timer ??= setTimeout(() => this.#handOver(), HANDED_OVER_AFTER_MS).unref();
   }
 
@@ -208,15 +227,17 @@ export class Telemetry {
    * Reports the spans that no process could send, from the records of the runs that have ended since then and of those that are open, with
    * the ids and contents that they would have had: a span that is already there stays one. Needs a worker with this telemetry in the process.
    */
-  async repair({ since }: RepairOptions): Promise<RepairedTraces> {
+  async repair({ since, calls }: RepairOptions): Promise<RepairedTraces> {
     const from = since instanceof Date ? since : new Date(Date.now() - milliseconds(since, 'telemetry.repair: "since"'));
     if (this.#repair === undefined)
       throw new UsageError('telemetry.repair: create a worker with this telemetry first, which knows the server');
-    return this.#repair(from);
+    if (calls === undefined) return this.#repair(from);
+    const { storedIn, endedFor = ENDED_FOR } = calls;
+    return this.#repair(from, { storedIn, endedForMs: milliseconds(endedFor, 'telemetry.repair: "calls.endedFor"') });
   }
 
   /** Says how traces are repaired. @internal */
-  repairBy(repair: (since: Date) => Promise<RepairedTraces>): void {
+  repairBy(repair: (since: Date, calls?: SettledCalls) => Promise<RepairedTraces>): void {
     this.#repair = repair;
   }
 
@@ -250,8 +271,10 @@ export class Telemetry {
     const { tracerProvider } = this.#options;
     if (typeof tracerProvider === 'function') return tracerProvider(idGenerator);
     if (tracerProvider !== undefined && tracerProvider !== 'none') return tracerProvider;
-    const [global, { target }] = [this.#api.tracerProvider(), this.#environment];
-    if (target === undefined || isRegistered(global)) return global;
+    const global = this.#api.tracerProvider();
+    if (isRegistered(global)) return global;
+    const { target } = this.#environment;
+    if (target === undefined) return global;
     return (this.#own ??= new OtlpProvider(target, {
       parentIn: (parent) => this.#api.parentIn(parent),
       drop: (count) => this.drop(count),

@@ -95,7 +95,10 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { meaning: 'the same for traces alone, with its path', without: 'the one above' },
     OTEL_EXPORTER_OTLP_HEADERS: { meaning: 'headers of these requests: `name=value`, with commas between them', without: 'none' },
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: { meaning: 'the same for traces alone', without: 'the ones above' },
-    OTEL_EXPORTER_OTLP_PROTOCOL: { meaning: '`http/json`: `grpc` is refused', without: 'JSON over HTTP' },
+    OTEL_EXPORTER_OTLP_PROTOCOL: {
+      meaning: '`http/protobuf` or `http/json`: the form of the traces. `grpc` is refused, unless an SDK sends them',
+      without: 'JSON, and the binary form for a collector that refuses JSON',
+    },
     OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: { meaning: 'the same for traces alone', without: 'the one above' },
     OTEL_TRACES_EXPORTER: { meaning: '`none`: no traces', without: 'traces, if there is an endpoint' },
     OTEL_TRACES_SAMPLER: {

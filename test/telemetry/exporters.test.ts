@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { otelEnvironment } from '../../src/telemetry/environment.ts';
-import { spanIdOf, traceIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
+import { idGenerator, spanIdOf, traceIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import { prometheusMetrics } from '../../src/telemetry/prometheus.ts';
 import { SpanQueue } from '../../src/telemetry/span-queue.ts';
 import { telemetry } from '../../src/telemetry/telemetry.ts';
 import { OtlpReceiver } from './otlp-receiver.ts';
-import { RecordingMeter } from './recording-sdk.ts';
+import { RecordingMeter, RecordingSdk } from './recording-sdk.ts';
 
 const RUN = { namespace: 'default', runId: 'clerk-1', firstExecutionId: 'f0e1' };
 
@@ -85,7 +85,7 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     { form: 'in the binary form', protocol: 'http/protobuf', types: ['application/x-protobuf'] },
   ])('sends spans to the collector $form, with ids that follow from the run, and counts those that it does not take', async (how) => {
     await using receiver = await OtlpReceiver.listen();
-    receiver.takesJson = how.types[0] === how.types.at(-1);
+    receiver.refused = how.types[0] === how.types.at(-1) ? undefined : 'application/json';
     vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', how.protocol);
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `${receiver.url}/`);
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic%20abc,x-tenant=one');
@@ -162,7 +162,55 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, /from 0 to 1/],
     [{ OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: 'x' }, /write the number of a port/],
   ])('refuses %j', (env, message) => {
-    expect(() => otelEnvironment(env)).toThrow(message);
+    const environment = otelEnvironment(env);
+    expect(() => [environment.target, environment.ratio, environment.page]).toThrow(message);
+  });
+
+  test.each([
+    { what: 'a tracer provider is given', variables: {}, options: () => ({ tracerProvider: new RecordingSdk(idGenerator) }) },
+    { what: 'there are no traces', variables: { OTEL_TRACES_EXPORTER: 'none' }, options: () => ({}) },
+  ])('what only an SDK can follow is not refused if $what', async ({ variables, options }) => {
+    const ofSdk = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    };
+    for (const [name, value] of Object.entries({
+      ...ofSdk,
+      OTEL_EXPORTER_PROMETHEUS_PORT: 'x',
+      OTEL_METRICS_EXPORTER: 'prometheus',
+      ...variables,
+    }))
+      vi.stubEnv(name, value);
+    const reported = await telemetry({ meterProvider: new RecordingMeter(), sampleRatio: 1, ...options() });
+    expect(() => reported.requireOwnIds()).not.toThrow();
+  });
+
+  test('a protocol that nobody follows is refused when a worker is created', async () => {
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c:4317');
+    vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc');
+    const reported = await telemetry({ meterProvider: new RecordingMeter() });
+    expect(() => reported.requireOwnIds()).toThrow(/Longhaul sends spans over HTTP/);
+  });
+
+  test('another collector behind the same address gets the form that it takes', async () => {
+    await using receiver = await OtlpReceiver.listen();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
+    const reported = await telemetry({ meterProvider: new RecordingMeter() });
+    const place = traceOfStart(RUN, undefined);
+    for (const [call, refused] of [
+      [1, 'application/json'],
+      [2, 'application/x-protobuf'],
+      [3, undefined],
+    ] as const) {
+      receiver.refused = refused;
+      reported.start(place, { name: 'chat m', spanId: spanIdOf(RUN, 'chat', call), attributes: {} })?.end();
+      await reported.flush();
+    }
+    expect(receiver.spans.map(({ spanId }) => spanId)).toEqual([1, 2, 3].map((call) => spanIdOf(RUN, 'chat', call)));
+    expect(reported.dropped).toBe(0);
+    const [json, binary] = ['application/json', 'application/x-protobuf'];
+    expect(receiver.headers.map((headers) => headers['content-type'])).toEqual([json, binary, binary, json, json]);
   });
 });
 

@@ -17,8 +17,8 @@ export class OtlpReceiver {
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
   /** Answers with that status instead of 200. */
   status = 200;
-  /** If false, it takes the binary form alone, as some backends do. */
-  takesJson = true;
+  /** The type of requests that it does not take, as some backends do not take JSON. */
+  refused: string | undefined;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -26,7 +26,7 @@ export class OtlpReceiver {
       this.headers.push(request.headers);
       const isBinary = request.headers['content-type'] === 'application/x-protobuf';
       const body = Buffer.concat(chunks);
-      const status = this.takesJson || isBinary ? this.status : 415;
+      const status = request.headers['content-type'] === this.refused ? 415 : this.status;
       if (status === 200 && request.url === '/v1/traces')
         this.add(isBinary ? readProtobufTraces(body) : (JSON.parse(body.toString()) as OtlpTraces));
       response.writeHead(status, { 'content-type': isBinary ? 'application/x-protobuf' : 'application/json' }).end(isBinary ? '' : '{}');

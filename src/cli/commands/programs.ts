@@ -155,8 +155,9 @@ function namesOfModule({ agents, programs, tools, anchors, providers, memory }: 
 
 /** Prints the trace of a run, while it continues and after it has ended. */
 export async function trace(io: CommandIo, flags: FlagsOf<typeof TRACE>): Promise<number> {
+  if (flags.calls && !flags.export) throw new UsageError('--calls is for --export');
   if (flags.export) {
-    const traces = await withRun(io, flags, ({ client, runId }) => client.handle(runId).exportTrace());
+    const traces = await withRun(io, flags, ({ client, runId }) => client.handle(runId).exportTrace({ calls: flags.calls === true }));
     io.output.printJson(traces);
     return 0;
   }

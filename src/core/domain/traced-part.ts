@@ -5,7 +5,7 @@ import type { RunResultFields } from './result.ts';
 import type { StopReason, TerminalStatus } from './run.ts';
 import type { TurnResultFields } from './sessions.ts';
 import { cellOfCall, RUN_CODE, type StepResult } from './tool-calls.ts';
-import type { AggregatedUsage } from './usage.ts';
+import type { AggregatedUsage, UsageStats } from './usage.ts';
 
 /** Something that a run has waited for or done, from its beginning to its end. Milliseconds since the epoch. */
 interface Lasting {
@@ -78,16 +78,34 @@ export interface TracedTurn extends TracedEnd {
   number: number;
 }
 
-/** An attempt at a call whose worker has not answered any more: the next one reports it, or whoever reads the record. */
-export interface TracedLoss extends InTurn, OfCode {
-  /** The id of a tool call, or the number of events of a model call. */
+/** An attempt at a call. */
+interface TracedAttempt extends InTurn, OfCode {
+  /** The id of a tool call, the number of events of a model call of a step, or the name of another activity. */
   call: string;
   /** Absent: a model call. */
   toolName?: string;
-  /** `provider/model` of a model call: the first that it asks. */
+  /** `provider/model` of a model call. */
   model?: string;
   step?: number;
   attempt: number;
+  /** A burst has made the attempt. */
+  isInside?: true;
+}
+
+/** One whose worker has not answered any more: the next one reports it, or whoever reads the record. The model is the first that it asks. */
+export type TracedLoss = TracedAttempt;
+
+/**
+ * The attempt with which a call has ended. Its worker reports it, and may be killed before: the record has the same, with the times at which the
+ * server heard of it.
+ */
+export interface TracedCall extends TracedAttempt {
+  /** The place of the model among those that the attempt has asked, 1-based. */
+  asked?: number;
+  /** A code, or why a tool has failed. Absent: it has succeeded. */
+  code?: string;
+  usage?: UsageStats | null;
+  finishReason?: string;
 }
 
 /**
@@ -95,7 +113,7 @@ export interface TracedLoss extends InTurn, OfCode {
  * of its end alone.
  */
 export function beginningOfLoss({ attempt, scheduledAt, to }: { attempt: number; scheduledAt: number; to: number }): number {
-  return attempt === 1 ? scheduledAt : to;
+  return attempt === 1 ? Math.min(scheduledAt, to) : to;
 }
 
 /** The part of a run's record that its trace shows beside its model calls and tool calls. Without content. */
@@ -109,6 +127,8 @@ export interface TracedPart {
   cachesLost?: string[];
   /** Present if the histories of the run were read. */
   losses?: TracedLoss[];
+  /** The same: the last attempts of the calls that have ended, as far as the histories have them. */
+  calls?: TracedCall[];
   /** Absent: the run continues. */
   end?: TracedEnd;
 }

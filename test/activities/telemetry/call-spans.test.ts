@@ -1,5 +1,7 @@
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
 import { modelSpans, toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
+import { type AttemptInfo, attemptInfo, type InsideAttempt, withAttemptInfo } from '../../../activities/attempts/attempt-info.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
@@ -65,4 +67,52 @@ test.each([
     await modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 });
   }, null);
   expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
+});
+
+/** A second attempt at the first call of the second attempt at a burst, whose first one has ended as `lastFailure` says. */
+async function inBurst<Result>(inside: Partial<InsideAttempt>, lastFailure: object, work: () => Promise<Result>): Promise<Result> {
+  const pendingActivities = [{ activityId: 'a1', lastStartedTime: msToTs(100_000), lastFailure }];
+  const environment = activityEnvironment({ pendingActivities, info: { activityId: 'a1', attempt: 2 } });
+  return environment.run(() => {
+    const { attempt, isLocal, startToCloseTimeoutMs, currentAttemptScheduledTimestampMs, signal } = attemptInfo();
+    const known = { name: 'callModel', attempt, isLocal, startToCloseTimeoutMs, currentAttemptScheduledTimestampMs, signal };
+    const unknown = { heartbeatTimeoutMs: undefined, retryPolicy: undefined, heartbeatDetails: undefined, isCancelled: false };
+    const info: AttemptInfo = {
+      ...known,
+      ...unknown,
+      scheduledTimestampMs: 200_000,
+      inside: { isRetry: false, whenStored: () => undefined, ...inside },
+      heartbeat: () => undefined,
+    };
+    return withAttemptInfo(info, work);
+  }, null);
+}
+
+const LOST = { timeoutFailureInfo: { timeoutType: 4 } };
+
+test.each([
+  { what: 'an attempt that its worker has lost is reported, with an end that is not before its start', isRetry: false, lost: [1] },
+  { what: 'an attempt before in the same process was not lost', isRetry: true, lost: [] },
+  { what: 'so is one whose outcome the server has not stored', isRetry: false, failure: { applicationFailureInfo: {} }, lost: [1] },
+])('a call in a burst is tried again: $what', async ({ isRetry, failure = LOST, lost }) => {
+  const sdk = new RecordingSdk(idGenerator);
+  await inBurst({ isRetry }, failure, () => modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 }));
+  expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
+  for (const { startTime = 0, endTime = -1 } of sdk.exported) expect(startTime).toBeLessThanOrEqual(endTime);
+});
+
+test('a call in a burst is reported once the server has its outcome: the next attempt may make it again under the same name', async () => {
+  const sdk = new RecordingSdk(idGenerator);
+  const worker = workerOf(sdk);
+  const held: (() => void)[] = [];
+  await inBurst({ isRetry: true, whenStored: (report) => held.push(report) }, LOST, async () => {
+    const ended = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
+    ended.ended({ content: ['x'], isError: false });
+    const begin = await modelSpans(worker, { run: INPUT, agentName: 'clerk', through: 1 });
+    begin('openai/gpt').answered({ content: 'x', toolCalls: [], usage: null, finishReason: 'stop' }, null);
+  });
+  await worker.telemetry.flush();
+  expect(sdk.exported).toEqual([]);
+  for (const report of held) report();
+  expect(sdk.exported.map(({ name }) => name)).toEqual(['execute_tool read', 'chat gpt']);
 });

@@ -1,27 +1,96 @@
+import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { RunReports } from '../../../activities/telemetry/run-reports.ts';
 import type { WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';
 import type { TracedEnd, TracedPart } from '../../../src/core/domain/traced-part.ts';
-import { idGenerator } from '../../../src/telemetry/ids.ts';
+import { idGenerator, type RunTrace } from '../../../src/telemetry/ids.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 
-/** Returns how often the end of a run counts as that of an agent. */
-async function agentsIn(end: Partial<TracedEnd>): Promise<number> {
-  const sdk = new RecordingSdk(idGenerator);
-  const meter = new RecordingMeter();
-  const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: meter });
-  const ended = { agent: 'clerk', status: 'completed', isWorkflow: false, usage: noUsage(), toolCalls: 0, from: 0, to: 1_000, ...end };
-  const part = { turns: [], end: ended } as unknown as TracedPart;
-  const reports = new RunReports({ telemetry } as WorkerTelemetry);
-  reports.report(undefined, { workflowId: 'clerk-1', executionId: 'f0e1', historyLength: 9, at: 1_000, key: '', part });
-  await reports.flush();
-  return meter.measured.filter(({ name }) => name === 'gen_ai.invoke_agent.duration').length;
+const TRACE: RunTrace = {
+  run: { namespace: 'default', runId: 'clerk-1', firstExecutionId: 'f0e1' },
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  isSampled: true,
+};
+const TASK = { workflowId: 'clerk-1', executionId: 'f0e1', historyLength: 9, at: 2_000, key: '' };
+const ENDED = { agent: 'clerk', status: 'completed', isWorkflow: false, usage: noUsage(), toolCalls: 0, from: 0, to: 1_000 };
+const EMPTY: TracedPart = { waits: [], children: [], turns: [] };
+
+/** What a worker reports, and a server that says what it has accepted. */
+class Reporting {
+  readonly sdk = new RecordingSdk(idGenerator);
+  readonly meter = new RecordingMeter();
+  readonly telemetry = new Telemetry(plainApi(this.sdk), { tracerProvider: this.sdk, meterProvider: this.meter });
+  readonly reports = new RunReports({ telemetry: this.telemetry, traces: { of: async () => TRACE } } as unknown as WorkerTelemetry);
+  asked = 0;
+  /** Awaited before each answer. */
+  answers: Promise<unknown> = Promise.resolve();
+  readonly client = {
+    options: { namespace: 'default' },
+    withDeadline: (_: number, ask: () => Promise<unknown>) => ask(),
+    workflowService: {
+      getWorkflowExecutionHistoryReverse: async () => {
+        this.asked += 1;
+        await this.answers;
+        const accepted = { eventId: 10, workflowTaskCompletedEventAttributes: { startedEventId: 9 } };
+        return { history: { events: [accepted, { eventId: 9, workflowTaskStartedEventAttributes: {} }] } };
+      },
+    },
+  } as unknown as Client;
+
+  /** Reports the end of a run. */
+  end(end: Partial<TracedEnd> = {}, more: Partial<TracedPart> = {}): void {
+    this.reports.report(this.client, { ...TASK, part: { ...EMPTY, ...more, end: { ...ENDED, ...end } as TracedEnd } });
+  }
+
+  /** How often a run counts as that of an agent. */
+  get agents(): number {
+    return this.meter.measured.filter(({ name }) => name === 'gen_ai.invoke_agent.duration').length;
+  }
 }
 
-test('runs of programs and of flows are workflows in the metrics, as in their spans', async () => {
-  expect(await agentsIn({})).toBe(1);
-  expect(await agentsIn({ isWorkflow: true })).toBe(0);
-  expect(await agentsIn({ isFlow: true })).toBe(0);
+test.each([
+  [{}, 1],
+  [{ isWorkflow: true }, 0],
+  [{ isFlow: true as const }, 0],
+])('the end %j counts %i times as that of an agent: runs of programs and of flows are workflows, as in their spans', async (end, times) => {
+  const reporting = new Reporting();
+  reporting.end(end);
+  await reporting.reports.flush();
+  expect(reporting.agents).toBe(times);
+  expect(reporting.sdk.exported).toHaveLength(1);
+});
+
+test('an end of which the server does not say whether it has accepted it is not counted, and each of its spans is as lost', async () => {
+  const reporting = new Reporting();
+  reporting.answers = Promise.reject(new Error('unreachable'));
+  reporting.answers.catch(() => undefined);
+  const wait = { id: 'd', callId: 'c', toolName: 'pay', decision: 'approve', source: 'client', agent: 'clerk', from: 1, to: 2 };
+  reporting.end({}, { waits: [wait, { ...wait, id: 'e' }] });
+  await reporting.reports.flush();
+  expect([reporting.agents, reporting.meter.sum('longhaul.runs.ended'), reporting.sdk.exported]).toEqual([0, 0, []]);
+  expect(reporting.telemetry.dropped).toBe(3);
+});
+
+test('a part of a run in which nothing has ended asks the server nothing', async () => {
+  const reporting = new Reporting();
+  reporting.reports.report(reporting.client, { ...TASK, part: EMPTY });
+  await reporting.reports.flush();
+  expect([reporting.asked, reporting.telemetry.dropped]).toEqual([0, 0]);
+});
+
+test('a worker that stops does not give up what another one reports', async () => {
+  const reporting = new Reporting();
+  const { reports } = reporting;
+  reports.open();
+  reports.open();
+  const { promise, resolve } = Promise.withResolvers();
+  reporting.answers = promise;
+  reporting.end();
+  await reports.close();
+  expect([reporting.agents, reporting.telemetry.dropped]).toEqual([0, 0]);
+  resolve(undefined);
+  await reports.close();
+  expect([reporting.agents, reporting.sdk.exported.length, reporting.telemetry.dropped]).toEqual([1, 1, 0]);
 });

@@ -1,0 +1,154 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import { activityCause } from '../core/activity-requests/activity-request.ts';
+import { type AgentSnapshot, summaryModelsOf } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
+import { isErrorCode } from '../core/domain/errors.ts';
+import { missingIn } from '../core/domain/missing-definitions.ts';
+import type { AskStepOutput } from '../core/domain/program-run.ts';
+import { cellOfCall } from '../core/domain/tool-calls.ts';
+import { beginningOfLoss, type TracedCall, type TracedLoss } from '../core/domain/traced-part.ts';
+import { spentIn, type UsageStats } from '../core/domain/usage.ts';
+import { indexOf, parseAddress } from '../core/program/program-index.ts';
+import type { CallModelInput, RunToolInput, RunToolOutput } from '../core/protocol.ts';
+import type { CallModelOutput, SummariseInput, SummariseOutput } from '../core/activity-requests/contracts.ts';
+import type { EndedAttempt, LostActivity } from './recorded-execution.ts';
+
+/** An attempt at a call, and the offset of the event that it is about. */
+export interface CallAt<Traced> {
+  traced: Traced;
+  offset: number;
+}
+
+/** The agent that has made a call, by the digest of its snapshot. */
+export type AgentOf = (digest: string) => Pick<AgentSnapshot, 'name'> & Partial<AgentSnapshot>;
+
+/** Returns a lost activity as a call. Undefined for one that is no call. */
+export function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss> | undefined {
+  const { name, input, attempt, scheduledAt, endedAt: to } = lost;
+  if (attempt < 1) return undefined;
+  const times = { attempt, from: beginningOfLoss({ attempt, scheduledAt, to }), to };
+  if (name === 'callModel') {
+    const { agent: digest, through, step } = input as CallModelInput;
+    const { name: agent, model } = agentOf(digest);
+    return { traced: { call: String(through), agent, ...times, ...defined({ model, step }) }, offset: through };
+  }
+  return isOwnActivity(name) ? undefined : { traced: { ...toolCallOf(name, input as RunToolInput), ...times }, offset: offsetOf(input) };
+}
+
+/**
+ * Returns the end of an activity as a call. Undefined for one that is no call, and for one of which the history does not say under which name its
+ * worker has reported it: which of several models has failed, and how many attempts there were that workers count.
+ */
+export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: AgentOf): CallAt<TracedCall> | undefined {
+  const { name, input, attempt, startedAt: from, endedAt: to, activityId } = ended;
+  if (attempt === undefined || isRefusal(ended.failure)) return undefined;
+  const times = { attempt, from, to };
+  // Model calls of which no event of the record says the place are named by their activity.
+  const byActivity = `${executionId}/${activityId}`;
+  switch (name) {
+    case 'callModel': {
+      const { agent: digest, through, step } = input as CallModelInput;
+      const agent = agentOf(digest);
+      const answer = modelAnswer(ended, agent.model, { isOnly: agent.fallback === undefined });
+      if (answer === undefined) return undefined;
+      return { traced: { call: String(through), agent: agent.name, ...times, ...answer, ...defined({ step }) }, offset: through };
+    }
+    case 'summarise': {
+      const { agent: digest, through } = input as SummariseInput;
+      const agent = agentOf(digest);
+      const [model, ...others] = agent.model === undefined ? [] : summaryModelsOf({ ...agent, model: agent.model });
+      const answer = modelAnswer(ended, model, { isOnly: others.length === 0 });
+      return answer && { traced: { call: byActivity, agent: agent.name, ...times, ...answer }, offset: through };
+    }
+    case 'askStep': {
+      const { agent: digest, step } = input as { agent: string; step: string };
+      const { name: agent, program } = agentOf(digest);
+      const address = parseAddress(step);
+      const { ask } = (program && indexOf(program).get(address.unit, address.step)?.step) ?? {};
+      const answer = modelAnswer(ended, ask?.model ?? program?.model, { isOnly: true });
+      return answer && { traced: { call: byActivity, agent, ...times, ...answer }, offset: 0 };
+    }
+    default: {
+      if (isOwnActivity(name)) return undefined;
+      const code = codeOfTool(ended);
+      return { traced: { ...toolCallOf(name, input as RunToolInput), ...times, ...defined({ code }) }, offset: offsetOf(input) };
+    }
+  }
+}
+
+function toolCallOf(toolName: string, { callId: call, agentName: agent, step, ofProgram }: RunToolInput): ToolCallNames {
+  const cell = ofProgram ? undefined : cellOfCall(call);
+  return { call, toolName, agent, step, ...defined({ cell }) };
+}
+
+type ToolCallNames = Required<Pick<TracedCall, 'call' | 'toolName' | 'agent' | 'step'>> & Pick<TracedCall, 'cell'>;
+
+function offsetOf(input: unknown): number {
+  return (input as RunToolInput).at[0];
+}
+
+function codeOfTool({ output, failure }: EndedAttempt): string | undefined {
+  if (failure !== undefined) return codeOf(failure);
+  const { isError, lost } = output as RunToolOutput;
+  if (lost) return 'interrupted';
+  return isError ? 'tool_failed' : undefined;
+}
+
+/** What a model call has ended with, as its span says it. */
+type ModelAnswer = Pick<TracedCall, 'model' | 'asked' | 'code' | 'usage' | 'finishReason'>;
+
+/** `isOnly`: the call asks the first model and no other. */
+function modelAnswer(
+  { output, failure, attempt }: EndedAttempt,
+  first: string | undefined,
+  { isOnly }: { isOnly: boolean },
+): ModelAnswer | undefined {
+  if (failure !== undefined) {
+    if (!isOnly) return undefined;
+    // What the attempts before have cost is in the details, too.
+    const spent = attempt === 1 ? spentIn(failure instanceof ApplicationFailure ? failure.details?.[0] : undefined)?.reported : undefined;
+    return { code: codeOf(failure), ...defined({ model: first, usage: spent }) };
+  }
+  const answered = answerIn(output as CallModelOutput | SummariseOutput | AskStepOutput);
+  if (answered === undefined) return undefined;
+  const { answeredBy, tried = [], usage, finishReason, inBatch } = answered.answer;
+  // The worker of a batch has no attempt of its own. A summary does not say which models were asked before.
+  if (inBatch || (answeredBy !== undefined && tried.length === 0 && 'text' in answered.answer)) return undefined;
+  return {
+    asked: tried.length + 1,
+    usage,
+    ...defined({ model: answeredBy ?? first, code: answered.code, finishReason: answered.code === undefined ? finishReason : undefined }),
+  };
+}
+
+/** An answer, or the part of one. */
+interface Answer {
+  answeredBy?: string;
+  tried?: readonly unknown[];
+  usage: UsageStats | null;
+  finishReason?: string;
+  inBatch?: true;
+}
+
+function answerIn(output: CallModelOutput | SummariseOutput | AskStepOutput): { answer: Answer; code?: 'interrupted' } | undefined {
+  // The finish reason that goes without saying is left out of an answer in a program.
+  if ('promptLength' in output) return { answer: { finishReason: 'stop', ...output.response } };
+  if ('text' in output) return { answer: { ...output, finishReason: 'stop' } };
+  if (output.type === 'response') return { answer: output.response };
+  if (output.type === 'aborted' && output.partial !== undefined) return { answer: output.partial, code: 'interrupted' };
+  return undefined;
+}
+
+/** True for the end of an attempt that did nothing: its worker lacked something. */
+function isRefusal(failure: Error | undefined): boolean {
+  if (!(failure instanceof ApplicationFailure)) return false;
+  return missingIn(failure.details?.[0]) !== undefined || failure.type === 'NotFoundError';
+}
+
+function codeOf(failure: Error): string {
+  const cause = activityCause(failure);
+  if (cause instanceof CancelledFailure) return 'interrupted';
+  const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+  return isErrorCode(type) ? type : 'internal';
+}
