@@ -167,7 +167,7 @@ export const TRACE = defineCommand({
     calls: flag('with "--export": also the calls that have ended', {
       manual:
         'As far as the histories have them, with the times of the server: for a trace whose worker was killed before it could send them. ' +
-        'A span that the worker has sent has other times ([telemetry](telemetry.md#killed-workers))',
+        'A span that the worker has sent has other times ([telemetry](telemetry.md#spans))',
     }),
   },
 });
