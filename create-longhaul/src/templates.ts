@@ -343,7 +343,7 @@ function furtherFiles({ template }: Choices): Record<string, string> {
     case 'service':
       return { 'service.ts': SERVICE };
     case 'next':
-      return { 'app/api/[...path]/route.ts': ROUTE, 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
+      return { 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
     case 'existing-worker':
       return { 'worker.ts': WORKER, 'workflows.ts': WORKFLOWS };
     case 'basic':
@@ -363,34 +363,6 @@ const port = Number(process.env['PORT'] ?? 3000);
 createServer(nodeListener(handler)).listen(port, '127.0.0.1', () => console.log(\`Listening on http://127.0.0.1:\${port}\`));
 `;
 
-const ROUTE = `// Everything below /api/v1.
-import { connect } from 'longhaul/client';
-import { type Authenticate, createHandler, type Handler, SCOPES } from 'longhaul/server';
-
-export const runtime = 'nodejs';
-export const dynamic = 'force-dynamic';
-
-// Who develops may do everything; put the sign-in of your users here before you deploy.
-const authenticate: Authenticate = async () =>
-  process.env.NODE_ENV === 'development' ? { id: 'developer', scopes: SCOPES } : undefined;
-
-let opened: Promise<Handler> | undefined;
-
-async function answer(request: Request): Promise<Response> {
-  // Not before the first request: "next build" loads this file, too.
-  opened ??= connect().then((client) => createHandler(client, { prefix: '/api', authenticate }));
-  try {
-    const handler = await opened;
-    return await handler(request);
-  } catch (error) {
-    opened = undefined; // No Temporal server has answered: the next request tries again.
-    throw error;
-  }
-}
-
-export { answer as DELETE, answer as GET, answer as HEAD, answer as OPTIONS, answer as POST, answer as PUT };
-`;
-
 const LAYOUT = `import type { ReactNode } from 'react';
 
 export default function Layout({ children }: { children: ReactNode }) {
@@ -402,28 +374,45 @@ export default function Layout({ children }: { children: ReactNode }) {
 }
 `;
 
-const PAGE = `'use client';
-import { type FormEvent, useState } from 'react';
+const PAGE = `// Asks the agent on the server. The run is in the address: a page that is loaded again shows the same answer.
+import { connect, type LonghaulClient } from 'longhaul/client';
+import { redirect } from 'next/navigation';
 
-export default function Page() {
-  const [answer, setAnswer] = useState('');
-  async function ask(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const input = new FormData(event.currentTarget).get('question');
-    const started = await fetch('/api/v1/runs', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ agent: 'clerk', input }),
-    });
-    const { runId } = await started.json();
-    const result = await fetch(\`/api/v1/runs/\${encodeURIComponent(runId)}/result\`);
-    setAnswer((await result.json()).output);
+let opened: Promise<LonghaulClient> | undefined;
+
+async function signedIn(): Promise<LonghaulClient> {
+  // Who develops may do everything; put the sign-in of your users here before you deploy.
+  if (process.env.NODE_ENV !== 'development') throw new Error('Nobody is signed in');
+  // Not before the first question: "next build" loads this file, too.
+  opened ??= connect();
+  try {
+    return await opened;
+  } catch (error) {
+    opened = undefined; // No Temporal server has answered: the next question tries again.
+    throw error;
   }
+}
+
+async function ask(form: FormData): Promise<void> {
+  'use server';
+  const client = await signedIn();
+  const { runId } = await client.start('clerk', { input: String(form.get('question')) });
+  redirect(\`/?run=\${encodeURIComponent(runId)}\`);
+}
+
+async function answerOf(run: string): Promise<string> {
+  const client = await signedIn();
+  const { output } = await client.handle(run).result();
+  return String(output);
+}
+
+export default async function Page({ searchParams }: { searchParams: Promise<{ run?: string }> }) {
+  const { run } = await searchParams;
   return (
-    <form onSubmit={ask}>
+    <form action={ask}>
       <input name="question" defaultValue="Where is order 42?" />
       <button>Ask</button>
-      <p>{answer}</p>
+      <p>{run === undefined ? '' : await answerOf(run)}</p>
     </form>
   );
 }

@@ -82,13 +82,13 @@ export class BegunProject implements AsyncDisposable {
     await this.terminals[Symbol.asyncDispose]();
   }
 
-  /** The files that were written, without those of git, of the installation, and the settings of pnpm. */
+  /** The files that were written, without those of git and of the installation. */
   async files(): Promise<string[]> {
     const all = await readdir(this.path, { recursive: true, withFileTypes: true });
     return all
       .filter((one) => one.isFile())
       .map((one) => join(one.parentPath, one.name).slice(this.path.length + 1))
-      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-(?:lock|workspace)\.yaml)$/.test(file))
+      .filter((file) => !/^(?:\.git|node_modules)\/|^(?:package-lock\.json|pnpm-lock\.yaml)$/.test(file))
       .toSorted();
   }
 
@@ -164,15 +164,12 @@ export class BegunProject implements AsyncDisposable {
     ]);
   }
 
-  /** Asks on the page as a person does; without a browser, at the service behind it. */
+  /** Asks on the page as a person does. */
   async #askedOnPage(url: string): Promise<string> {
-    if (CHROMIUM === undefined) return this.#overHttp(`${url}/api`);
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
     try {
       const page = await browser.newPage();
       await page.goto(url, { timeout: 120_000 });
-      // The page answers clicks once its script has loaded: before, the form loads the page anew.
-      await page.waitForLoadState('networkidle');
       await page.getByRole('button', { name: 'Ask' }).click();
       const answer = page.locator('p', { hasText: /\S/ });
       await answer.waitFor({ timeout: 120_000 });
@@ -180,13 +177,6 @@ export class BegunProject implements AsyncDisposable {
     } finally {
       await browser.close();
     }
-  }
-
-  async #overHttp(base: string): Promise<string> {
-    const started = await this.terminals.run(
-      `curl --silent -X POST ${base}/v1/runs -H 'content-type: application/json' -d '{"agent": "clerk", "input": "Where is order 42?"}'`,
-    );
-    return this.terminals.runUntil(`curl --silent ${base}/v1/runs/${runIdIn(started)}/result`, ANSWER);
   }
 
   #atOwnPort(text: string): string {
