@@ -2,7 +2,6 @@ import { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { FeedItem } from '../../src/client/feed-item.ts';
 import { runFeed } from '../../src/client/run-news.ts';
 import { WAITS_STREAM } from '../../src/core/domain/stream.ts';
 import { memoryStreams } from '../../src/streams/memory-streams.ts';

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type * as api from '../../studio/api.ts';
+import type * as caller from '../../studio/caller.ts';
 
-type CallerModule = typeof import('../../studio/caller.ts');
-type ApiModule = typeof import('../../studio/api.ts');
+type CallerModule = typeof caller;
+type ApiModule = typeof api;
 
 interface Asked {
   path: string;
