@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { ask, connection, follow, Refused } from './api.ts';
+import { ask, connection, follow, needsKey, Refused } from './api.ts';
 import type { Approval, FeedItem, Me } from './api-types.ts';
 import { isDue, LOOK_EVERY, movedRuns, orderOf, pauseBefore } from './listing.ts';
 import { isOutdated } from './version.ts';
@@ -38,15 +38,39 @@ let following: AbortController | undefined;
 let isFed = false;
 let listedAt = 0;
 
-/** Asks who the caller is, and follows the feed from then on. */
-export async function begin(): Promise<void> {
+/** Returns a signal that is aborted once the credentials of the reader are others: what was begun before is not for the next caller. */
+export function untilOther(): AbortSignal {
+  return following?.signal ?? AbortSignal.abort();
+}
+
+const forgetting: (() => void)[] = [];
+
+/** Calls back when the credentials of the reader are taken away or others: parts of the page forget what they know of the caller. */
+export function onEnd(forget: () => void): void {
+  forgetting.push(forget);
+}
+
+/** Ends what is done for the caller, and forgets everything that is known of it. */
+export function end(): void {
   following?.abort();
-  following = new AbortController();
-  const { signal: until } = following;
+  following = undefined;
   forgetWaiting();
   me.value = undefined;
+  meError.value = undefined;
+  for (const forget of forgetting) forget();
+}
+
+// The reader has taken the key away, or the service does not take it any more.
+needsKey.subscribe((isNeeded) => {
+  if (isNeeded) end();
+});
+
+/** Asks who the caller is, and follows the feed from then on. */
+export async function begin(): Promise<void> {
+  end();
+  following = new AbortController();
+  const { signal: until } = following;
   try {
-    meError.value = undefined;
     const caller = await ask('GET /v1/me', { signal: until });
     if (until.aborted) return;
     me.value = caller;
@@ -77,7 +101,7 @@ function keepListed(until: AbortSignal): void {
   const often = setInterval(look, LOOK_EVERY);
   document.addEventListener('visibilitychange', look, { signal: until });
   let wasLost = false;
-  const end = connection.subscribe((lost) => {
+  const leave = connection.subscribe((lost) => {
     if (wasLost && lost === '') {
       listSoon({ all: true });
       void compareVersion(until);
@@ -86,7 +110,7 @@ function keepListed(until: AbortSignal): void {
   });
   until.addEventListener('abort', () => {
     clearInterval(often);
-    end();
+    leave();
   });
 }
 
@@ -114,7 +138,8 @@ const ONCE_MORE_AFTER = 3_000;
 /** Runs that are asked one by one. Of more, everything that waits is listed. */
 const ONE_BY_ONE = 20;
 
-/** The runs in which something begins or ends to wait, until they are asked. */
+/** The runs that are due to be asked, and those among them in which something has begun or ended to wait: these are asked once more. */
+let due = new Set<string>();
 let moved = new Set<string>();
 
 function noteMoved(items: readonly FeedItem[]): void {
@@ -122,31 +147,37 @@ function noteMoved(items: readonly FeedItem[]): void {
   const runs = movedRuns(items, waiting.peek() ?? []);
   if (!isGap && runs.length === 0) return;
   for (const runId of runs) moved.add(runId);
-  listSoon({ all: isGap });
+  listSoon({ all: isGap, runs });
 }
 
 let isAllDue = false;
 let askedAt = 0;
 
-function listSoon({ all }: { all: boolean }): void {
+/** The last listing that was due. The next one waits for it. */
+let lastDue: Promise<void> = Promise.resolve();
+
+function listSoon({ all, runs = [] }: { all: boolean; runs?: Iterable<string> }): void {
   isAllDue ||= all;
-  soon ??= setTimeout(
-    () => {
-      soon = undefined;
-      const runs = moved;
-      moved = new Set();
-      void listRuns(runs);
-      listAfter(ONCE_MORE_AFTER, runs);
-    },
-    pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }),
-  );
+  for (const runId of runs) due.add(runId);
+  soon ??= setTimeout(() => void listDue(), pauseBefore({ least: 100, every: AT_MOST_EVERY, sinceMs: Date.now() - askedAt }));
 }
 
-/** Lists what waits in some runs after a time, which nothing that happens meanwhile makes longer. */
-function listAfter(ms: number, runs: ReadonlySet<string>): void {
+/** Lists what is due. What becomes due while the listing before is under way joins it. */
+async function listDue(): Promise<void> {
+  const until = untilOther();
+  await lastDue;
+  if (until.aborted) return;
+  const [runs, again] = [due, moved];
+  [soon, due, moved] = [undefined, new Set(), new Set()];
+  if (again.size > 0) listAfter(ONCE_MORE_AFTER, again);
+  lastDue = listRuns(runs);
+}
+
+/** Lists what waits in some runs after a time, with what is due then. Nothing that happens meanwhile makes the time longer. */
+function listAfter(ms: number, runs: Iterable<string>): void {
   const timer = setTimeout(() => {
     later.delete(timer);
-    void listRuns(runs);
+    listSoon({ all: false, runs });
   }, ms);
   later.add(timer);
 }
@@ -154,10 +185,11 @@ function listAfter(ms: number, runs: ReadonlySet<string>): void {
 /** A run that waits again for the same tool within some seconds has no item in the feed of a service without a sink. */
 const AFTER_DECISION = [ONCE_MORE_AFTER, 8_000];
 
-/** Lists what waits in a run about which a reader has decided: at once, and when it may wait again. */
-export function listDecided(runId: string): Promise<void> {
-  for (const ms of AFTER_DECISION) listAfter(ms, new Set([runId]));
-  return listRun(runId);
+/** Lists what waits in a run about which a reader has decided, at once and when it may wait again: unless the reader is another one by now. */
+export async function listDecided(runId: string, until: AbortSignal): Promise<void> {
+  if (until.aborted) return;
+  for (const ms of AFTER_DECISION) listAfter(ms, [runId]);
+  await listRun(runId);
 }
 
 /** Lists what waits in some runs anew: on a service where much waits, to list all of it takes seconds. */
@@ -169,22 +201,23 @@ async function listRuns(runs: ReadonlySet<string>): Promise<void> {
 
 /** Lists what waits in a run, and in those below it. */
 export async function listRun(runId: string): Promise<void> {
+  const [numbers, until] = [newestOf, untilOther()];
+  if (until.aborted) return;
   askedMeanwhile.add(runId);
   const own = (newestOf.get(runId) ?? 0) + 1;
-  const [numbers, until] = [newestOf, following?.signal];
   numbers.set(runId, own);
   try {
-    const pending = await approvalsOf(runId).catch((error: unknown) => {
+    const pending = await approvalsOf(runId, until).catch((error: unknown) => {
       if (error instanceof Refused && error.problem.code === 'run_not_found') return [];
       throw error;
     });
     // An answer that another one has overtaken says what was, and one to another caller is not for this one.
-    if (until?.aborted || numbers.get(runId) !== own) return;
+    if (until.aborted || numbers.get(runId) !== own) return;
     failures.delete(runId);
     const others = (waiting.peek() ?? []).filter((one) => one.runId !== runId && one.runId?.startsWith(`${runId}/`) !== true);
     show([...others, ...pending]);
   } catch (error) {
-    if (until?.aborted || numbers.get(runId) !== own) return;
+    if (until.aborted || numbers.get(runId) !== own) return;
     failures.set(runId, error);
     showFailure();
   } finally {
@@ -211,30 +244,47 @@ function showFailure(): void {
   [waitingError.value] = failures.values();
 }
 
-let listings = 0;
-let newestListing = 0;
-
 /** The runs that were asked since the last listing of all was begun, which may not know yet what they have said. */
 let askedMeanwhile = new Set<string>();
 
-/** Lists everything that waits anew. */
-export async function listWaiting(): Promise<void> {
-  listings += 1;
+/** The listing of everything, and the one that follows it. */
+let listing: Promise<void> | undefined;
+let nextListing: Promise<void> | undefined;
+
+/** Lists everything that waits anew. All who ask for it during a listing get the next one. */
+export function listWaiting(): Promise<void> {
+  const until = untilOther();
+  if (until.aborted) return Promise.resolve();
+  if (listing === undefined) {
+    listing = listAll(until).finally(() => {
+      if (!until.aborted) listing = undefined;
+    });
+    return listing;
+  }
+  nextListing ??= listing.then(() => {
+    if (until.aborted) return undefined;
+    nextListing = undefined;
+    return listWaiting();
+  });
+  return nextListing;
+}
+
+async function listAll(until: AbortSignal): Promise<void> {
   isAllDue = false;
+  // So many would be asked by another listing of everything.
+  if (due.size > ONE_BY_ONE) due = new Set();
   askedMeanwhile = new Set();
-  const [own, until] = [listings, following?.signal];
   listedAt = Date.now();
   try {
-    const found = await approvalsReached();
-    if (until?.aborted || own < newestListing) return;
-    newestListing = own;
+    const found = await approvalsReached(until);
+    if (until.aborted) return;
     const asked = askedMeanwhile;
     askedMeanwhile = new Set();
     failures = new Map();
     show(found);
     await Promise.all([...asked].map(listRun));
   } catch (error) {
-    if (until?.aborted || own <= newestListing) return;
+    if (until.aborted) return;
     failures.set(EVERY_RUN, error);
     showFailure();
   }
@@ -243,7 +293,16 @@ export async function listWaiting(): Promise<void> {
 /** Forgets what waits for another caller, and what was to be asked for it. */
 function forgetWaiting(): void {
   for (const timer of [soon, ...later]) clearTimeout(timer);
-  [soon, later, moved, newestOf, failures, askedMeanwhile] = [undefined, new Set(), new Set(), new Map(), new Map(), new Set()];
+  [soon, later, due, moved, newestOf, failures, askedMeanwhile] = [
+    undefined,
+    new Set(),
+    new Set(),
+    new Set(),
+    new Map(),
+    new Map(),
+    new Set(),
+  ];
+  [listing, nextListing, lastDue] = [undefined, undefined, Promise.resolve()];
   isAllDue = false;
   isFed = false;
   listedAt = 0;
@@ -251,21 +310,21 @@ function forgetWaiting(): void {
   waitingError.value = undefined;
 }
 
-async function approvalsReached(): Promise<Approval[]> {
+async function approvalsReached(until: AbortSignal): Promise<Approval[]> {
   const { runId } = me.peek() ?? {};
-  if (runId !== undefined) return approvalsOf(runId);
+  if (runId !== undefined) return approvalsOf(runId, until);
   const found: Approval[] = [];
   let cursor: string | undefined;
   do {
-    const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor } });
+    const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor }, signal: until });
     found.push(...page.approvals);
     cursor = page.next;
   } while (cursor !== undefined && found.length < 2_000);
   return found;
 }
 
-async function approvalsOf(run: string): Promise<Approval[]> {
-  const { about, pending } = await ask('GET /v1/runs/{runId}/approvals', { params: { runId: run } });
+async function approvalsOf(run: string, until: AbortSignal): Promise<Approval[]> {
+  const { about, pending } = await ask('GET /v1/runs/{runId}/approvals', { params: { runId: run }, signal: until });
   return pending.map(({ runId = run, ...one }) => ({ about, ...one, runId }));
 }
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { MessageReceipt, Operations } from './api-types.ts';
 import { Fold, Note, useAction } from './parts.tsx';
-import { may, restarts } from './caller.ts';
+import { may, onEnd, restarts, untilOther } from './caller.ts';
 import { TEXTS } from './texts.ts';
 
 interface ControlsOptions {
@@ -55,6 +55,9 @@ export function RunControls({ runId, isOver, isSession, isPaused: isShownPaused 
 
 /** The receipt of the last retry: the page of its run is read from the beginning, and shows it again. */
 const retried = signal<{ runId: string; text: string } | undefined>(undefined);
+onEnd(() => {
+  retried.value = undefined;
+});
 
 interface ControlOptions {
   runId: string;
@@ -199,13 +202,15 @@ function Cancel({ runId, busy, act }: ControlOptions): JSX.Element {
 }
 
 function Retry({ runId, busy, act }: ControlOptions): JSX.Element {
-  const send = (fromStep: number | undefined): Promise<string> =>
-    ask('POST /v1/runs/{runId}/retry', { params: { runId }, body: { fromStep } }).then((receipt) => {
-      const text = TEXTS.receipts.retried(receipt.fromStep, receipt.dropped.length);
-      retried.value = { runId, text };
-      restarts.value += 1;
-      return text;
-    });
+  const send = async (fromStep: number | undefined): Promise<string> => {
+    const until = untilOther();
+    const receipt = await ask('POST /v1/runs/{runId}/retry', { params: { runId }, body: { fromStep } });
+    const text = TEXTS.receipts.retried(receipt.fromStep, receipt.dropped.length);
+    if (until.aborted) return text;
+    retried.value = { runId, text };
+    restarts.value += 1;
+    return text;
+  };
   return (
     <form
       onSubmit={(event) => {

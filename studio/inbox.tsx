@@ -6,8 +6,9 @@ import type { Approval, CallDetails, DecideCall } from './api-types.ts';
 import { isSound, JsonField, ObjectForm, type Schema } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
+import { keepChecked } from './listing.ts';
 import { messageText } from './record.ts';
-import { listDecided, listRun, listWaiting, may, me, waiting, waitingError } from './caller.ts';
+import { listDecided, listRun, listWaiting, may, me, onEnd, untilOther, waiting, waitingError } from './caller.ts';
 import { Fields, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -24,7 +25,7 @@ export function InboxPage(): JSX.Element {
   };
   const hasVanished = useVanished(current, all);
   useNow();
-  useChecked(current?.runId);
+  useChecked(current);
   useKeptFocus(current === undefined ? '' : keyOf(current));
   useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
   return (
@@ -85,6 +86,7 @@ function KeyList(): JSX.Element {
 
 /** What was decided on this page. */
 const decidedHere = new Set<string>();
+onEnd(() => decidedHere.clear());
 
 /** True if what was shown last has gone without a decision of this reader, until something else has. */
 function useVanished(current: Approval | undefined, all: readonly Approval[] | undefined): boolean {
@@ -100,15 +102,29 @@ function useVanished(current: Approval | undefined, all: readonly Approval[] | u
   return hasVanished;
 }
 
-/** What a reader looks at is asked for anew, in milliseconds: somebody else may have decided it, and a feed may have missed that. */
-const CHECKED_EVERY = 10_000;
-
-function useChecked(runId: string | undefined): void {
+/** Asks anew about what a reader looks at: somebody else may have decided it, and a feed may have missed that. */
+function useChecked(current: Approval | undefined): void {
+  const { runId = '' } = current ?? {};
+  const key = current === undefined ? undefined : keyOf(current);
   useEffect(() => {
-    if (runId === undefined) return undefined;
-    const often = setInterval(() => !document.hidden && void listRun(me.peek()?.runId ?? runId), CHECKED_EVERY);
-    return () => clearInterval(often);
-  }, [runId]);
+    if (key === undefined) return undefined;
+    const check = async (): Promise<string> => {
+      await listRun(me.peek()?.runId ?? runId);
+      return JSON.stringify(waiting.peek()?.filter((one) => one.runId === runId));
+    };
+    let looking = new AbortController();
+    const look = (): void => {
+      looking.abort();
+      looking = new AbortController();
+      if (!document.hidden) void keepChecked(check, looking.signal);
+    };
+    look();
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      looking.abort();
+    };
+  }, [key]);
 }
 
 /** Draws times that are relative to now anew from time to time. */
@@ -526,17 +542,16 @@ function useDecision(approval: Approval, onRefused: (text: string) => void): Dec
   const decide = (answer: Answer): void => {
     setBusy(true);
     setError(undefined);
-    void ask('POST /v1/runs/{runId}/approvals/{callId}', {
-      params: { runId: me.value?.runId ?? runId, callId },
-      body: { ...answer, digest, runId },
-    })
-      .then(() => decidedHere.add(keyOf(approval)))
+    const until = untilOther();
+    const asked = me.value?.runId ?? runId;
+    void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
+      .then(() => until.aborted || decidedHere.add(keyOf(approval)))
       .catch((failure: unknown) => {
         const code = failure instanceof Refused ? failure.problem.code : '';
         if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);
         else setError(failure);
       })
-      .then(() => listDecided(me.peek()?.runId ?? runId))
+      .then(() => listDecided(asked, until))
       .finally(() => setBusy(false));
   };
   return { busy, error, decide };

@@ -27,6 +27,38 @@ export function pauseBefore({ least, every, sinceMs }: { least: number; every: n
   return Math.max(least, every - sinceMs);
 }
 
+/** What a reader only passes by is not asked for, in milliseconds. */
+const LOOKED_AT_AFTER = 250;
+
+/** The first pause before what a reader looks at is asked for anew, and the longest one, in milliseconds. */
+const CHECKED_AFTER = 10_000;
+const CHECKED_AT_LEAST_EVERY = 120_000;
+
+/**
+ * Asks about what a reader looks at, as soon as it is looked at and again until the signal: the more rarely, the longer the answer is the same,
+ * because a worker has to answer. `ask` returns the answer as a text.
+ */
+export async function keepChecked(ask: () => Promise<string>, until: AbortSignal): Promise<void> {
+  let last: string | undefined;
+  let pause = CHECKED_AFTER;
+  for (await sleep(LOOKED_AT_AFTER, until); !until.aborted; await sleep(pause, until)) {
+    const answer = await ask();
+    pause = answer === last ? Math.min(CHECKED_AT_LEAST_EVERY, pause * 2) : CHECKED_AFTER;
+    last = answer;
+  }
+}
+
+function sleep(ms: number, until: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (until.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    until.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
 /**
  * Returns the runs that have to be asked what waits in them. A run that has ended is asked only if something of it is shown: most runs end
  * without having waited for anybody.

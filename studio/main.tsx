@@ -117,6 +117,10 @@ function KeyForm(): JSX.Element {
   const wasGiven = useRef(hasKey());
   const ways = useAnswer('GET /v1/login', {});
   const { oidc } = ways.value ?? {};
+  // That of the page before says what waits.
+  useEffect(() => {
+    document.title = TEXTS.title;
+  }, []);
   const logIn = (): void => {
     loginError.value = undefined;
     if (oidc === undefined) return;

@@ -1,15 +1,19 @@
 // How often the page reads again what the stream of a run does not bring.
 
-/** The shortest pause between two readings of the facts of a run, in milliseconds. */
+/** The shortest pause between two readings of the facts of a run, and the longest one, in milliseconds. */
 const LEAST = 2_000;
+const MOST = 15_000;
 
-/** To read the facts of a run takes the longer the more answers it has: the pause grows with them, in milliseconds for each. */
-const FOR_EACH_ANSWER = 50;
+/** To read the facts of a run takes the longer the more it has done, or its service has to do: up to the longest pause, it takes a fiftieth of the time. */
+const TIMES = 50;
 
-/** Returns the pause between two readings of the facts of a run that has so many answers, in milliseconds. */
-export function pauseBetween(answers: number): number {
-  return Math.max(LEAST, answers * FOR_EACH_ANSWER);
+/** Returns the pause behind a reading of the facts of a run that has taken so long, in milliseconds. */
+export function pauseBehind(ms: number): number {
+  return Math.min(MOST, Math.max(LEAST, ms * TIMES));
 }
+
+/** Pages of the timeline that are read by themselves: a run of thousands of steps has many more. */
+export const FIRST_PAGES = 3;
 
 /** What is known of a run when its facts are read. */
 interface Moment {
@@ -17,9 +21,19 @@ interface Moment {
   answers: number;
 }
 
-/** Returns the milliseconds until the facts of a run are to be read: none if its status is another one, undefined if nothing has changed. */
-export function dueIn(read: Moment & { at: number }, seen: Moment, now: number): number | undefined {
+/** A reading of the facts of a run. */
+export interface Reading extends Moment {
+  /** The time at which it has ended; undefined while it is under way. */
+  endedAt: number | undefined;
+  ms: number;
+}
+
+/**
+ * Returns the milliseconds until the facts of a run are to be read: none if its status is another one, undefined if nothing has changed, or
+ * before a reading has ended.
+ */
+export function dueIn(read: Reading, seen: Moment, now: number): number | undefined {
   if (seen.status !== read.status) return 0;
-  if (seen.answers === read.answers) return undefined;
-  return Math.max(0, read.at + pauseBetween(seen.answers) - now);
+  if (seen.answers === read.answers || read.endedAt === undefined) return undefined;
+  return Math.max(0, read.endedAt + pauseBehind(read.ms) - now);
 }

@@ -67,15 +67,22 @@ export interface Loaded<Value> {
 
 type Name = keyof Operations;
 
-/** Asks the service for something that a part shows, anew whenever the request changes. Undefined: nothing is asked for yet. */
-export function useAnswer<Of extends Name>(name: Of, request: RequestOf<Of> | undefined): Loaded<Operations[Of]['answer']> {
+/**
+ * Asks the service for something that a part shows, anew whenever the request changes. Undefined: nothing is asked for yet. `timed` gets each
+ * request, and returns it.
+ */
+export function useAnswer<Of extends Name>(
+  name: Of,
+  request: RequestOf<Of> | undefined,
+  timed: <Value>(work: Promise<Value>) => Promise<Value> = (work) => work,
+): Loaded<Operations[Of]['answer']> {
   const [state, setState] = useState<{ key: string; value?: Operations[Of]['answer']; error?: unknown }>({ key: '' });
   const [round, setRound] = useState(0);
   const key = request === undefined ? '' : JSON.stringify([name, request]);
   useEffect(() => {
     if (request === undefined) return undefined;
     const gone = new AbortController();
-    ask(name, { ...request, signal: gone.signal }).then(
+    timed(ask(name, { ...request, signal: gone.signal })).then(
       (value) => setState({ key, value }),
       (error: unknown) => {
         if (!gone.signal.aborted) setState(({ key: of, value }) => ({ key, value: of === key ? value : undefined, error }));

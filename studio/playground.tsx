@@ -11,7 +11,7 @@ import { may, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { useMoved, useTimeline } from './timeline.tsx';
+import { useFacts, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 /** A chat with any agent, as a session, and beside it each step as it happens. */
@@ -70,7 +70,7 @@ function ChosenChat({ all, agent, session }: ChatPlace & { all: AgentEntry[] }):
 
 function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
   const { record, version, error } = useRecord(session);
-  const timeline = useTimeline(session, useMoved(record));
+  const timeline = useTimeline(session, useFacts(record));
   return (
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">

@@ -12,18 +12,18 @@ import { listWaiting, me, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { AmountChart, TimeBar, useMoved, useTimeline } from './timeline.tsx';
+import { AmountChart, TimeBar, useFacts, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
 const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
 
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const moved = useMoved(record);
-  const timeline = useTimeline(runId, moved);
-  const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
-  const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } });
-  useAgain(moved, () => {
+  const facts = useFacts(record);
+  const timeline = useTimeline(runId, facts);
+  const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } }, facts.timed);
+  const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } }, facts.timed);
+  useAgain(facts.round, () => {
     status.again();
     tree.again();
     // Without a feed, the run itself says that something begins or ends to wait.

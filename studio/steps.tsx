@@ -8,7 +8,7 @@ import { Fold, Note, ProblemNote } from './parts.tsx';
 import { type AnswerRow, type LiveAnswer, messageText, type Row, type RunRecord, rowText } from './record.ts';
 import { Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
-import { type ReadTimeline, useMoved, useTimeline } from './timeline.tsx';
+import { type ReadTimeline, useFacts, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 import { Windowed } from './window.tsx';
 
@@ -223,7 +223,7 @@ function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> &
 /** The steps of a child run, in the place of the call that has started it. */
 function ChildSteps({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const { read } = useTimeline(runId, useMoved(record));
+  const { read } = useTimeline(runId, useFacts(record));
   return (
     <>
       {error !== undefined && <ProblemNote error={error} />}

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
-import { dueIn } from './pace.ts';
+import { dueIn, FIRST_PAGES, type Reading } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { TEXTS } from './texts.ts';
@@ -25,32 +25,49 @@ export interface ReadTimeline {
   next: number | undefined;
 }
 
-/** Pages that are read by themselves: a run of thousands of steps has many more. */
-const FIRST_PAGES = 3;
+/** What is read of a run besides its record. */
+export interface RunFacts {
+  /** Changes when they have to be read anew: at once with the status, and from time to time with the answers. */
+  round: number;
+  /** Notes how long a part of the reading takes. Returns the work. */
+  timed: <Value>(work: Promise<Value>) => Promise<Value>;
+}
 
-/**
- * Returns a number that changes when what is read besides the record has to be read anew: at once with the status, and from time to time with
- * the answers.
- */
-export function useMoved({ status, answers }: RunRecord): number {
+export function useFacts({ status, answers }: RunRecord): RunFacts {
   const [round, setRound] = useState(0);
-  const read = useRef({ status, answers, at: 0 });
+  const [ended, setEnded] = useState(0);
+  const read = useRef<Reading>({ status, answers, endedAt: 0, ms: 0 });
+  const parts = useRef(0);
   useEffect(() => {
     const due = dueIn(read.current, { status, answers }, Date.now());
     if (due === undefined) return undefined;
     const timer = setTimeout(() => {
-      read.current = { status, answers, at: Date.now() };
+      read.current = { ...read.current, status, answers };
       setRound((before) => before + 1);
     }, due);
     return () => clearTimeout(timer);
-  }, [status, answers]);
-  return round;
+  }, [status, answers, ended]);
+  const timed = useCallback(async <Value,>(work: Promise<Value>): Promise<Value> => {
+    const begunAt = Date.now();
+    parts.current += 1;
+    read.current = { ...read.current, endedAt: undefined };
+    try {
+      return await work;
+    } finally {
+      parts.current -= 1;
+      if (parts.current === 0) {
+        read.current = { ...read.current, endedAt: Date.now(), ms: Date.now() - begunAt };
+        setEnded((before) => before + 1);
+      }
+    }
+  }, []);
+  return { round, timed };
 }
 
-/** Reads the timeline of a run, if there is one, anew whenever `version` changes. */
+/** Reads the timeline of a run, if there is one. */
 export function useTimeline(
   runId: string | undefined,
-  version: number | string,
+  { round, timed }: RunFacts,
 ): { read: ReadTimeline | undefined; error: unknown; readOn: () => void } {
   const [read, setRead] = useState<ReadTimeline>();
   const [error, setError] = useState<unknown>();
@@ -58,7 +75,7 @@ export function useTimeline(
   useEffect(() => {
     if (runId === undefined) return undefined;
     const gone = new AbortController();
-    readPages(runId, pages, gone.signal).then(
+    timed(readPages(runId, pages, gone.signal)).then(
       (found) => {
         setRead(found);
         return setError(undefined);
@@ -66,7 +83,7 @@ export function useTimeline(
       (failure: unknown) => !gone.signal.aborted && setError(failure),
     );
     return () => gone.abort();
-  }, [runId, version, pages]);
+  }, [runId, round, pages]);
   return { read, error, readOn: () => setPages(pages * 4) };
 }
 

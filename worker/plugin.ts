@@ -332,10 +332,9 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           callDuringReplay: false,
         },
         recorded: {
-          fn: ({ workflowId, runId }, totals) => {
+          fn: ({ workflowId, runId }, totals, waitsAnew) => {
             streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals });
-            if (totals.status === 'pending_confirmation')
-              streams?.publish(WAITS_STREAM, { type: 'recorded', executionId: runId, ...totals });
+            if (waitsAnew) streams?.publish(WAITS_STREAM, { type: 'recorded', executionId: runId, ...totals });
           },
           callDuringReplay: false,
         },

@@ -11,6 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
+import { childrenWaiting } from '../src/core/capabilities/children/children.ts';
 import type { JsonValue } from '../src/core/domain/json.ts';
 import { fittingUnits } from '../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../src/core/domain/result.ts';
@@ -182,6 +183,8 @@ class Announcer {
   #events = -1;
   #steps = -1;
   #status: RunStatus | undefined;
+  /** What waits for a decision. */
+  #waits = NOTHING_WAITS;
 
   constructor(run: LiveRun) {
     this.#run = run;
@@ -189,15 +192,25 @@ class Announcer {
 
   /** Announces the changes since the last call. `ended`: the status with which the run ends. */
   announce(ended?: RunStatus): void {
-    const { state } = this.#run;
+    const { state, inbox } = this.#run;
     const events = state === undefined ? 0 : state.firstOffset + state.context.events.length;
     // The record of a program has no steps.
     const steps = state?.program === undefined ? (state?.context.currentStep ?? 0) : 0;
     const status = ended ?? state?.status ?? 'running';
-    if (events === this.#events && steps === this.#steps && status === this.#status) return;
+    const waits = status === 'pending_confirmation' && state !== undefined ? waitsOf(state, inbox) : NOTHING_WAITS;
+    const waitsAnew = waits !== NOTHING_WAITS && waits !== this.#waits;
+    this.#waits = waits;
+    if (events === this.#events && steps === this.#steps && status === this.#status && !waitsAnew) return;
     [this.#events, this.#steps, this.#status] = [events, steps, status];
-    longhaul.recorded({ events, steps, status });
+    longhaul.recorded({ events, steps, status }, waitsAnew);
   }
+}
+
+const NOTHING_WAITS = '';
+
+/** Names what waits for a decision: the calls of the run, and the children in which something waits. */
+function waitsOf({ approvals }: RunState, inbox: LiveRun['inbox']): string {
+  return JSON.stringify([approvals.pending.map(({ callId }) => callId), childrenWaiting(inbox)]);
 }
 
 /** The most bytes of output in the closing event of a run. The record of events holds the whole. */

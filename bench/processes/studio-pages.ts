@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedItem } from '../../studio/api-types.ts';
 import { movedRuns } from '../../studio/listing.ts';
-import { dueIn } from '../../studio/pace.ts';
+import { dueIn, FIRST_PAGES, type Reading } from '../../studio/pace.ts';
 import type { PagesReply, PagesRequest } from '../studio/load.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
@@ -9,7 +10,13 @@ import { answerRequests, endAfter, readSetting } from '../../test/processes/prog
 
 const { url, pages } = readSetting<{ url: string; pages: number }>();
 let open: AbortController | undefined;
-let [messages, requests, cpuBefore] = [0, 0, process.cpuUsage()];
+let [events, requests, cpuBefore] = [0, 0, process.cpuUsage()];
+
+/** The pages that show the run, until each has seen its end and read its last facts. */
+let shown: Promise<unknown> = Promise.resolve();
+
+/** What has gone wrong in a page: a figure with fewer readers would be none. */
+let failure: { cause: unknown } | undefined;
 
 /** An item of a stream, as far as a page decides by it what it reads again. */
 interface Item {
@@ -19,93 +26,140 @@ interface Item {
   run?: { runId: string };
 }
 
-/** Yields the data of the messages of a stream. */
-async function* follow(path: string, signal: AbortSignal): AsyncGenerator<Item> {
-  const response = await get(`${url}${path}`, { headers: { accept: 'text/event-stream' }, signal });
-  let rest = '';
-  for await (const text of response.body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>) ?? []) {
-    const blocks = (rest + text).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const data = block.split('\n').find((line) => line.startsWith('data: '));
-      if (data !== undefined) yield JSON.parse(data.slice('data: '.length)) as Item;
+/** The pause before a stream that was cut is opened again, in milliseconds. */
+const OPENED_AGAIN_AFTER = 500;
+
+/** Yields the items of a stream until its end, also over cuts. `opened` is called when it is open for the first time. */
+async function* follow(path: string, signal: AbortSignal, opened: () => void = () => undefined): AsyncGenerator<Item> {
+  let cursor: string | undefined;
+  for (;;) {
+    const headers = { accept: 'text/event-stream', ...(cursor === undefined ? {} : { 'last-event-id': cursor }) };
+    const response = await get(`${url}${path}`, { headers, signal });
+    opened();
+    let rest = '';
+    for await (const text of response.body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>) ?? []) {
+      const blocks = (rest + text).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const fields = new Map(
+          block.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
+        );
+        cursor = fields.get('id') ?? cursor;
+        const data = fields.get('data');
+        if (data === undefined) continue;
+        if (fields.get('event') === 'problem') throw new Error(`The stream ${path} has a problem: ${data}`);
+        const item = JSON.parse(data) as Item;
+        yield item;
+        if (item.type === 'end') return;
+      }
     }
+    await sleep(OPENED_AGAIN_AFTER, undefined, { signal });
   }
 }
 
-/** Sends a request. A browser sends it again, too, if the connection that it has kept was closed at this moment. */
+/** Sends a request. A browser sends it again, too, if the connection that it has kept was closed at this moment. Throws for a refusal. */
 async function get(address: string, init: RequestInit): Promise<Response> {
   requests += 1;
-  return fetch(address, init).catch((error: unknown) => {
+  const response = await fetch(address, init).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     return fetch(address, init);
   });
+  if (!response.ok) throw new Error(`${address} has answered with ${response.status}: ${await response.text()}`);
+  return response;
 }
 
-async function read(path: string, signal: AbortSignal): Promise<void> {
-  await (await get(`${url}${path}`, { signal })).text();
+async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
+  return (await (await get(`${url}${path}`, { signal })).json()) as Body;
 }
 
+/** Reads as many pages of the timeline as the page does by itself. */
+async function readTimeline(path: string, signal: AbortSignal): Promise<void> {
+  let next: number | undefined = 0;
+  for (let page = 0; page < FIRST_PAGES && next !== undefined; page += 1)
+    ({ next } = await read<{ next?: number }>(`${path}/timeline?from=${next}`, signal));
+}
+
+/** Shows a run until its end, and until the last facts of it are read. */
 async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
-  const facts = (): Promise<unknown> =>
-    ignoreEnd(Promise.all([path, `${path}/tree`, `${path}/timeline`].map((one) => read(one, signal))), signal);
-  void facts();
-  let known = { status: '', answers: 0, at: 0 };
   const seen = { status: '', answers: 0 };
+  let known: Reading = { ...seen, endedAt: 0, ms: 0 };
   let timer: NodeJS.Timeout | undefined;
+  let reading: { work: Promise<void>; given: AbortController } | undefined;
+  // As in a page: a reading takes the place of the one before, and what has changed meanwhile is looked at when it has ended.
+  const readFacts = async (given: AbortSignal): Promise<void> => {
+    const begunAt = Date.now();
+    await Promise.all([read(path, given), read(`${path}/tree`, given), readTimeline(path, given)]);
+    known = { ...known, endedAt: Date.now(), ms: Date.now() - begunAt };
+    look();
+  };
+  const begin = (): void => {
+    reading?.given.abort();
+    known = { ...known, ...seen, endedAt: undefined };
+    const given = new AbortController();
+    const work = readFacts(AbortSignal.any([given.signal, signal])).catch((cause: unknown) => {
+      if (!given.signal.aborted && !signal.aborted) failure = { cause };
+    });
+    reading = { work, given };
+  };
+  const look = (): void => {
+    const due = dueIn(known, seen, Date.now());
+    if (due === undefined) return;
+    clearTimeout(timer);
+    timer = setTimeout(begin, due);
+  };
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  begin();
   for await (const { type, status, result } of follow(`${path}/stream`, signal)) {
-    messages += 1;
+    if (type === 'event') events += 1;
     if (type === 'step') seen.answers += 1;
     seen.status = result?.status ?? status ?? seen.status;
-    const due = dueIn(known, seen, Date.now());
-    if (due === undefined) continue;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      known = { ...seen, at: Date.now() };
-      void facts();
-    }, due);
+    look();
   }
+  // The status is another one by now: if the last facts are not read yet, they are due at once.
+  clearTimeout(timer);
+  if (dueIn(known, seen, Date.now()) !== undefined) begin();
+  await reading?.work;
 }
 
 async function showAll(signal: AbortSignal, opened: () => void): Promise<void> {
-  const following = follow('/v1/feed', signal);
-  void ignoreEnd(read('/v1/approvals?limit=200', signal), signal);
-  setTimeout(opened, 500);
-  for await (const item of following) {
-    messages += 1;
+  void noted(read('/v1/approvals?limit=200', signal), signal);
+  for await (const item of follow('/v1/feed', signal, opened)) {
     // Nothing waits in these runs, so that no approval is shown.
-    for (const runId of movedRuns([item as FeedItem], [])) {
-      await ignoreEnd(read(`/v1/runs/${encodeURIComponent(runId)}/approvals`, signal), signal);
-    }
+    for (const runId of movedRuns([item as FeedItem], [])) await read(`/v1/runs/${encodeURIComponent(runId)}/approvals`, signal);
   }
 }
 
-/** Takes the error of what its page has given up. */
-async function ignoreEnd(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+/** Notes the error of a page, unless the page is closed. */
+async function noted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  await work.catch((cause: unknown) => {
+    if (!signal.aborted) failure = { cause };
   });
 }
 
 answerRequests<PagesRequest, PagesReply>({
   open: async () => {
-    [messages, requests, cpuBefore] = [0, 0, process.cpuUsage()];
-    const closing = (open = new AbortController());
+    [events, requests, failure, cpuBefore] = [0, 0, undefined, process.cpuUsage()];
+    const { signal } = (open = new AbortController());
     await Promise.all(
-      Array.from({ length: pages }, () => new Promise<void>((resolve) => void ignoreEnd(showAll(closing.signal, resolve), closing.signal))),
+      Array.from({ length: pages }, () => {
+        const opened = Promise.withResolvers<void>();
+        return Promise.race([opened.promise, noted(showAll(signal, opened.resolve), signal)]);
+      }),
     );
     return { type: 'opened' };
   },
   show: ({ runId }) => {
     const { signal } = open ?? new AbortController();
-    for (let page = 0; page < pages; page += 1) void ignoreEnd(showRun(runId, signal), signal);
+    shown = Promise.all(Array.from({ length: pages }, () => noted(showRun(runId, signal), signal)));
     return { type: 'shown' };
   },
-  close: () => {
+  close: async () => {
+    await shown;
     open?.abort();
+    if (failure !== undefined) throw new Error('A page has failed', failure);
     const { user, system } = process.cpuUsage(cpuBefore);
-    return { type: 'closed', messages, requests, cpuMs: (user + system) / 1_000 };
+    return { type: 'closed', events, requests, cpuMs: (user + system) / 1_000 };
   },
   stop: endAfter(async () => open?.abort()),
 });

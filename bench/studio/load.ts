@@ -23,7 +23,7 @@ export interface LoadFigures {
   msPerCall: number;
   msPerCallWatched: number;
   ratio: number;
-  /** What the process of service and worker computes per call, without what a busy machine adds: the part of the pages' work that reaches it. */
+  /** What the process of service, worker and fake model computes per call, without what a busy machine adds: the part of the pages' work that reaches it. */
   cpuMsPerCall: number;
   cpuMsPerCallWatched: number;
   /** What the Temporal server computes per call; 0 where that cannot be read. */
@@ -35,8 +35,8 @@ export interface LoadFigures {
   requests: number;
   /** Events of the history of a watched run beyond those of one that nobody watches. */
   eventsAdded: number;
-  /** What the pages have received in a run that they show, so that one knows that they have watched. */
-  messages: number;
+  /** The least share of the run's events that the pages have received together: fewer than all would be fewer readers. */
+  receivedPct: number;
 }
 
 interface LoadedService {
@@ -59,7 +59,7 @@ export async function measureLoad({ client, address, handlerOptions, start, call
   // Their browsers are other machines: what they compute must not take the processors from the run.
   setPriority(pages.pid, constants.priority.PRIORITY_LOW);
   const serverClock = serverCpuClock(address) ?? ((): number => 0);
-  let [messages, requests, pagesCpuMs] = [0, 0, 0];
+  let [receivedPct, requests, pagesCpuMs] = [100, 0, 0];
   const measured = async (isWatched: boolean): Promise<Timed & { events: number }> => {
     if (isWatched) await pages.ask({ type: 'open' }, 'opened');
     const began = performance.now();
@@ -71,7 +71,12 @@ export async function measureLoad({ client, address, handlerOptions, start, call
     const ms = performance.now() - began;
     const { user, system } = process.cpuUsage(before);
     const serverMs = serverClock() - serverBefore;
-    if (isWatched) ({ messages, requests, cpuMs: pagesCpuMs } = await pages.ask({ type: 'close' }, 'closed'));
+    if (isWatched) {
+      const closed = await pages.ask({ type: 'close' }, 'closed');
+      ({ requests, cpuMs: pagesCpuMs } = closed);
+      const recorded = (await Array.fromAsync(client.handle(run.runId).events())).length;
+      receivedPct = Math.min(receivedPct, (100 * closed.events) / (PAGES * recorded));
+    }
     forget();
     const timed = { msPerCall: ms / calls, cpuMsPerCall: (user + system) / 1_000 / calls, serverCpuMsPerCall: serverMs / calls };
     return { ...timed, events: (await weighChain(client.temporal, run.runId, 'callModel')).events };
@@ -108,7 +113,7 @@ export async function measureLoad({ client, address, handlerOptions, start, call
       serverCpuMsPerCallWatched: rounded(other.serverCpuMsPerCall, 2),
       pagesCpuMsPerCall: rounded(pagesCpuMs / calls, 2),
       eventsAdded: eventsWatched - events,
-      messages,
+      receivedPct: rounded(receivedPct, 1),
       requests,
     };
   } finally {
@@ -139,5 +144,5 @@ export type PagesReply =
   | { type: 'ready' }
   | { type: 'opened' }
   | { type: 'shown' }
-  /** What the pages have received, asked for and computed since they were opened. */
-  | { type: 'closed'; messages: number; requests: number; cpuMs: number };
+  /** What the pages have received of the record, asked for and computed since they were opened, once each has seen the end. */
+  | { type: 'closed'; events: number; requests: number; cpuMs: number };

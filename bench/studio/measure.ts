@@ -140,6 +140,7 @@ async function measureServed(
               {
                 ratio: { most: 1.05 },
                 eventsAdded: { most: 0 },
+                receivedPct: { least: 100 },
               },
             )
           : judged(await measureFeed(client, { readers, runs }, startPayer), {

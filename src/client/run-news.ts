@@ -6,7 +6,7 @@ import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { parsedJson } from '../core/domain/json.ts';
 import { continuedFrom, startedEvent } from '../history/history-events.ts';
-import type { StreamRead } from '../streams/stream-sink.ts';
+import type { ReadStreamOptions, StreamRead } from '../streams/stream-sink.ts';
 import { Bell, BoundedLog } from '../streams/waits.ts';
 import { sleep } from '../temporal/waiting.ts';
 import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
@@ -61,13 +61,21 @@ export async function* runFeed(
   }
 }
 
-/** Yields an entry whenever a run begins to wait for a decision, or waits for another one, until the signal is aborted. */
-type Announcements = (signal: AbortSignal) => AsyncIterable<StreamRead>;
+/** Yields an entry whenever a run begins to wait for a decision, or waits for another one. A sink also yields those that it keeps from before. */
+type Announcements = (options: ReadStreamOptions) => AsyncIterable<StreamRead>;
 
 /** When a reader asks the server: when waits are announced, and every so many milliseconds. */
 interface Asking {
   waits: Announcements | undefined;
   askMs: number;
+}
+
+/** What was heard last of an execution. */
+interface Heard {
+  /** The events that it had recorded. */
+  events: number;
+  /** The time of the question whose answer had the execution when it was heard for the first time. */
+  pastAt?: number;
 }
 
 /** A signal that is never aborted. */
@@ -101,6 +109,12 @@ class RunNews {
    * would look as if nothing had happened.
    */
   readonly #announced = new LRUCache<string, true>({ max: 10_000, ttl: OVERLAP_MS });
+  /** The place in the sink of what was heard last: whoever listens after a pause hears what has come meanwhile, and nothing a second time. */
+  #position: string | undefined;
+  /** What was heard last of each execution: a sink that has lost its place begins anew. */
+  readonly #heard = new LRUCache<string, Heard>({ max: 20_000 });
+  /** The executions that the last answer had among those that wait. */
+  #listed: ReadonlySet<string> = new Set();
   /** The questions that are still due because of an announcement. */
   #dueSoon = 0;
   /** The time of the last question. */
@@ -178,14 +192,26 @@ class RunNews {
   /** Listens to the announcements of the sink. Without them, the lists of the server are asked as often as ever. */
   async #hear(signal: AbortSignal): Promise<void> {
     try {
-      for await (const read of this.#asks.waits?.(signal) ?? []) {
-        if (read.type === 'entry' && read.entry.type === 'recorded') this.#announced.set(read.entry.executionId, true);
+      for await (const read of this.#asks.waits?.({ signal, ...defined({ after: this.#position }) }) ?? []) {
+        this.#position = read.position ?? this.#position;
+        if (read.type === 'entry' && (read.entry.type !== 'recorded' || !this.#isNews(read.entry))) continue;
         this.#dueSoon = 2;
         this.#due.ring();
       }
     } catch {
       // The channel was closed, or the sink of a user has thrown.
     }
+  }
+
+  /** Takes what is heard of an execution. False if that was heard before, or may be what the lists have said already. */
+  #isNews({ executionId, events }: { executionId: string; events: number }): boolean {
+    const last = this.#heard.get(executionId);
+    if (last !== undefined && events <= last.events) return false;
+    // What a sink keeps comes all at once: up to the next question, it is the past of a run that the lists already have among those that wait.
+    const isPast = last === undefined ? this.#listed.has(executionId) : last.pastAt === this.#askedAt;
+    this.#heard.set(executionId, { events, ...(isPast ? { pastAt: this.#askedAt } : {}) });
+    if (!isPast) this.#announced.set(executionId, true);
+    return !isPast;
   }
 
   /** Waits until the server is to be asked: after a time, or soon after an announcement. */
@@ -212,6 +238,7 @@ class RunNews {
     const filter = { query, principalConditions: this.#principalConditions };
     const waiting = new Map<string, FeedRun>();
     const again = new Set<string>();
+    const listed = new Set<string>();
     if (isLate) this.#note({ type: 'gap' });
     const isFirst = this.#answeredAt === undefined || isLate;
     const ended: FeedRun[] = [];
@@ -220,11 +247,13 @@ class RunNews {
       if (run.endTime !== undefined) ended.push(run);
       else if (run.status === 'pending_confirmation') {
         waiting.set(run.runId, run);
+        listed.add(info.runId);
         if (this.#announced.delete(info.runId)) again.add(run.runId);
       }
       if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime) || isFirst) continue;
       if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
     }
+    this.#listed = listed;
     this.#noteWaits(waiting, { again, isFirst, now });
     for (const run of ended) {
       const isNoted = this.#isNoted('ended', run.runId, run.endTime);

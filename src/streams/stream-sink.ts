@@ -51,7 +51,8 @@ export interface StreamChannel {
    */
   readonly announces: boolean;
   /**
-   * Publishes an entry about a run; under the id `longhaul-waits`, which no run has, `recorded` entries of all runs that wait for a decision.
+   * Publishes an entry about a run; under the id `longhaul-waits`, which no run has, the `recorded` entry of each run that begins to wait for
+   * a decision.
    * Returns at once and never throws: an entry that cannot be sent at once is kept within a bound, and
    * dropped beyond it. `activity` is present for deltas and attempts.
    */

@@ -1,10 +1,11 @@
 import { Client } from '@temporalio/client';
+import type { LoadedDataConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { FeedItem } from '../../src/client/feed-item.ts';
 import { runFeed } from '../../src/client/run-news.ts';
-import type { StreamRead } from '../../src/streams/stream-sink.ts';
-import { Bell } from '../../src/streams/waits.ts';
+import { WAITS_STREAM } from '../../src/core/domain/stream.ts';
+import { memoryStreams } from '../../src/streams/memory-streams.ts';
+import type { ReadStreamOptions, StreamRead } from '../../src/streams/stream-sink.ts';
 
 const { ListWorkflowExecutionsResponse } = temporal.api.workflowservice.v1;
 
@@ -29,40 +30,45 @@ function waiting(runId: string): object {
   };
 }
 
-/** Follows all runs of a server whose lists are set. `announce` does what a sink does. */
-async function followed(): Promise<{
+interface Followed {
   executions: object[];
   news: string[];
-  announce: (runId?: string) => void;
+  /** Does what a worker does when a run begins to wait. */
+  announce: (runId?: string, events?: number) => void;
   asked: () => number;
+  /** Adds a reader that knows nothing yet, and returns what it is told. */
+  listen: () => Promise<{ news: string[]; stop: () => void }>;
   stop: () => void;
-}> {
-  const state = { executions: [waiting('r')], news: [] as string[] };
+}
+
+/** Follows all runs of a server whose lists are set, with a sink that keeps what is announced. `kept`: what it has from before, by run and events. */
+async function followed(kept: readonly [runId: string, events: number][] = []): Promise<Followed> {
+  const state = { executions: [waiting('r')] };
   const listWorkflowExecutions = vi.fn<() => Promise<object>>(async () =>
     ListWorkflowExecutionsResponse.fromObject({ executions: state.executions }),
   );
   const client = new Client({ connection: { workflowService: { listWorkflowExecutions }, plugins: [] } as never });
-  const bell = new Bell();
-  const stop = new AbortController();
-  let announced = '';
-  const waits = async function* (signal: AbortSignal): AsyncGenerator<StreamRead> {
-    for (; !signal.aborted;) {
-      await bell.next(signal);
-      const totals = { events: 1, steps: 1, status: 'pending_confirmation' } as const;
-      yield { type: 'entry', position: '1', entry: { type: 'recorded', executionId: `execution of ${announced}`, ...totals } };
-    }
+  const context = { namespace: 'default', dataConverter: {} as LoadedDataConverter, log: () => undefined };
+  const channel = memoryStreams().open(context);
+  const waits = (options: ReadStreamOptions): AsyncIterable<StreamRead> => channel.read(WAITS_STREAM, options);
+  const announce = (runId = 'another', events = (recorded += 1)): void => {
+    const totals = { events, steps: 1, status: 'pending_confirmation' } as const;
+    channel.publish(WAITS_STREAM, { type: 'recorded', executionId: `execution of ${runId}`, ...totals });
   };
-  const announce = (runId = 'another'): void => {
-    announced = runId;
-    bell.ring();
+  let recorded = 100;
+  for (const [runId, events] of kept) announce(runId, events);
+  const listen = async (): Promise<{ news: string[]; stop: () => void }> => {
+    const news: string[] = [];
+    const stopped = new AbortController();
+    const read = async (): Promise<void> => {
+      for await (const { type } of runFeed(client, { waits }, { signal: stopped.signal })) news.push(type);
+    };
+    read().catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(0);
+    return { news, stop: () => stopped.abort() };
   };
-  const read = async (items: AsyncIterable<FeedItem>): Promise<void> => {
-    for await (const { type } of items) state.news.push(type);
-  };
-  read(runFeed(client, { waits }, { signal: stop.signal })).catch(() => undefined);
-  await vi.advanceTimersByTimeAsync(0);
-  const rest = { announce, asked: () => listWorkflowExecutions.mock.calls.length, stop: () => stop.abort() };
-  return Object.assign(state, rest);
+  const { news, stop } = await listen();
+  return Object.assign(state, { news, stop, listen, announce, asked: () => listWorkflowExecutions.mock.calls.length });
 }
 
 test('an announcement is followed by two questions, before the next usual one', async () => {
@@ -77,13 +83,49 @@ test('an announcement is followed by two questions, before the next usual one', 
 });
 
 test('a run that waits for the same tool again is said to wait once more if the sink announces it', async () => {
-  const feed = await followed();
+  const feed = await followed([['r', 3]]);
+  await vi.advanceTimersByTimeAsync(2_500);
   // The list looks as before: between two questions the first call was decided, and the next one has begun to wait.
   feed.announce('r');
   await vi.advanceTimersByTimeAsync(600);
   expect(feed.news).toEqual(['waiting', 'waiting']);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(feed.news).toEqual(['waiting', 'waiting']);
+  feed.stop();
+});
+
+test('what a sink has kept from before is not news of a run that waits already', async () => {
+  // It has waited, was decided, and waits again since.
+  const feed = await followed([
+    ['r', 3],
+    ['r', 7],
+  ]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting']);
+  feed.announce('r', 7);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting']);
+  feed.announce('r', 9);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
+  feed.stop();
+});
+
+test('who listens after a time in which nobody did is told no wait a second time, and each that has come meanwhile', async () => {
+  const feed = await followed();
+  feed.executions = [waiting('r'), waiting('s')];
+  feed.announce('s', 3);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
+  for (const meanwhile of [undefined, 8]) {
+    feed.stop();
+    await vi.advanceTimersByTimeAsync(10_000);
+    if (meanwhile !== undefined) feed.announce('s', meanwhile);
+    const second = await feed.listen();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(second.news).toEqual(meanwhile === undefined ? ['waiting', 'waiting'] : ['waiting', 'waiting', 'waiting']);
+    feed.stop = second.stop;
+  }
   feed.stop();
 });
 

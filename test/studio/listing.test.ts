@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { FeedItem, RunEntry } from '../../studio/api-types.ts';
-import { isDue, movedRuns, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
+import { isDue, keepChecked, movedRuns, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
 
 const runs = (...ids: string[]): RunEntry[] =>
   ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
@@ -55,4 +55,33 @@ test('a run that has ended is asked what waits only if something of it is shown'
     item('ended', 'f'),
   ];
   expect(movedRuns(items, [{ runId: 'e' }, { runId: 'f/1' }, { runId: 'dd' }])).toEqual(['b', 'c', 'e', 'f']);
+});
+
+test('what a reader looks at is asked for at once, the more rarely the longer nothing changes, and not once nobody looks', async () => {
+  vi.useFakeTimers();
+  try {
+    const asked: number[] = [];
+    const begunAt = Date.now();
+    let answer = 'waits';
+    const looking = new AbortController();
+    const ask = async (): Promise<string> => {
+      asked.push(Math.round((Date.now() - begunAt) / 1_000));
+      return answer;
+    };
+    void keepChecked(ask, looking.signal);
+    await vi.advanceTimersByTimeAsync(400_000);
+    expect(asked).toEqual([0, 10, 30, 70, 150, 270, 390]);
+    answer = 'waits for another one';
+    await vi.advanceTimersByTimeAsync(141_000);
+    expect(asked.slice(7)).toEqual([510, 520, 540]);
+    looking.abort();
+    const passedBy = new AbortController();
+    void keepChecked(ask, passedBy.signal);
+    await vi.advanceTimersByTimeAsync(100);
+    passedBy.abort();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(asked).toHaveLength(10);
+  } finally {
+    vi.useRealTimers();
+  }
 });

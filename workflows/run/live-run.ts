@@ -112,8 +112,11 @@ export interface LonghaulSinks extends Sinks {
     interruptRequested(key: string): void;
     /** Hands over the events that are new to a model call, before it is scheduled. `key` as above. May be called again as well. */
     conversationGrew(key: string, news: NewEvents): void;
-    /** Reports that the run has recorded something, or that its status has changed. May be called again as well. */
-    recorded(totals: RecordedTotals): void;
+    /**
+     * Reports that the run has recorded something, or that its status has changed. `waitsAnew`: it waits for a decision, and not for the same
+     * ones as before. May be called again as well.
+     */
+    recorded(totals: RecordedTotals, waitsAnew: boolean): void;
     /** Reports that a run begins. May be called again as well. */
     runStarted(agentName: string): void;
     /** Says that a session is in that turn, for activities about events before `through`. May be called again as well. */

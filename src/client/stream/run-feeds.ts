@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WAITS_STREAM } from '../../core/domain/stream.ts';
-import type { StreamChannel, StreamRead, StreamSink } from '../../streams/stream-sink.ts';
+import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink } from '../../streams/stream-sink.ts';
 import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 import { closedClientError } from '../../temporal/server-calls.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
@@ -52,11 +52,11 @@ export class RunFeeds {
    * Returns a function that yields an entry whenever a run has begun to wait for a decision, or waits for others than before. Undefined if
    * the sink does not announce that.
    */
-  waits(): ((signal: AbortSignal) => AsyncIterable<StreamRead>) | undefined {
+  waits(): ((options: ReadStreamOptions) => AsyncIterable<StreamRead>) | undefined {
     // A sink of heartbeats would look for a run of that id at the server.
     if (this.#sink === undefined || this.#sink.heartbeatEveryMs !== undefined) return undefined;
     const channel = this.#open();
-    return channel && ((signal) => channel.read(WAITS_STREAM, { signal }));
+    return channel && ((options) => channel.read(WAITS_STREAM, options));
   }
 
   /** Resolves if live output can be carried at this moment; at once if there is no sink. */

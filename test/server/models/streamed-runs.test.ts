@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Event } from '../../../src/core/domain/record.ts';
-import type { StreamEntry } from '../../../src/core/domain/stream.ts';
+import { type StreamEntry, WAITS_STREAM } from '../../../src/core/domain/stream.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import { ask, unit } from '../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineProgram, defineTool } from '../../../src/index.ts';
@@ -79,6 +79,27 @@ test('a run streams its answers, and announces what it records, its pauses and i
   expect(new Set(news.map((entry) => JSON.stringify(entry))).size).toBe(news.length);
   await testbed.stopWorkers();
   expect(sink.closed).toBe(1);
+});
+
+test('a run says that it waits once for all of its calls, and again when it waits for others', async () => {
+  await using testbed = await Testbed.open();
+  const sink = fakeSink();
+  const script = [together(callTool('pay', {}, 'c1'), callTool('look', { at: 'the Moon' }, 'c2'), callTool('pay', {}, 'c3')), say('Paid.')];
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel(script) }, streams: sink });
+  const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  const recorded = (): number => announced(sink, handle.runId).filter(({ status }) => status === 'pending_confirmation').length;
+  const waits = (): number => announced(sink, WAITS_STREAM).length;
+  await expect.poll(async () => (await handle.approvals()).pending.length, POLL).toBe(2);
+  await expect.poll(waits, POLL).toBe(1);
+  const before = recorded();
+  await handle.raise({ steps: 50 });
+  await expect.poll(recorded, POLL).toBeGreaterThan(before);
+  expect(waits()).toBe(1);
+  await handle.approve('c1', { by: 'ann' });
+  await expect.poll(waits, POLL).toBe(2);
+  await handle.approve('c3', { by: 'ann' });
+  await handle.result();
+  expect(waits()).toBe(2);
 });
 
 /** The types of the events of a history, each with the bytes of its payloads. Times and durations have as many digits as they need. */

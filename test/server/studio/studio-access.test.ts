@@ -65,6 +65,22 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
+  test('once the key is forgotten, the page knows nothing of its reader, and follows nothing', async () => {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    const page = await opened('decider', '#/inbox');
+    await shows(page, '1 decision waiting');
+    expect(await page.locator('.badge').innerText()).toBe('1');
+    const closed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/feed'));
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await closed;
+    await shows(page, 'This service asks who you are');
+    expect(await page.locator('.badge').count()).toBe(0);
+    expect(await page.locator('header').innerText()).not.toContain('decider');
+    expect(await page.title()).toBe('Longhaul Studio');
+    await run.cancel('seen');
+  });
+
   test('controls are there for those who may use them alone', async () => {
     const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
