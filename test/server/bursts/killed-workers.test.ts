@@ -12,7 +12,7 @@ const STEPS = 40;
 /** The parts of the model calls after which something is killed. */
 const KILLS = [0.2, 0.5, 0.8];
 
-/** Attempts at a call of the tool, unless it says otherwise. */
+/** Attempts at a call of the tool. */
 const TOOL_ATTEMPTS = 3;
 
 /** A command that kills all history hosts of the cluster at `TEMPORAL_ADDRESS`, and starts them again. */
@@ -20,9 +20,9 @@ const KILL_HISTORY_HOSTS = process.env['TEST_KILL_HISTORY_HOSTS'];
 
 /**
  * Makes the runs, kills their worker while they are in the middle, and what else `alsoKill` kills, and compares what was made with what was
- * needed. Returns the number of lost attempts.
+ * needed. Returns the number of attempts that were lost, and of tool calls that have lost all of theirs.
  */
-async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<number> {
+async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<{ lost: number; givenUp: number }> {
   await using testbed = await Testbed.open();
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
   const model = await startWorkingModel(pause, STEPS);
@@ -54,17 +54,20 @@ async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<number> {
   expect(model.requests.length).toBeLessThanOrEqual(needed + lost);
   expect(tools.calls.length).toBeLessThanOrEqual(RUNS * STEPS + lost);
   const givenUp = await callsGivenUp(runs);
-  expect(new Set(tools.keys).size).toBeGreaterThanOrEqual(RUNS * STEPS - givenUp);
-  expect(givenUp * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
+  const keys = new Set(tools.keys).size;
+  expect(keys).toBeLessThanOrEqual(RUNS * STEPS);
+  expect(keys).toBeGreaterThanOrEqual(RUNS * STEPS - givenUp);
   for (const run of runs.slice(0, 2)) await expectSameFromHistory(testbed, run);
   await killProcess(worker);
   await model.close();
   await tools.close();
-  return lost;
+  return { lost, givenUp };
 }
 
 test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
-  expect(await lostInRuns(() => Promise.resolve())).toBeGreaterThanOrEqual(KILLS.length);
+  const { lost, givenUp } = await lostInRuns(() => Promise.resolve());
+  expect(lost).toBeGreaterThanOrEqual(KILLS.length);
+  expect(givenUp).toBe(0);
 }, 400_000);
 
 // Skipped where no command kills them: the dev server is one process, and its database ends with it.
@@ -72,7 +75,10 @@ test.skipIf(KILL_HISTORY_HOSTS === undefined)(
   'killed workers and history hosts of a cluster repeat no more, either (TEST_KILL_HISTORY_HOSTS)',
   async () => {
     const kill = (): Promise<unknown> => promisify(execFile)('sh', ['-c', KILL_HISTORY_HOSTS ?? '']);
-    expect(await lostInRuns(kill)).toBeGreaterThanOrEqual(KILLS.length);
+    const { lost, givenUp } = await lostInRuns(kill);
+    expect(lost).toBeGreaterThanOrEqual(KILLS.length);
+    // While the hosts start again, a worker may lose further attempts, and a call all that it has.
+    expect(givenUp * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
   },
   600_000,
 );
