@@ -4,7 +4,7 @@ import type { BegunCall, BurstEntry } from '../../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
-import type { ModelCall } from '../../../src/core/kernel/ports.ts';
+import type { ModelCall, ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
 import { quietPorts } from './fakes/quiet-ports.ts';
@@ -214,18 +214,26 @@ test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
   expect(state.usage.totalTokens).toBe(paid);
 });
 
-test('attempts with the same outcomes name the events of the run the same, and attempts with others do not', async () => {
-  const last: BurstEntry = { at: 4, key: 't3/0', tool: returned('the same') };
-  const second: BurstEntry = { at: 3, key: 'm3', model: called(call('c2', 't')) };
-  const other: BurstEntry = { at: 2, key: 't1/0', tool: returned('by another attempt') };
-  const resultIds = async (...entries: BurstEntry[]): Promise<(string | undefined)[]> => {
-    const { events } = (await runWith(entries)).state.context;
+describe('attempts with the same outcomes name the events of the run the same, and attempts with others do not', () => {
+  const result = (text: string, resultId?: string): ToolOutcome =>
+    ({ ...returned(text), ...(resultId === undefined ? {} : { resultId }) }) as ToolOutcome;
+  const idsAfter = async (one: ToolOutcome, answered: ModelCallOutcome, other: ToolOutcome): Promise<(string | undefined)[]> => {
+    const { events } = (
+      await runWith([first, { at: 2, key: 't1/0', tool: one }, { at: 3, key: 'm3', model: answered }, { at: 4, key: 't3/0', tool: other }])
+    ).state.context;
     return [events[2]?.id, events[4]?.id];
   };
-  const ids = await resultIds(first, result, second, last);
-  expect(await resultIds(first, result, second, last)).toEqual(ids);
-  expect((await resultIds(first, other, second, last))[0]).not.toBe(ids[0]);
-  // Equal results after another answer.
-  const secondAnswer: BurstEntry = { ...second, model: called(call('c2', 't')) };
-  expect((await resultIds(first, result, secondAnswer, last))[1]).not.toBe(ids[1]);
+  const second = called(call('c2', 't'));
+
+  it.each<[what: string, one: ToolOutcome, further: ToolOutcome, other: ToolOutcome]>([
+    ['by the content of results without an id', result('found'), result('the same'), result('by another attempt')],
+    ['by the ids of results', result('found', 'x8dJ2n4a'), result('the same', 'Qm3-_0zB'), result('found', 'y9eK3o5b')],
+  ])('%s', async (_, one, further, other) => {
+    const ids = await idsAfter(one, second, further);
+    expect(new Set(ids).size).toBe(2);
+    expect(await idsAfter(one, second, further)).toEqual(ids);
+    expect((await idsAfter(other, second, further))[0]).not.toBe(ids[0]);
+    // Equal results after another answer.
+    expect((await idsAfter(one, called(call('c2', 't')), further))[1]).not.toBe(ids[1]);
+  });
 });
