@@ -34,7 +34,8 @@ async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<{ lost: num
     TEST_TASK_QUEUE: testbed.taskQueue,
     TEST_MODEL_URL: model.url,
     TEST_TOOL_URL: tools.url,
-    TEST_HEARTBEAT_MS: '500',
+    // With less, runs on a busy machine lose attempts that nobody has killed, up to all that a call of the tool has.
+    TEST_HEARTBEAT_MS: '2000',
     TEST_STICKY_MS: '500',
     TEST_BURST: JSON.stringify({ steps: 16, bytes: 32_000, seconds: 30 }),
   };
