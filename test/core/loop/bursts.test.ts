@@ -2,10 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { BegunCall, BurstEntry } from '../../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
+import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/core/domain/run.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
 import type { ModelCall, ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
+import { MAX_BYTES_IN_FLIGHT } from '../../../src/core/kernel/tool-scheduler.ts';
 import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
 import { quietPorts } from './fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
@@ -180,6 +183,52 @@ test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
   await runLoop(state, ports, BEGINNING);
   expect(asked).toEqual([paid === 0 ? 2 : 3]);
   expect(state.usage.totalTokens).toBe(paid);
+});
+
+test('before a burst, its bytes count in addition to what counts before any call', async () => {
+  const snapshot = testSnapshot();
+  const clock = { now: () => 1_000, uuid: () => 'event' };
+  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const asked: { events: number; bytes: number }[] = [];
+  const plain = {
+    ...quietPorts(),
+    ...clock,
+    callModel: async () => said('done'),
+    continueDue: (growth: { events: number; bytes: number }) => {
+      asked.push(growth);
+      return false;
+    },
+  };
+  const { ports } = burstPorts(plain, {
+    state: () => state,
+    make: () => undefined,
+    continueModelCall: plain.callModel,
+    continueTool: plain.runTool,
+    settled: () => Promise.resolve(),
+    growth: () => 32_000,
+  });
+  await runLoop(state, ports, BEGINNING);
+  expect(asked[0]).toEqual({ events: 6, bytes: 35_000 });
+});
+
+const MIB = 1024 * 1024;
+
+test.each<[what: string, begun: { events: number; bytes: number }]>([
+  ['the thresholds of a worker', DEFAULT_THRESHOLDS],
+  // Larger thresholds change nothing: a suggestion always counts.
+  ['the size at which the server suggests to continue', { events: 4_096, bytes: 4 * MIB }],
+])('a burst that begins just below %s ends at less than a third of what the server takes', (_, begun) => {
+  const payload = 2 * MIB;
+  expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
+  // Its input, its outcomes, and those that the run has looked up because a request has come.
+  const burst = { events: 3 + 1 + 6, bytes: 3 * payload };
+  // An answer, and the results of its calls, of which so many bytes may be in flight: before any further call, the run asks again.
+  const lastTask = {
+    events: 6 * (1 + MAX_BYTES_IN_FLIGHT / BYTE_BUDGETS.toolResult),
+    bytes: BYTE_BUDGETS.modelResponse + MAX_BYTES_IN_FLIGHT,
+  };
+  expect(begun.bytes + burst.bytes + lastTask.bytes).toBeLessThan((50 * MIB) / 3);
+  expect(begun.events + burst.events + lastTask.events).toBeLessThan(51_200 / 3);
 });
 
 const first: BurstEntry = { at: 1, key: 'm1', model: called(call('c1', 't')) };
