@@ -1,4 +1,4 @@
-import { makesBursts } from '../../src/core/bursts/burst.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { BurstFields } from '../../src/define/bursts.ts';
 import type { TierFields } from '../../src/define/tier.ts';
 import { tierOf } from '../batch/pin-tier.ts';
@@ -12,14 +12,14 @@ export const burstsInWorker: WorkerPart = {
     // Readers of a stream would get the pieces of calls whose events the record does not have yet.
     if (runtime.streams === undefined) return { fields: { burst: agent.burst } };
     const { name, burst } = agent;
-    sayWithoutBursts([{ name, burst, tier: tierOf(input, agent) }], runtime.logOnce);
+    sayWithoutBursts([{ name, burst, ...defined({ tier: tierOf(input, agent) }) }], runtime.logOnce);
     return {};
   },
 };
 
 /** Says which agents make no bursts because their worker has a sink of streams. Without it, those of the tier `batch` would make none, either. */
 export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
-  for (const { name } of agents.filter(makesBursts))
+  for (const { name } of agents.filter(({ burst, tier }) => burst !== undefined && tier !== 'batch'))
     logOnce(
       `Agent "${name}" makes no bursts on this worker, which has a sink of streams: remove "burst" of the agent, or "streams" of the worker`,
     );
