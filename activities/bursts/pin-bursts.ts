@@ -1,21 +1,25 @@
+import { defined } from '../../src/core/domain/defined.ts';
 import type { BurstFields } from '../../src/define/bursts.ts';
+import type { TierFields } from '../../src/define/tier.ts';
+import { tierOf } from '../batch/pin-tier.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
 /** Bursts in a worker: their bounds are pinned for a run, unless its stream could not follow them. */
 export const burstsInWorker: WorkerPart = {
   name: 'bursts',
-  pin: ({ agent, runtime }) => {
+  pin: ({ agent, runtime, input }) => {
     if (agent.burst === undefined) return {};
     // Readers of a stream would get the pieces of calls whose events the record does not have yet.
     if (runtime.streams === undefined) return { fields: { burst: agent.burst } };
-    sayWithoutBursts([agent], runtime.logOnce);
+    const { name, burst } = agent;
+    sayWithoutBursts([{ name, burst, ...defined({ tier: tierOf(input, agent) }) }], runtime.logOnce);
     return {};
   },
 };
 
-/** Says which agents make no bursts on a worker that has a sink of streams. */
-export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields)[], logOnce: (line: string) => void): void {
-  for (const { name } of agents.filter(({ burst }) => burst !== undefined))
+/** Says which agents make no bursts because their worker has a sink of streams. Without it, those of the tier `batch` would make none, either. */
+export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
+  for (const { name } of agents.filter(({ burst, tier }) => burst !== undefined && tier !== 'batch'))
     logOnce(
       `Agent "${name}" makes no bursts on this worker, which has a sink of streams: remove "burst" of the agent, or "streams" of the worker`,
     );

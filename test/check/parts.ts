@@ -27,7 +27,7 @@ function testParts(root: string): Part[] {
     { name: 'workflow bundle', command: unitTests(['test/architecture/workflow-bundle']) },
     {
       name: 'architecture',
-      command: unitTests(['test/architecture/architecture', 'test/architecture/rules']),
+      command: unitTests(['test/architecture/architecture', 'test/architecture/rules', 'test/architecture/size']),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { afterSecondTry, type Outcome } from './outcome.ts';
 import type { Stage } from './stages.ts';
 
 /**
@@ -15,6 +16,38 @@ export function groupsOf(stages: readonly Stage[]): Stage[][][] {
     lanes?.set(lane ?? '', [...(lanes.get(lane ?? '') ?? []), stage]);
   }
   return groups.map((lanes) => [...lanes.values()]);
+}
+
+/** A stage that has ended. */
+export interface RanStage {
+  stage: Stage;
+  seconds: number;
+  outcome: Outcome;
+}
+
+/**
+ * Runs the lanes of a group at the same time. A stage that has failed beside another lane is run once more when all have ended, alone: the
+ * load of the other one is the usual cause.
+ */
+export async function runGroup(
+  lanes: readonly (readonly Stage[])[],
+  run: (stage: Stage, options: { isAlone: boolean }) => Promise<RanStage>,
+): Promise<RanStage[]> {
+  const isAlone = lanes.length === 1;
+  const runLane = async (stages: readonly Stage[]): Promise<RanStage[]> => {
+    const ran: RanStage[] = [];
+    for (const stage of stages) ran.push(await run(stage, { isAlone }));
+    return ran;
+  };
+  const ran = (await Promise.all(lanes.map(runLane))).flat();
+  if (isAlone) return ran;
+  const ended: RanStage[] = [];
+  for (const one of ran) ended.push(one.outcome.failed === 0 ? one : onceMore(one, await run(one.stage, { isAlone: true })));
+  return ended;
+}
+
+function onceMore(first: RanStage, second: RanStage): RanStage {
+  return { ...second, seconds: first.seconds + second.seconds, outcome: afterSecondTry(first.outcome, second.outcome) };
 }
 
 /** Prints the output of one of several stages in whole lines, each with its name in front. */

@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { turnOf } from '../matrix-sample.ts';
-import { type Outcome, readOutcome } from './outcome.ts';
+import { afterSecondTry, type Outcome, readOutcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';
 import { runTests } from './run-tests.ts';
-import { groupsOf, NamedLines } from './lanes.ts';
+import { groupsOf, NamedLines, type RanStage, runGroup } from './lanes.ts';
 import { type Extent, type Stage, stagesOf } from './stages.ts';
 
 /**
@@ -95,33 +95,19 @@ async function runStage(stage: Stage, print: CommandOptions['print']): Promise<O
   const first = readOutcome(await runCommand(stage.command, options), reading);
   if (first.failed === 0 || stage.isRepeated !== true) return first;
   print(`── ${stage.name}, once more\n`);
-  const second = readOutcome(await runCommand(stage.command, options), reading);
-  return second.failed === 0 ? { ...second, unstable: first.failures } : second;
+  return afterSecondTry(first, readOutcome(await runCommand(stage.command, options), reading));
 }
 
-/** A stage that has ended. */
-interface RanStage {
-  name: string;
-  seconds: number;
-  outcome: Outcome;
-  command: string;
-}
-
-/** Runs stages one after the other. What they print has their name before each line if another lane prints, too. */
-async function runLane(stages: readonly Stage[], { isAlone }: { isAlone: boolean }): Promise<RanStage[]> {
-  const ran: RanStage[] = [];
-  for (const stage of stages) {
-    const command = lineOf(stage);
-    process.stdout.write(`── ${stage.name}: ${command}\n`);
-    const lines = new NamedLines(stage.name, (text) => process.stdout.write(text));
-    const start = performance.now();
-    const outcome = await runStage(stage, isAlone ? (text) => process.stdout.write(text) : (text) => lines.take(text));
-    lines.end();
-    const seconds = Math.round((performance.now() - start) / 1_000);
-    process.stdout.write(`── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed after ${seconds} s\n`);
-    ran.push({ name: stage.name, seconds, outcome, command });
-  }
-  return ran;
+/** Runs a stage to its end. What it prints has its name before each line if another lane prints, too. */
+async function timedStage(stage: Stage, { isAlone }: { isAlone: boolean }): Promise<RanStage> {
+  process.stdout.write(`── ${stage.name}: ${lineOf(stage)}\n`);
+  const lines = new NamedLines(stage.name, (text) => process.stdout.write(text));
+  const start = performance.now();
+  const outcome = await runStage(stage, isAlone ? (text) => process.stdout.write(text) : (text) => lines.take(text));
+  lines.end();
+  const seconds = Math.round((performance.now() - start) / 1_000);
+  process.stdout.write(`── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed after ${seconds} s\n`);
+  return { stage, seconds, outcome };
 }
 
 function isInstalled(program: string): boolean {
@@ -144,27 +130,25 @@ async function main({ extent, stages, list }: Options): Promise<number> {
       : `── the turn of commit ${extent.hash} in the matrices; to repeat it: ${repeat}\n`,
   );
   const outcomes: RanStage[] = [];
-  for (const group of groupsOf(stages)) {
-    const ran = await Promise.all(group.map((lane) => runLane(lane, { isAlone: group.length === 1 })));
-    outcomes.push(...ran.flat());
-  }
+  for (const group of groupsOf(stages)) outcomes.push(...(await runGroup(group, timedStage)));
   const sum = (count: 'passed' | 'failed'): number => outcomes.reduce((total, { outcome }) => total + outcome[count], 0);
   const skipped = outcomes.flatMap(({ outcome }) => outcome.skipped);
   printList(
     'stages',
     outcomes.map(
-      ({ name, seconds, outcome }) => `${String(seconds).padStart(5)} s  ${name}: ${outcome.passed} passed, ${outcome.failed} failed`,
+      ({ stage, seconds, outcome }) =>
+        `${String(seconds).padStart(5)} s  ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed`,
     ),
   );
   printList('skipped', skipped);
   printList(
     'unstable, passed at the second try',
-    outcomes.flatMap(({ name, outcome }) => outcome.unstable.map((line) => `${name}: ${line}`)),
+    outcomes.flatMap(({ stage, outcome }) => outcome.unstable.map((line) => `${stage.name}: ${line}`)),
   );
   printList(
     'failed',
-    outcomes.flatMap(({ outcome: { failures }, name, command }) =>
-      failures.length === 0 ? [] : [`${name}: ${command}`, ...failures.map((line) => `  ${line}`)],
+    outcomes.flatMap(({ outcome: { failures }, stage }) =>
+      failures.length === 0 ? [] : [`${stage.name}: ${lineOf(stage)}`, ...failures.map((line) => `  ${line}`)],
     ),
   );
   process.stdout.write(`${sum('passed')} passed, ${sum('failed')} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}\n`);

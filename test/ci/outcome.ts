@@ -12,6 +12,11 @@ export interface Outcome {
   unstable: string[];
 }
 
+/** Returns the outcome of a stage that has failed and was run once more: what passes then is unstable. */
+export function afterSecondTry(first: Outcome, second: Outcome): Outcome {
+  return second.failed === 0 ? { ...second, unstable: [...first.failures, ...second.unstable] } : second;
+}
+
 /** How the output of a command says what has passed: by its closing line, by a line for each part, by its exit code, or by this rule. */
 export type Reading = 'closing line' | 'lines' | 'exit code' | ((output: string) => boolean);
 

@@ -11,13 +11,13 @@ export interface Stage {
   limitSeconds: number;
   /** `tests`: it runs vitest, and repeats the files that fail. */
   reading: 'tests' | Reading;
-  /** Killed processes and a busy machine are part of it: it is run once more if it fails. */
+  /** Killed processes and a busy machine are part of it: it is run once more if it fails. For a stage without a lane. */
   isRepeated?: true;
   /** A program without which it is left out. */
   needs?: 'bwrap' | 'redis-server';
   /**
    * Stages that follow each other and have lanes run at the same time, one after the other in each lane: kills wait most of their time, for
-   * the server to notice them, and cases compute meanwhile. Without a lane a stage runs alone.
+   * the server to notice them, and cases compute meanwhile. One that fails next to the other lane is run once more, alone. Without a lane a stage runs alone.
    */
   lane?: 'kills' | 'cases';
 }
@@ -88,7 +88,6 @@ function cases(): Stage[] {
       command: npm('bench', 'endless', '--steps', ENDLESS_STEPS, '--json'),
       limitSeconds: 600,
       reading: isWhole,
-      isRepeated: true,
     },
   ];
   return stages.map((stage) => ({ ...stage, lane: 'cases' }));

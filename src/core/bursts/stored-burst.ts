@@ -16,11 +16,11 @@ export type StoredAnswer = Omit<RecordedResponse, 'finishReason' | 'usage'> & {
 
 /**
  * An entry: when the burst learned of it, the key of the call, and the answer of a model, or the content of a result, its milliseconds, and
- * the digits that tell it from that of another attempt at the same call. Every other outcome follows the name of its kind.
+ * its id, which tells it from that of another attempt at the same call. Every other outcome follows the name of its kind.
  */
 export type StoredEntry =
   | [at: number, key: string, answer: StoredAnswer]
-  | [at: number, key: string, content: JsonValue[], durationMs: number, digits: string]
+  | [at: number, key: string, content: JsonValue[], durationMs: number, resultId: string]
   | [at: number, key: string, kind: 'model', outcome: ModelCallOutcome]
   | [at: number, key: string, kind: 'tool', outcome: ToolOutcome];
 
@@ -64,11 +64,8 @@ export function storedEntry({ at, key, model, tool }: BurstEntry): StoredEntry {
   if (tool.type !== 'result' || tool.status !== 'success' || tool.durationMs === null) return [at, key, 'tool', tool];
   const { type: _, status: __, content, durationMs, resultId, ...more } = tool;
   const isPlain = resultId !== undefined && Object.values(more).every((value) => value === undefined);
-  return isPlain ? [at, key, content, durationMs, resultId.slice(-DIGITS)] : [at, key, 'tool', tool];
+  return isPlain ? [at, key, content, durationMs, resultId] : [at, key, 'tool', tool];
 }
-
-/** The characters that are stored of the id of a result. */
-const DIGITS = 8;
 
 /** Returns the entry that was stored. */
 export function entryOf(stored: StoredEntry): BurstEntry {
@@ -76,9 +73,8 @@ export function entryOf(stored: StoredEntry): BurstEntry {
   if (stored[2] === 'model') return { at, key, model: stored[3] };
   if (stored[2] === 'tool') return { at, key, tool: stored[3] };
   if (stored.length === 3) return { at, key, model: { type: 'response', response: answerOf(stored[2]) } };
-  const [, , content, durationMs, digits] = stored;
-  // The id of a result tells it from the others of its response, as its key does.
-  return { at, key, tool: { type: 'result', status: 'success', content, resultId: `${key}-${digits}`, durationMs } };
+  const [, , content, durationMs, resultId] = stored;
+  return { at, key, tool: { type: 'result', status: 'success', content, resultId, durationMs } };
 }
 
 /** Returns the outcomes of a burst as its run reads them. */

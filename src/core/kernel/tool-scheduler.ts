@@ -441,7 +441,7 @@ type SettledCall = ToolOutcome | LeftCall;
  * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
  * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
  */
-const MAX_BYTES_IN_FLIGHT = 3_000_000;
+export const MAX_BYTES_IN_FLIGHT = 3_000_000;
 
 interface RunningCall {
   bytes: number;

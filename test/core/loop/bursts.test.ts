@@ -2,10 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { BegunCall, BurstEntry } from '../../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
+import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/core/domain/run.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
-import type { ModelCall } from '../../../src/core/kernel/ports.ts';
+import type { ModelCall, ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
+import { MAX_BYTES_IN_FLIGHT } from '../../../src/core/kernel/tool-scheduler.ts';
 import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
 import { quietPorts } from './fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
@@ -182,6 +185,52 @@ test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
   expect(state.usage.totalTokens).toBe(paid);
 });
 
+test('before a burst, its bytes count in addition to what counts before any call', async () => {
+  const snapshot = testSnapshot();
+  const clock = { now: () => 1_000, uuid: () => 'event' };
+  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const asked: { events: number; bytes: number }[] = [];
+  const plain = {
+    ...quietPorts(),
+    ...clock,
+    callModel: async () => said('done'),
+    continueDue: (growth: { events: number; bytes: number }) => {
+      asked.push(growth);
+      return false;
+    },
+  };
+  const { ports } = burstPorts(plain, {
+    state: () => state,
+    make: () => undefined,
+    continueModelCall: plain.callModel,
+    continueTool: plain.runTool,
+    settled: () => Promise.resolve(),
+    growth: () => 32_000,
+  });
+  await runLoop(state, ports, BEGINNING);
+  expect(asked[0]).toEqual({ events: 6, bytes: 35_000 });
+});
+
+const MIB = 1024 * 1024;
+
+test.each<[what: string, begun: { events: number; bytes: number }]>([
+  ['the thresholds of a worker', DEFAULT_THRESHOLDS],
+  // Larger thresholds change nothing: a suggestion always counts.
+  ['the size at which the server suggests to continue', { events: 4_096, bytes: 4 * MIB }],
+])('a burst that begins just below %s ends at less than a third of what the server takes', (_, begun) => {
+  const payload = 2 * MIB;
+  expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
+  // Its input, its outcomes, and those that the run has looked up because a request has come.
+  const burst = { events: 3 + 1 + 6, bytes: 3 * payload };
+  // An answer, and the results of its calls, of which so many bytes may be in flight: before any further call, the run asks again.
+  const lastTask = {
+    events: 6 * (1 + MAX_BYTES_IN_FLIGHT / BYTE_BUDGETS.toolResult),
+    bytes: BYTE_BUDGETS.modelResponse + MAX_BYTES_IN_FLIGHT,
+  };
+  expect(begun.bytes + burst.bytes + lastTask.bytes).toBeLessThan((50 * MIB) / 3);
+  expect(begun.events + burst.events + lastTask.events).toBeLessThan(51_200 / 3);
+});
+
 const first: BurstEntry = { at: 1, key: 'm1', model: called(call('c1', 't')) };
 const result: BurstEntry = { at: 2, key: 't1/0', tool: returned('by the burst') };
 const answer: BurstEntry = { at: 3, key: 'm3', model: said('done', { usage: tokens(10, 5) }) };
@@ -214,18 +263,26 @@ test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
   expect(state.usage.totalTokens).toBe(paid);
 });
 
-test('attempts with the same outcomes name the events of the run the same, and attempts with others do not', async () => {
-  const last: BurstEntry = { at: 4, key: 't3/0', tool: returned('the same') };
-  const second: BurstEntry = { at: 3, key: 'm3', model: called(call('c2', 't')) };
-  const other: BurstEntry = { at: 2, key: 't1/0', tool: returned('by another attempt') };
-  const resultIds = async (...entries: BurstEntry[]): Promise<(string | undefined)[]> => {
-    const { events } = (await runWith(entries)).state.context;
+describe('attempts with the same outcomes name the events of the run the same, and attempts with others do not', () => {
+  const result = (text: string, resultId?: string): ToolOutcome =>
+    ({ ...returned(text), ...(resultId === undefined ? {} : { resultId }) }) as ToolOutcome;
+  const idsAfter = async (one: ToolOutcome, answered: ModelCallOutcome, other: ToolOutcome): Promise<(string | undefined)[]> => {
+    const { events } = (
+      await runWith([first, { at: 2, key: 't1/0', tool: one }, { at: 3, key: 'm3', model: answered }, { at: 4, key: 't3/0', tool: other }])
+    ).state.context;
     return [events[2]?.id, events[4]?.id];
   };
-  const ids = await resultIds(first, result, second, last);
-  expect(await resultIds(first, result, second, last)).toEqual(ids);
-  expect((await resultIds(first, other, second, last))[0]).not.toBe(ids[0]);
-  // Equal results after another answer.
-  const secondAnswer: BurstEntry = { ...second, model: called(call('c2', 't')) };
-  expect((await resultIds(first, result, secondAnswer, last))[1]).not.toBe(ids[1]);
+  const second = called(call('c2', 't'));
+
+  it.each<[what: string, one: ToolOutcome, further: ToolOutcome, other: ToolOutcome]>([
+    ['by the content of results without an id', result('found'), result('the same'), result('by another attempt')],
+    ['by the ids of results', result('found', 'x8dJ2n4a'), result('the same', 'Qm3-_0zB'), result('found', 'y9eK3o5b')],
+  ])('%s', async (_, one, further, other) => {
+    const ids = await idsAfter(one, second, further);
+    expect(new Set(ids).size).toBe(2);
+    expect(await idsAfter(one, second, further)).toEqual(ids);
+    expect((await idsAfter(other, second, further))[0]).not.toBe(ids[0]);
+    // Equal results after another answer.
+    expect((await idsAfter(one, called(call('c2', 't')), further))[1]).not.toBe(ids[1]);
+  });
 });

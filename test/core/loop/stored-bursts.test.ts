@@ -12,7 +12,7 @@ function roundTrip(entry: BurstEntry): BurstEntry {
   return entryOf(stored);
 }
 
-const resultId = 't1/0-0000000a';
+const resultId = 'x8dJ2n4a';
 const result: ToolOutcome & { type: 'result' } = { type: 'result', status: 'success', content: ['found'], resultId, durationMs: 3 };
 
 describe('what is read of the outcomes of a burst is what was stored', () => {
@@ -26,6 +26,7 @@ describe('what is read of the outcomes of a burst is what was stored', () => {
     ['a model call that was interrupted', { model: { type: 'cancelled' } }],
     ['a result', { tool: result }],
     ['an error', { tool: { ...result, status: 'error' } }],
+    ['a result with a longer id', { tool: { ...result, resultId: 'code-1/0-x8dJ2n4a' } }],
     ['a result without an id', { tool: returned('found') }],
     ['a result that changes the run', { tool: { ...result, state: { last: 1 }, contextUpdate: [] } }],
     ['a call that never started', { tool: { ...result, durationMs: null, notRun: 'not_started' } }],
@@ -43,7 +44,7 @@ describe('what is read of the outcomes of a burst is what was stored', () => {
         status: fc.constantFrom('success' as const, 'error' as const),
         content: fc.array(fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as string)),
         durationMs: fc.option(fc.nat(), { nil: null }),
-        resultId: fc.constant(resultId),
+        resultId: fc.string(),
         asksRetry: fc.constant(true as const),
       },
       { requiredKeys: ['type', 'status', 'content', 'durationMs'] },
@@ -61,7 +62,7 @@ test.each<[what: string, entry: unknown]>([
   ['a cut one', [1, 'm1']],
   ['one without a time', ['m1', { id: 'a', content: [] }]],
   ['an answer without an id', [1, 'm1', { content: [] }]],
-  ['an answer with milliseconds', [5, 't1/0', { content: [] }, 1, '0000000a']],
+  ['an answer with milliseconds', [5, 't1/0', { content: [] }, 1, 'x8dJ2n4a']],
   ['an answer after the name of its kind', [1, 'm1', 'model', { type: 'response' }]],
   ['a result without content', [1, 't1/0', 'tool', { type: 'result', status: 'success' }]],
   ['a result without milliseconds', [1, 't1/0', ['found']]],
@@ -79,7 +80,7 @@ test('a step of a burst is stored in less than 200 bytes in addition to its cont
   const model = { ...answer, response: { ...answer.response, id, usage: tokens(10_000, 20) } };
   const step: BurstEntry[] = [
     { at: 1_000, key: 'm301', model },
-    { at: 1_010, key: 't302/0', tool: { ...result, resultId: 'x8dJ2n4a', durationMs: 3.11 } },
+    { at: 1_010, key: 't302/0', tool: { ...result, durationMs: 3.11 } },
   ];
   const bytes = JSON.stringify(step.map(storedEntry)).length;
   expect(bytes - JSON.stringify([asked, result.content]).length).toBeLessThan(200);

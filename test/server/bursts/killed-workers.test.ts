@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -12,7 +13,7 @@ const STEPS = 40;
 /** The parts of the model calls after which something is killed. */
 const KILLS = [0.2, 0.5, 0.8];
 
-/** Attempts at a call of the tool, unless it says otherwise. */
+/** Attempts at a call of the tool. */
 const TOOL_ATTEMPTS = 3;
 
 /** A command that kills all history hosts of the cluster at `TEMPORAL_ADDRESS`, and starts them again. */
@@ -20,9 +21,9 @@ const KILL_HISTORY_HOSTS = process.env['TEST_KILL_HISTORY_HOSTS'];
 
 /**
  * Makes the runs, kills their worker while they are in the middle, and what else `alsoKill` kills, and compares what was made with what was
- * needed. Returns the number of lost attempts.
+ * needed. Returns the number of attempts that were lost, and the results of tool calls that have lost all of theirs.
  */
-async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<number> {
+async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<{ lost: number; givenUp: JsonValue[][] }> {
   await using testbed = await Testbed.open();
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
   const model = await startWorkingModel(pause, STEPS);
@@ -33,7 +34,8 @@ async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<number> {
     TEST_TASK_QUEUE: testbed.taskQueue,
     TEST_MODEL_URL: model.url,
     TEST_TOOL_URL: tools.url,
-    TEST_HEARTBEAT_MS: '500',
+    // With less, runs on a busy machine lose attempts that nobody has killed, up to all that a call of the tool has.
+    TEST_HEARTBEAT_MS: '2000',
     TEST_STICKY_MS: '500',
     TEST_BURST: JSON.stringify({ steps: 16, bytes: 32_000, seconds: 30 }),
   };
@@ -54,17 +56,20 @@ async function lostInRuns(alsoKill: () => Promise<unknown>): Promise<number> {
   expect(model.requests.length).toBeLessThanOrEqual(needed + lost);
   expect(tools.calls.length).toBeLessThanOrEqual(RUNS * STEPS + lost);
   const givenUp = await callsGivenUp(runs);
-  expect(new Set(tools.keys).size).toBeGreaterThanOrEqual(RUNS * STEPS - givenUp);
-  expect(givenUp * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
+  const keys = new Set(tools.keys).size;
+  expect(keys).toBeLessThanOrEqual(RUNS * STEPS);
+  expect(keys).toBeGreaterThanOrEqual(RUNS * STEPS - givenUp.length);
   for (const run of runs.slice(0, 2)) await expectSameFromHistory(testbed, run);
   await killProcess(worker);
   await model.close();
   await tools.close();
-  return lost;
+  return { lost, givenUp };
 }
 
 test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
-  expect(await lostInRuns(() => Promise.resolve())).toBeGreaterThanOrEqual(KILLS.length);
+  const { lost, givenUp } = await lostInRuns(() => Promise.resolve());
+  expect(lost).toBeGreaterThanOrEqual(KILLS.length);
+  expect(givenUp).toEqual([]);
 }, 400_000);
 
 // Skipped where no command kills them: the dev server is one process, and its database ends with it.
@@ -72,16 +77,19 @@ test.skipIf(KILL_HISTORY_HOSTS === undefined)(
   'killed workers and history hosts of a cluster repeat no more, either (TEST_KILL_HISTORY_HOSTS)',
   async () => {
     const kill = (): Promise<unknown> => promisify(execFile)('sh', ['-c', KILL_HISTORY_HOSTS ?? '']);
-    expect(await lostInRuns(kill)).toBeGreaterThanOrEqual(KILLS.length);
+    const { lost, givenUp } = await lostInRuns(kill);
+    expect(lost).toBeGreaterThanOrEqual(KILLS.length);
+    // While the hosts start again, a worker may lose further attempts, and a call all that it has.
+    expect(givenUp.length * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
   },
   600_000,
 );
 
-/** Returns the number of tool calls whose last attempt was lost: each attempt at a burst without an outcome counts as one at its next call. */
-async function callsGivenUp(runs: readonly RunHandle<unknown>[]): Promise<number> {
+/** Returns the results of tool calls whose last attempt was lost: each attempt at a burst without an outcome counts as one at its next call. */
+async function callsGivenUp(runs: readonly RunHandle<unknown>[]): Promise<JsonValue[][]> {
   const contexts = await Promise.all(runs.map((run) => run.context()));
   const items = contexts.flatMap(({ events }) => events.flatMap(({ content }) => content));
-  return items.filter((item) => item.type === 'tool_result' && item.status === 'error').length;
+  return items.flatMap((item) => (item.type === 'tool_result' && item.status === 'error' ? [item.content] : []));
 }
 
 /** Returns the number of attempts at activities that ended without telling the server: their workers were killed, or seemed to be. */

@@ -132,6 +132,18 @@ export const PERMISSIONS = [
       'agent: Done.',
     ],
   }),
+  scenario('wider permissions that narrower ones follow never hold', agent({ ask: ['write'] }), {
+    script: [write, say('Done.')],
+    meanwhile: [setPermissions({}, { step: 1 }), setPermissions({ ask: ['write'], deny: ['write'] }, { step: 1 })],
+    authorize: () => ({ as: 'ann' }),
+    timeline: [
+      /calls write/,
+      /not changed: a later change narrows them/,
+      /sets permissions .*"deny"/,
+      /^write failed: .*denies it/,
+      'agent: Done.',
+    ],
+  }),
   scenario('wider permissions that the worker refuses do not hold', agent({ deny: [{ category: 'write' }] }), {
     script: [write, write, say('Done.')],
     meanwhile: [setPermissions({}, { step: 1 })],
