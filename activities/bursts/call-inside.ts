@@ -9,6 +9,7 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
 import { aroundCalls } from './around-calls.ts';
+import type { HeldReports } from './held-reports.ts';
 
 /** The end of a call: its outcome, or what the run has to know to make it to its end. */
 export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'left'; begun: Omit<BegunCall, 'key'> };
@@ -17,6 +18,8 @@ export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'le
 export interface CallBounds {
   /** The attempts that may have been made before, and were lost. */
   before: number;
+  /** Called with the number of an attempt that begins. */
+  attempting?: (attempt: number) => void;
   /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
   begunAt: number;
   /** Keeps what the attempts report of themselves. */
@@ -29,27 +32,6 @@ export interface CallBounds {
   givenUp?: AbortSignal;
 }
 
-/**
- * What the attempts at a call report of themselves. Others make the call again, under the same names, if the server does not get its outcome:
- * nothing is reported before.
- */
-export class HeldReports {
-  #held: (() => void)[] | undefined = [];
-
-  /** Reports something, once it may be. */
-  add(report: () => void): void {
-    if (this.#held === undefined) report();
-    else this.#held.push(report);
-  }
-
-  /** The server has the outcome. */
-  release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const report of held) report();
-  }
-}
-
 /** The longest wait between two attempts. Longer ones are those of the run. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -57,7 +39,7 @@ const LONGEST_WAIT_MS = 5_000;
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
-  { before, begunAt, held, awaited, ending, givenUp }: CallBounds,
+  { before, attempting, begunAt, held, awaited, ending, givenUp }: CallBounds,
 ): Promise<CallEnd<Outcome>> {
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
@@ -66,6 +48,7 @@ export async function callInside<Input, Output, Outcome>(
   if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
   let details: unknown;
   for (let attempt = before + 1; ; attempt += 1) {
+    attempting?.(attempt);
     const left = (attempts: number): CallEnd<Outcome> => ({ type: 'left', begun: { attempts, ...defined({ details: kept(details) }) } });
     const controller = new AbortController();
     const info: AttemptInfo = {
