@@ -18,8 +18,6 @@ export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'le
 export interface CallBounds {
   /** The attempts that may have been made before, and were lost. */
   before: number;
-  /** Called with the number of an attempt that begins. */
-  attempting?: (attempt: number) => void;
   /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
   begunAt: number;
   /** Keeps what the attempts report of themselves. */
@@ -39,7 +37,7 @@ const LONGEST_WAIT_MS = 5_000;
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
-  { before, attempting, begunAt, held, awaited, ending, givenUp }: CallBounds,
+  { before, begunAt, held, awaited, ending, givenUp }: CallBounds,
 ): Promise<CallEnd<Outcome>> {
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
@@ -48,7 +46,6 @@ export async function callInside<Input, Output, Outcome>(
   if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
   let details: unknown;
   for (let attempt = before + 1; ; attempt += 1) {
-    attempting?.(attempt);
     const left = (attempts: number): CallEnd<Outcome> => ({ type: 'left', begun: { attempts, ...defined({ details: kept(details) }) } });
     const controller = new AbortController();
     const info: AttemptInfo = {

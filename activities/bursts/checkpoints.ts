@@ -154,6 +154,6 @@ export class Checkpoints {
         identity: options.identity,
       }),
     );
-    return cancelRequested === true;
+    return cancelRequested;
   }
 }

@@ -282,9 +282,12 @@ class Burst {
     this.#bytesInFlight += bytes;
     this.#hasBegun = true;
     const reports = new HeldReports();
-    const making = callInside(jsonOf(request), work, {
+    const counted = (argument: Input): Promise<Output> => {
+      this.#attempts.set(key, attemptInfo().attempt);
+      return work(argument);
+    };
+    const making = callInside(jsonOf(request), counted, {
       before,
-      attempting: (attempt) => this.#attempts.set(key, attempt),
       begunAt:
         before > 0 ? activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)) : Date.now(),
       held: reports,
