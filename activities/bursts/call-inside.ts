@@ -9,6 +9,7 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
 import { aroundCalls } from './around-calls.ts';
+import type { HeldReports } from './held-reports.ts';
 
 /** The end of a call: its outcome, or what the run has to know to make it to its end. */
 export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'left'; begun: Omit<BegunCall, 'key'> };
@@ -27,27 +28,6 @@ export interface CallBounds {
   ending: AbortSignal;
   /** Aborted when the run is cancelled, for a call that the run does not wait for then. */
   givenUp?: AbortSignal;
-}
-
-/**
- * What the attempts at a call report of themselves. Others make the call again, under the same names, if the server does not get its outcome:
- * nothing is reported before.
- */
-export class HeldReports {
-  #held: (() => void)[] | undefined = [];
-
-  /** Reports something, once it may be. */
-  add(report: () => void): void {
-    if (this.#held === undefined) report();
-    else this.#held.push(report);
-  }
-
-  /** The server has the outcome. */
-  release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const report of held) report();
-  }
 }
 
 /** The longest wait between two attempts. Longer ones are those of the run. */

@@ -22,11 +22,19 @@ const ATTEMPTS = 2;
 /** The time limit of such a request, in milliseconds. */
 const REQUEST_MS = 5_000;
 
+/** What is done once it is known whether the server has stored the details of a request. */
+export interface Acknowledgement {
+  stored(): void;
+  failed(): void;
+}
+
 interface CheckpointOptions {
   /** Milliseconds between two heartbeats that store nothing new. */
   everyMs: number;
   /** What the server stores. */
   details: () => object;
+  /** Called directly before the details of a request are read: what is taken here is stored if they are. */
+  storing: () => Acknowledgement;
   /** Called when the server says that the run has cancelled the activity. */
   onCancel: () => void;
 }
@@ -41,6 +49,7 @@ export class Checkpoints {
   readonly #context = Context.current();
   readonly #client = getClient();
   readonly #details: () => object;
+  readonly #take: () => Acknowledgement;
   readonly #onCancel: () => void;
   readonly #everyMs: number;
   readonly #timer: NodeJS.Timeout;
@@ -53,9 +62,10 @@ export class Checkpoints {
   #sdkSentAt = -Infinity;
   #ticks = 0;
 
-  constructor({ everyMs, details, onCancel }: CheckpointOptions) {
+  constructor({ everyMs, details, storing, onCancel }: CheckpointOptions) {
     this.#everyMs = everyMs;
     this.#details = details;
+    this.#take = storing;
     this.#onCancel = onCancel;
     this.#timer = setInterval(() => this.#tick(), everyMs);
   }
@@ -119,11 +129,23 @@ export class Checkpoints {
   }
 
   async #request(): Promise<void> {
+    const taken = this.#take();
+    const details = this.#details();
+    const isCancelled = await this.#heartbeat(details).catch((error: unknown) => {
+      taken.failed();
+      throw error;
+    });
+    taken.stored();
+    if (isCancelled) this.#onCancel();
+  }
+
+  /** Sends a heartbeat. Returns true if the run has cancelled the activity. */
+  async #heartbeat(details: object): Promise<boolean> {
     const { options, connection } = this.#client;
     const { taskToken, activityId, workflowExecution, namespace } = this.#info;
     const context = contextOf({ namespace, activityId, ...defined({ workflowId: workflowExecution?.workflowId }) });
     this.#sentAt = performance.now();
-    const payloads: Payload[] | undefined = await encodeToPayloadsWithContext(options.loadedDataConverter, context, [this.#details()]);
+    const payloads: Payload[] | undefined = await encodeToPayloadsWithContext(options.loadedDataConverter, context, [details]);
     const { cancelRequested } = await this.#client.withDeadline(Date.now() + REQUEST_MS, () =>
       connection.workflowService.recordActivityTaskHeartbeat({
         namespace,
@@ -132,6 +154,6 @@ export class Checkpoints {
         identity: options.identity,
       }),
     );
-    if (cancelRequested) this.#onCancel();
+    return cancelRequested;
   }
 }

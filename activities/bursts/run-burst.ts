@@ -10,6 +10,7 @@ import { type BegunCall, type BurstEntry, mayRunInBurst, modelKey, toolKey } fro
 import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
 import {
+  BURST_NOT_STORED,
   burstRecordOf,
   type Checkpoint,
   checkpointIn,
@@ -38,10 +39,11 @@ import { callModelActivity } from '../model-calls/call-model.ts';
 import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from '../run-queries/query-run.ts';
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { isGivenUp } from '../telemetry/call-spans.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { callInside, type CallEnd, HeldReports } from './call-inside.ts';
+import { attemptsBefore } from './attempts-before.ts';
+import { callInside, type CallEnd } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { BurstReports, HeldReports } from './held-reports.ts';
 import { loopDigest } from './loop-digest.ts';
 
 /** Wraps an activity as all activities of a worker are. */
@@ -74,7 +76,7 @@ async function beginning(runtime: ActivityRuntime, input: RunBurstInput): Promis
   if (carried === null) throw new TypeError(`Run "${runIdOf(input)}" has no state`);
   const principal = input.principal === undefined ? undefined : await principalOf(runtime, input);
   const state = fromBurstState({ runId: runIdOf(input), snapshot, window, ...(principal === undefined ? {} : { principal }) }, carried);
-  const stored = checkpointIn(attemptInfo().heartbeatDetails) ?? { record: { entries: [] }, attempt: 0 };
+  const stored = checkpointIn(attemptInfo().heartbeatDetails) ?? { record: { entries: [] }, attempt: 1 };
   return { state, stored };
 }
 
@@ -118,12 +120,15 @@ class Burst {
   /** Aborted when the worker or the server ends the activity. */
   readonly #ending = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** What the calls report of themselves whose outcomes the server may not have. */
-  readonly #held: HeldReports[] = [];
+  /** The attempts at the calls that have no outcome yet. */
+  readonly #attempts = new Map<string, number>();
+  readonly #reports: BurstReports;
   #bytes: number;
   #bytesInFlight = 0;
   #at: number;
+  #hasBegun = false;
   #hasLearned = false;
+  #hasAnswer = false;
   #isStopping = false;
 
   constructor(runtime: ActivityRuntime, checked: Checked, { input, state, stored }: BurstParts) {
@@ -139,9 +144,12 @@ class Burst {
     this.#bytes = jsonBytes(this.#stored);
     this.#beforeMs = Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs, ...this.#entries.map(({ at }) => at));
     this.#at = input.now + Math.max(0, ...this.#entries.map(({ at }) => at));
+    for (const [key] of stored.running ?? []) this.#attempts.set(key, this.#attemptsBefore(key) + 1);
+    this.#reports = new BurstReports(runtime.telemetry?.telemetry);
     this.#checkpoints = new Checkpoints({
       everyMs: state.snapshot.timing.heartbeatMs,
       details: () => this.#checkpoint,
+      storing: () => this.#reports.storing(),
       onCancel: AsyncLocalStorage.bind(() => this.#learnWhy()),
     });
   }
@@ -162,7 +170,7 @@ class Burst {
       release();
     }
     this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
-    this.#reportLater();
+    this.#reports.returned();
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
       entries: this.#stored,
@@ -221,7 +229,8 @@ class Burst {
         if (this.#isOver) return this.#stop();
         return this.#make(
           modelKey(call),
-          { request: modelRequest(run, call), work: callModel, bytes: BYTE_BUDGETS.modelResponse },
+          // It depends on all outcomes.
+          { request: modelRequest(run, call), work: callModel, bytes: BYTE_BUDGETS.modelResponse, mayHaveBegun: !this.#hasLearned },
           (model) => ({ model }),
         );
       },
@@ -232,6 +241,8 @@ class Burst {
           request: toolRequestInBurst(run, invocation),
           work: runTool,
           bytes: mostBytes(tool),
+          // It depends on the answer that asks for it.
+          mayHaveBegun: !this.#hasAnswer,
           givenUp: this.#cancelled.signal,
         };
         return this.#make(toolKey(invocation), parts, (outcome) => ({ tool: outcome }));
@@ -257,23 +268,25 @@ class Burst {
   /** Makes a call, once the server has everything that it may depend on. */
   async #make<Input, Output, Outcome>(
     key: string,
-    { request, work, bytes, givenUp }: BurstCall<Input, Output, Outcome>,
+    { request, work, bytes, mayHaveBegun, givenUp }: BurstCall<Input, Output, Outcome>,
     ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): Promise<Outcome> {
-    const before = this.#hasLearned ? 0 : Math.max(0, activityInfo().attempt - 1 - this.#before.attempt);
-    const held = this.#held.splice(0);
+    const before = mayHaveBegun ? this.#attemptsBefore(key) : 0;
     try {
       await this.#checkpoints.stored();
     } catch (error) {
-      this.#held.push(...held);
       this.#end.reject(this.#notStored(error));
       return this.#stop();
     }
-    for (const reports of held) reports.release();
     if (this.#isStopping || this.#awaited.signal.aborted || !this.#hasRoomFor(request, bytes)) return this.#stop();
     this.#bytesInFlight += bytes;
+    this.#hasBegun = true;
     const reports = new HeldReports();
-    const making = callInside(jsonOf(request), work, {
+    const counted = (argument: Input): Promise<Output> => {
+      this.#attempts.set(key, attemptInfo().attempt);
+      return work(argument);
+    };
+    const making = callInside(jsonOf(request), counted, {
       before,
       begunAt:
         before > 0 ? activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)) : Date.now(),
@@ -283,7 +296,7 @@ class Burst {
       ...(givenUp === undefined ? {} : { givenUp }),
     });
     const learned = making.then((end) => {
-      this.#held.push(reports);
+      this.#reports.hold(reports, { isLeft: end.type === 'left' });
       return this.#learn(key, end, ofKind);
     });
     this.#running.add(learned);
@@ -310,6 +323,8 @@ class Burst {
     const entry = entryOf(stored);
     this.#at = Math.max(this.#at, this.#input.now + at);
     this.#hasLearned = true;
+    if (entry.model !== undefined) this.#hasAnswer = true;
+    this.#attempts.delete(key);
     this.#entries.push(entry);
     this.#stored.push(stored);
     this.#bytes += utf8Length(text);
@@ -328,9 +343,9 @@ class Burst {
   #notStored(error: unknown): ApplicationFailure {
     const { attempt, retryPolicy } = activityInfo();
     // The run has the outcomes from the failure of the last attempt.
-    if (attempt === retryPolicy?.maximumAttempts) this.#reportLater();
+    this.#reports.notStored({ isLast: attempt === retryPolicy?.maximumAttempts });
     return ApplicationFailure.create({
-      type: 'burst_not_stored',
+      type: BURST_NOT_STORED,
       message: `The server has not stored the calls so far: ${errorMessage(error)}`,
       nonRetryable: false,
       details: [this.#checkpoint],
@@ -338,18 +353,15 @@ class Burst {
   }
 
   get #checkpoint(): Checkpoint {
-    // Calls whose workers were lost since then count, however often the server has heard of the burst in between.
-    const attempt = this.#hasLearned ? activityInfo().attempt : this.#before.attempt;
-    return { record: { entries: this.#stored }, attempt, seed: this.#input.seed };
+    const { seed } = this.#input;
+    // Before its first call, this attempt has nothing to add.
+    if (!this.#hasBegun) return { ...this.#before, seed };
+    const running = [...this.#attempts];
+    return { record: { entries: this.#stored }, attempt: activityInfo().attempt, ...(running.length === 0 ? {} : { running }), seed };
   }
 
-  /** Lets the calls report whose outcomes the server is about to have, with the end of this attempt. */
-  #reportLater(): void {
-    if (isGivenUp()) return;
-    const held = this.#held.splice(0);
-    this.#runtime.telemetry?.telemetry.later(() => {
-      for (const reports of held) reports.release();
-    });
+  #attemptsBefore(key: string): number {
+    return attemptsBefore(this.#before, activityInfo().attempt, key);
   }
 
   /** Ends the burst, once the calls that are running have ended. What the loop waits for never comes. */
@@ -443,6 +455,8 @@ interface BurstCall<Input, Output, Outcome> {
   work: (input: Input) => Promise<Output>;
   /** The most bytes of its outcome. */
   bytes: number;
+  /** True if an attempt before may have begun it: it depends on nothing that this attempt has learned. */
+  mayHaveBegun: boolean;
   givenUp?: AbortSignal;
 }
 

@@ -1,5 +1,6 @@
 import { activityInfo, cancellationDetails, getClient } from '@temporalio/activity';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { BURST_NOT_STORED } from '../../src/core/bursts/stored-burst.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -126,6 +127,12 @@ export class ToolSpan extends CallSpan {
     // For the server, the worker of this attempt is lost: whoever comes next reports it.
     if (isGivenUp()) this.leave();
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
+  }
+
+  /** Ends it because the time of the tool is over: its run gets an error as result. */
+  timedOut(): void {
+    if (isGivenUp()) this.leave();
+    this.#end(() => ({}), 'tool_failed');
   }
 
   /** Spans that the tool has made are below it, also if it is lost. */
@@ -292,8 +299,9 @@ async function reportLoss(
     return raw.pendingActivities?.find((one) => one.activityId === activityId);
   });
   const failure = pending?.lastFailure;
-  // Of a burst, each attempt that has failed has lost the outcomes that the server does not have.
-  const isLost = inside === undefined ? LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0) : failure != null;
+  const hasTimedOut = LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0);
+  // An attempt at a burst that could not store its outcomes has lost them.
+  const isLost = hasTimedOut || (inside !== undefined && failure?.applicationFailureInfo?.type === BURST_NOT_STORED);
   if (!isLost) return;
   // The start of the current attempt, which the history has as well.
   const to = optionalTsToMs(pending?.lastStartedTime) ?? currentAttemptScheduledTimestampMs;

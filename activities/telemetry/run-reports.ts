@@ -73,10 +73,11 @@ export class RunReports {
     else for (const span of telemetry.guarded(() => runSpans(trace, part)) ?? []) telemetry.report(trace, span);
   }
 
-  /** Counts the spans of a part that is not reported. */
+  /** Counts the spans of a part that is not reported. An end counts in any case: that of a session has no span. */
   #lose({ part }: Pick<ReportedPart, 'part'>): void {
     const { telemetry } = this.#worker;
-    if (telemetry.hasSpans) telemetry.drop(countSpans(part));
+    const lost = Math.max(telemetry.hasSpans ? countSpans(part) : 0, part.end === undefined ? 0 : 1);
+    if (lost > 0) telemetry.drop(lost);
   }
 }
 

@@ -114,7 +114,8 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     const settled = await settledResult(runtime, call, executed, current.signal);
     return await toolOutput(runtime, call, settled, Object.fromEntries(changes));
   } catch (error) {
-    span?.failed(error);
+    if (isInstance(error, ToolTimeout) && !mustNotRunTwice(call)) span?.timedOut();
+    else span?.failed(error);
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
   } finally {

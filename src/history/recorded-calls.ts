@@ -70,7 +70,8 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
       return answer && { traced: { call: byActivity, agent, ...times, ...answer }, offset: 0 };
     }
     default: {
-      if (isOwnActivity(name)) return undefined;
+      // Any other failure is from before the tool was called, or of a result that its worker has reported otherwise.
+      if (isOwnActivity(name) || (ended.failure !== undefined && !isCancellation(ended.failure))) return undefined;
       const code = codeOfTool(ended);
       return { traced: { ...toolCallOf(name, input as RunToolInput), ...times, ...defined({ code }) }, offset: offsetOf(input) };
     }
@@ -89,7 +90,7 @@ function offsetOf(input: unknown): number {
 }
 
 function codeOfTool({ output, failure }: EndedAttempt): string | undefined {
-  if (failure !== undefined) return codeOf(failure);
+  if (failure !== undefined) return 'interrupted';
   const { isError, lost } = output as RunToolOutput;
   if (lost) return 'interrupted';
   return isError ? 'tool_failed' : undefined;
@@ -111,7 +112,8 @@ function modelAnswer(
     return { code: codeOf(failure), ...defined({ model: first, usage: spent }) };
   }
   const answered = answerIn(output as CallModelOutput | SummariseOutput | AskStepOutput);
-  if (answered === undefined) return undefined;
+  // The part of an answer does not say how many models were asked before.
+  if (answered === undefined || (answered.code !== undefined && !isOnly)) return undefined;
   const { answeredBy, tried = [], usage, finishReason, inBatch } = answered.answer;
   // The worker of a batch has no attempt of its own. A summary does not say which models were asked before.
   if (inBatch || (answeredBy !== undefined && tried.length === 0 && 'text' in answered.answer)) return undefined;
@@ -146,9 +148,13 @@ function isRefusal(failure: Error | undefined): boolean {
   return missingIn(failure.details?.[0]) !== undefined || failure.type === 'NotFoundError';
 }
 
+function isCancellation(failure: Error): boolean {
+  return activityCause(failure) instanceof CancelledFailure;
+}
+
 function codeOf(failure: Error): string {
+  if (isCancellation(failure)) return 'interrupted';
   const cause = activityCause(failure);
-  if (cause instanceof CancelledFailure) return 'interrupted';
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   return isErrorCode(type) ? type : 'internal';
 }

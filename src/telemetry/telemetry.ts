@@ -93,7 +93,7 @@ export class Telemetry {
   #tracer: ApiTracer | undefined;
   #metrics: Metrics | undefined;
   #dropped = 0;
-  readonly #ended: (() => void)[] = [];
+  readonly #ended: { report: () => void; dueAt: number }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #repair: ((since: Date, calls?: SettledCalls) => Promise<RepairedTraces>) | undefined;
 
@@ -170,8 +170,8 @@ export class Telemetry {
    * and the next attempt does. @internal
    */
   later(report: () => void): void {
-    this.#ended.push(() => this.guarded(report));
-    this.#timer ??= setTimeout(() => this.#handOver(), HANDED_OVER_AFTER_MS).unref();
+    this.#ended.push({ report, dueAt: performance.now() + HANDED_OVER_AFTER_MS });
+    this.#await();
   }
 
   /** Marks a span as failed. @internal */
@@ -219,7 +219,7 @@ export class Telemetry {
 
   /** Sends what waits to be sent without an SDK, and hands over the rest. An SDK is flushed by its owner, afterwards. */
   async flush(): Promise<void> {
-    this.#handOver();
+    this.#handOver(Infinity);
     await this.#own?.flush();
   }
 
@@ -241,10 +241,20 @@ export class Telemetry {
     this.#repair = repair;
   }
 
-  #handOver(): void {
+  /** Hands over what is due by then, and awaits the rest. */
+  #handOver(now: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const end of this.#ended.splice(0)) end();
+    // They are due in the order in which they came.
+    const waiting = this.#ended.findIndex(({ dueAt }) => dueAt > now);
+    for (const { report } of this.#ended.splice(0, waiting === -1 ? Infinity : waiting)) this.guarded(report);
+    this.#await();
+  }
+
+  #await(): void {
+    const [next] = this.#ended;
+    if (next === undefined) return;
+    this.#timer ??= setTimeout(() => this.#handOver(performance.now()), Math.ceil(next.dueAt - performance.now())).unref();
   }
 
   #isRecorded(traceId: string, isSampled: boolean): boolean {

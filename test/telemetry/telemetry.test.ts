@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { readTraceparent } from '../../src/core/domain/run-input.ts';
 import { idGenerator, isInSample, spanIdOf, traceIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
@@ -165,4 +165,24 @@ describe('metrics', () => {
     expect(provider.text().endsWith('\n')).toBe(true);
     expect(alone.start(traceOfStart(RUN, undefined), { name: 'chat m', spanId: 'a1'.repeat(8), attributes: {} })).toBeUndefined();
   });
+});
+
+test('what is reported later waits for its own time, whatever was before it, and a flush does not', async () => {
+  vi.useFakeTimers();
+  try {
+    const reporting = new Telemetry(plainApi(new RecordingSdk(idGenerator)), {});
+    const reported: string[] = [];
+    reporting.later(() => reported.push('first'));
+    vi.advanceTimersByTime(60);
+    reporting.later(() => reported.push('second'));
+    vi.advanceTimersByTime(60);
+    expect(reported).toEqual(['first']);
+    vi.advanceTimersByTime(40);
+    expect(reported).toEqual(['first', 'second']);
+    reporting.later(() => reported.push('third'));
+    await reporting.flush();
+    expect(reported).toEqual(['first', 'second', 'third']);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -33,20 +33,30 @@ export interface StoredBurst extends Omit<BurstRecord, 'entries'> {
 export interface Checkpoint {
   record: Pick<StoredBurst, 'entries'>;
   attempt: number;
+  /** The calls that had begun and had no outcome, by their keys, with the number of attempts at each, the current one included. */
+  running?: [key: string, attempts: number][];
   seed?: string;
 }
 
 /** Reads a checkpoint; undefined for anything else. The outcomes come from the server as the burst has sent them. */
 export function checkpointIn(details: unknown): Checkpoint | undefined {
   if (!isJsonObject(details)) return undefined;
-  const { record, attempt, seed } = details;
+  const { record, attempt, running, seed } = details;
   const entries: unknown = isJsonObject(record) ? record['entries'] : undefined;
   if (!Array.isArray(entries) || !entries.every(isStoredEntry)) return undefined;
   return {
     record: { entries },
     attempt: typeof attempt === 'number' ? attempt : 0,
+    ...(Array.isArray(running) ? { running: running.filter(isRunningCall) } : {}),
     ...defined({ seed: typeof seed === 'string' ? seed : undefined }),
   };
+}
+
+/** The type of the failure of an attempt at a burst whose outcomes the server has not stored. */
+export const BURST_NOT_STORED = 'burst_not_stored';
+
+function isRunningCall(value: unknown): value is [key: string, attempts: number] {
+  return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
 }
 
 /**

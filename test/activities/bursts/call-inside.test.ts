@@ -1,7 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { attemptInfo } from '../../../activities/attempts/attempt-info.ts';
-import { callInside, HeldReports } from '../../../activities/bursts/call-inside.ts';
+import { callInside } from '../../../activities/bursts/call-inside.ts';
+import { HeldReports } from '../../../activities/bursts/held-reports.ts';
 import type { ActivityRequest } from '../../../src/core/activity-requests/activity-request.ts';
 
 /** Makes a call whose attempts fail as often as that. Returns what each attempt knows of itself. */
@@ -44,4 +45,13 @@ test('what the attempts at a call report is held until the server has its outcom
   expect(reported).toEqual([1, 2]);
   held.add(() => reported.push(3));
   expect(reported).toEqual([1, 2, 3]);
+});
+
+test('what is given up is not reported, and each report counts, also one that comes later', async () => {
+  const held = new HeldReports();
+  const { reported } = await attemptsOf({ before: 0, failures: 1, held });
+  let dropped = 0;
+  held.giveUp(() => (dropped += 1));
+  held.add(() => reported.push(3));
+  expect([reported, dropped]).toEqual([[], 3]);
 });

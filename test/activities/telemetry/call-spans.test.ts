@@ -90,10 +90,15 @@ async function inBurst<Result>(inside: Partial<InsideAttempt>, lastFailure: obje
 
 const LOST = { timeoutFailureInfo: { timeoutType: 4 } };
 
+function failed(type: string): object {
+  return { applicationFailureInfo: { type } };
+}
+
 test.each([
   { what: 'an attempt that its worker has lost is reported, with an end that is not before its start', isRetry: false, lost: [1] },
   { what: 'an attempt before in the same process was not lost', isRetry: true, lost: [] },
-  { what: 'so is one whose outcome the server has not stored', isRetry: false, failure: { applicationFailureInfo: {} }, lost: [1] },
+  { what: 'so is one whose outcome the server has not stored', isRetry: false, failure: failed('burst_not_stored'), lost: [1] },
+  { what: 'one that failed before it made any call has lost none', isRetry: false, failure: failed('server_unreachable'), lost: [] },
 ])('a call in a burst is tried again: $what', async ({ isRetry, failure = LOST, lost }) => {
   const sdk = new RecordingSdk(idGenerator);
   await inBurst({ isRetry }, failure, () => modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 }));
@@ -115,4 +120,15 @@ test('a call in a burst is reported once the server has its outcome: the next at
   expect(sdk.exported).toEqual([]);
   for (const report of held) report();
   expect(sdk.exported.map(({ name }) => name)).toEqual(['execute_tool read', 'chat gpt']);
+});
+
+test('a tool whose time is over has failed for its run, and so has its span', async () => {
+  const sdk = new RecordingSdk(idGenerator);
+  const worker = workerOf(sdk);
+  await activityEnvironment().run(async () => {
+    const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
+    span.timedOut();
+  }, null);
+  await worker.telemetry.flush();
+  expect(sdk.exported.map(({ attributes }) => attributes['error.type'])).toEqual(['tool_failed']);
 });

@@ -73,6 +73,15 @@ test('an end of which the server does not say whether it has accepted it is not 
   expect(reporting.telemetry.dropped).toBe(3);
 });
 
+test('so is that of a session, which has no span', async () => {
+  const reporting = new Reporting();
+  reporting.answers = Promise.reject(new Error('unreachable'));
+  reporting.answers.catch(() => undefined);
+  reporting.end({ isSession: true });
+  await reporting.reports.flush();
+  expect(reporting.telemetry.dropped).toBe(1);
+});
+
 test('a part of a run in which nothing has ended asks the server nothing', async () => {
   const reporting = new Reporting();
   reporting.reports.report(reporting.client, { ...TASK, part: EMPTY });

@@ -53,7 +53,9 @@ test.each([
     const run = client.handle(runId);
     await run.result();
     const place = await run.traceContext();
-    const ofCalls = (): ExportedSpan[] => sdk.exported.filter(({ name }) => /^(?:chat|execute_tool) /.test(name));
+    // A repair reports all runs of the server, those of other tests, too.
+    const ofRun = (): ExportedSpan[] => sdk.exported.filter(({ traceId }) => traceId === place.traceId);
+    const ofCalls = (): ExportedSpan[] => ofRun().filter(({ name }) => /^(?:chat|execute_tool) /.test(name));
     await until(() => sdk.exported.some(({ spanId }) => spanId === place.spanId), 'the span of the run');
     await until(() => ofCalls().filter(({ status }) => status?.code !== 2).length > 0, 'the spans of calls');
 
@@ -61,12 +63,12 @@ test.each([
     // The first failure of a model call that was tried again is in no record.
     const ended = reported.filter(({ attributes }) => attributes['error.type'] === undefined || attributes['error.type'] === 'tool_failed');
     expect(ended).toHaveLength(calls);
-    const before = sdk.exported.length;
+    const before = ofCalls().length;
     const known = new Set<string>();
     const repair = (): Promise<unknown> => telemetry.repair({ since, calls: { endedFor: 1, storedIn: async () => known } });
     await until(async () => {
       await repair();
-      return sdk.exported.length > before;
+      return ofCalls().length > before;
     }, 'the run in the list of the server');
     const repaired = ofCalls().slice(reported.length, reported.length + calls);
     const bySpan = (one: ExportedSpan, other: ExportedSpan): number => (one.spanId < other.spanId ? -1 : 1);

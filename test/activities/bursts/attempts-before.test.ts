@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { attemptsBefore } from '../../../activities/bursts/attempts-before.ts';
+import { checkpointIn } from '../../../src/core/bursts/stored-burst.ts';
+
+/** What the server has of a burst of which nothing was stored. */
+const NOTHING = { attempt: 1 };
+
+test.each([
+  { what: 'the first attempt at a burst has none before it', stored: NOTHING, attempt: 1, before: 0 },
+  { what: 'each attempt at a burst that has stored nothing may have begun the call', stored: NOTHING, attempt: 3, before: 2 },
+  { what: 'the attempt that has stored the outcomes may have begun the next call', stored: { attempt: 1 }, attempt: 2, before: 1 },
+  { what: 'so may those after it', stored: { attempt: 2 }, attempt: 5, before: 3 },
+  { what: 'a call in flight counts as often as it was tried', stored: { attempt: 1, running: [['t1/0', 2]] }, attempt: 2, before: 2 },
+  { what: 'and once for each attempt at the burst since then', stored: { attempt: 1, running: [['t1/0', 2]] }, attempt: 4, before: 4 },
+  { what: 'another call in flight says nothing of it', stored: { attempt: 1, running: [['t1/1', 2]] }, attempt: 2, before: 1 },
+])('attempts at a call that were lost with a worker: $what', ({ stored, attempt, before }) => {
+  const checkpoint = checkpointIn(JSON.parse(JSON.stringify({ record: { entries: [] }, ...stored })))!;
+  expect(attemptsBefore(checkpoint, attempt, 't1/0')).toBe(before);
+});
+
+test('what is no call in flight is left out of a checkpoint', () => {
+  const running = [['t1/0', 1], ['t1/1'], 't1/2', null];
+  expect(checkpointIn({ record: { entries: [] }, attempt: 1, running })?.running).toEqual([['t1/0', 1]]);
+});

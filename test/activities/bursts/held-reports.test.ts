@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { BurstReports, HeldReports } from '../../../activities/bursts/held-reports.ts';
+import { idGenerator } from '../../../src/telemetry/ids.ts';
+import { Telemetry } from '../../../src/telemetry/telemetry.ts';
+import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
+import { activityEnvironment } from '../activity-environment.ts';
+
+/** The reports of an attempt at a burst with three calls, the last of which is left to the run. Each reports its name. */
+class Reporting {
+  readonly telemetry = new Telemetry(plainApi(new RecordingSdk(idGenerator)), { meterProvider: new RecordingMeter() });
+  readonly reports = new BurstReports(this.telemetry);
+  readonly reported: string[] = [];
+
+  end(name: string, { isLeft = false } = {}): void {
+    const held = new HeldReports();
+    held.add(() => this.reported.push(name));
+    this.reports.hold(held, { isLeft });
+  }
+
+  /** What was reported, and how many reports count as lost. */
+  async fates(): Promise<[reported: string[], lost: number]> {
+    await this.telemetry.flush();
+    return [this.reported, this.telemetry.dropped];
+  }
+}
+
+function inActivity<Result>(work: (reporting: Reporting) => Promise<Result>): Promise<Result> {
+  return activityEnvironment().run(() => work(new Reporting()), null);
+}
+
+test('a call is reported once a checkpoint has stored its outcome, and one that is left to the run only with the end', async () => {
+  await inActivity(async (reporting) => {
+    reporting.end('a');
+    reporting.end('left', { isLeft: true });
+    const storing = reporting.reports.storing();
+    reporting.end('b');
+    expect(await reporting.fates()).toEqual([[], 0]);
+    storing.stored();
+    expect(await reporting.fates()).toEqual([['a'], 0]);
+    reporting.reports.returned();
+    expect(await reporting.fates()).toEqual([['a', 'b', 'left'], 0]);
+  });
+});
+
+test('what a checkpoint has not stored waits for the next one, or for the end, also if it fails after it', async () => {
+  await inActivity(async (reporting) => {
+    reporting.end('a');
+    reporting.reports.storing().failed();
+    reporting.end('b');
+    const storing = reporting.reports.storing();
+    reporting.reports.returned();
+    expect(await reporting.fates()).toEqual([[], 0]);
+    storing.failed();
+    expect(await reporting.fates()).toEqual([['a', 'b'], 0]);
+  });
+});
+
+test('what an attempt could not store is given up, and counts, unless it is the last one, whose failure has it', async () => {
+  for (const isLast of [false, true])
+    await inActivity(async (reporting) => {
+      reporting.end('a');
+      reporting.reports.notStored({ isLast });
+      reporting.end('late');
+      expect(await reporting.fates()).toEqual(isLast ? [['a'], 1] : [[], 2]);
+    });
+});
