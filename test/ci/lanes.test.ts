@@ -42,9 +42,9 @@ async function groupWith(lanes: Stage[][], outcomes: Record<string, Outcome[]>):
   let running = 0;
   const ended = await runGroup(lanes, async (one, { isAlone }) => {
     running += 1;
-    begun.push(`${one.name}${isAlone ? ' alone' : ''}`);
+    const place = begun.push(`${one.name}${isAlone ? ' alone' : ''}`) - 1;
     await new Promise((resolve) => setImmediate(resolve));
-    if (isAlone) expect(running).toBe(1);
+    if (isAlone && running > 1) begun[place] += ', but beside others';
     running -= 1;
     return { stage: one, seconds: 5, outcome: outcomes[one.name]?.shift() ?? PASSED };
   });

@@ -194,6 +194,7 @@ test('before a burst, its bytes count in addition to what counts before any call
     ...quietPorts(),
     ...clock,
     callModel: async () => said('done'),
+    runTool: async () => returned('found'),
     continueDue: (growth: { events: number; bytes: number }) => {
       asked.push(growth);
       return false;
@@ -264,8 +265,10 @@ test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
 });
 
 describe('attempts with the same outcomes name the events of the run the same, and attempts with others do not', () => {
-  const result = (text: string, resultId?: string): ToolOutcome =>
-    ({ ...returned(text), ...(resultId === undefined ? {} : { resultId }) }) as ToolOutcome;
+  const resultOf = (text: string, resultId?: string): ToolOutcome => ({
+    ...returned(text),
+    ...(resultId === undefined ? {} : { resultId }),
+  });
   const idsAfter = async (one: ToolOutcome, answered: ModelCallOutcome, other: ToolOutcome): Promise<(string | undefined)[]> => {
     const { events } = (
       await runWith([first, { at: 2, key: 't1/0', tool: one }, { at: 3, key: 'm3', model: answered }, { at: 4, key: 't3/0', tool: other }])
@@ -275,8 +278,8 @@ describe('attempts with the same outcomes name the events of the run the same, a
   const second = called(call('c2', 't'));
 
   it.each<[what: string, one: ToolOutcome, further: ToolOutcome, other: ToolOutcome]>([
-    ['by the content of results without an id', result('found'), result('the same'), result('by another attempt')],
-    ['by the ids of results', result('found', 'x8dJ2n4a'), result('the same', 'Qm3-_0zB'), result('found', 'y9eK3o5b')],
+    ['by the content of results without an id', resultOf('found'), resultOf('the same'), resultOf('by another attempt')],
+    ['by the ids of results', resultOf('found', 'x8dJ2n4a'), resultOf('the same', 'Qm3-_0zB'), resultOf('found', 'y9eK3o5b')],
   ])('%s', async (_, one, further, other) => {
     const ids = await idsAfter(one, second, further);
     expect(new Set(ids).size).toBe(2);
