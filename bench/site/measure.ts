@@ -72,7 +72,7 @@ async function searches(folder: string, rounds: number): Promise<{ firstSearchKb
   await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN });
   const times: SearchTimes[] = [];
   for (let round = 0; round < rounds; round += 1)
-    for (const { ask } of QUESTIONS) times.push((await page.evaluate(timedSearch(ask))) as SearchTimes);
+    for (const { ask } of QUESTIONS) times.push(await page.evaluate<SearchTimes>(timedSearch(ask)));
   const p95 = (pick: (time: SearchTimes) => number): number => rounded(percentile(times.map(pick), 95), 0);
   return { firstSearchKb, searchMsP95: p95(({ found }) => found), searchShownMsP95: p95(({ shown }) => shown) };
 }

@@ -38,6 +38,7 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
 
   test.for(CASES)(
     'the template $template with $packageManager is created, installed, type-checked by two compilers, tested, asked and stopped',
+    { timeout: 600_000 },
     async ({ template, packageManager }, { skip }) => {
       skip(template === 'next' && CHROMIUM === undefined, 'chromium is not installed');
       const within = await mkdtemp(join(folder, `${template}-${packageManager}-`));
@@ -48,6 +49,5 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
       expect(await project.firstAnswer()).toContain(ANSWER);
       await project.stop();
     },
-    600_000,
   );
 });
