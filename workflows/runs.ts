@@ -11,7 +11,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
-import { childrenWaiting } from '../src/core/capabilities/children/children.ts';
 import type { JsonValue } from '../src/core/domain/json.ts';
 import { fittingUnits } from '../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../src/core/domain/result.ts';
@@ -21,6 +20,7 @@ import { parentOfStart } from '../src/core/first-start.ts';
 import type { ContinueAsNewState } from '../src/core/kernel/continue-as-new.ts';
 import type { RunState } from '../src/core/kernel/run-state.ts';
 import { type ContinuedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
+import { waitsOf } from '../src/core/queries/run-views.ts';
 import { cancelReason } from './interceptors/cancellation.ts';
 import { pauseChildren, notifyOfEnd, tellsWaiting, watchParent } from './run/children.ts';
 import {
@@ -207,11 +207,6 @@ class Announcer {
 }
 
 const NOTHING_WAITS = '';
-
-/** Names what waits for a decision: the calls of the run, and the children in which something waits. */
-function waitsOf({ approvals }: RunState, inbox: LiveRun['inbox']): string {
-  return JSON.stringify([approvals.pending.map(({ callId }) => callId), childrenWaiting(inbox)]);
-}
 
 /** The most bytes of output in the closing event of a run. The record of events holds the whole. */
 const CLOSING_OUTPUT_BYTES = 46_000;

@@ -162,7 +162,7 @@ export const TRACE = defineCommand({
     export: flag('print the spans of the run for an OpenTelemetry collector', {
       manual:
         'Those that follow from the record, with the ids that workers give them, as the body of a request to `/v1/traces` (OTLP in ' +
-        'JSON). Spans of model calls and tool calls that have ended are left out without `--calls` ([telemetry](telemetry.md#killed-workers))',
+        'JSON). Spans of model calls and tool calls that have ended are left out without `--calls` ([telemetry](telemetry.md#spans))',
     }),
     calls: flag('with "--export": also the calls that have ended', {
       manual:

@@ -1,18 +1,14 @@
-import { CancellationScope } from '@temporalio/workflow';
-import { beforeEach, expect, test, vi } from 'vitest';
-import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
-import { Inbox } from '../../src/core/kernel/inbox.ts';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';
-import { newRunState } from '../../src/core/kernel/run-state.ts';
-import { workflowBursts } from '../../workflows/run/bursts.ts';
 import type { ResolvedRun } from '../../workflows/run/live-run.ts';
 import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 /** The activities that were scheduled, by name, and whether the run was cancelled. */
-const sandbox = vi.hoisted(() => ({ scheduled: [] as string[], isCancelled: false }));
+const sandbox = { scheduled: [] as string[], isCancelled: false };
 
-vi.mock('@temporalio/workflow', async (importOriginal) => {
+/** The package of workflows, as far as a burst needs it. */
+async function outsideOfSandbox(importOriginal: () => Promise<object>): Promise<object> {
   const scope = { run: (act: () => unknown) => act(), consideredCancelled: false, cancelRequested: new Promise(() => undefined) };
   const outer = {
     ...scope,
@@ -36,18 +32,44 @@ vi.mock('@temporalio/workflow', async (importOriginal) => {
     },
   );
   return {
-    ...(await importOriginal<object>()),
+    ...(await importOriginal()),
     CancellationScope: Scope,
     proxyActivities: () => activities,
     proxySinks: () => ({ longhaul: new Proxy({}, { get: () => () => undefined }) }),
     uuid4: () => '00000000-0000-4000-8000-000000000001',
   };
+}
+
+/** Loads what is tested, and what it shares, by that package. */
+async function load() {
+  const [{ workflowBursts }, { burstPorts }, { Inbox }, { newRunState }] = await Promise.all([
+    import('../../workflows/run/bursts.ts'),
+    import('../../src/core/bursts/burst-ports.ts'),
+    import('../../src/core/kernel/inbox.ts'),
+    import('../../src/core/kernel/run-state.ts'),
+    import('../../src/core/capabilities.ts'),
+  ]);
+  return { workflowBursts, burstPorts, Inbox, newRunState };
+}
+
+let loaded: Awaited<ReturnType<typeof load>>;
+
+// Other files of this process have loaded the package as it is, and those after this one want it so.
+beforeAll(async () => {
+  vi.resetModules();
+  vi.doMock('@temporalio/workflow', outsideOfSandbox);
+  loaded = await load();
+});
+afterAll(() => {
+  vi.doUnmock('@temporalio/workflow');
+  vi.resetModules();
 });
 
 beforeEach(() => Object.assign(sandbox, { scheduled: [], isCancelled: false }));
 
 /** Makes the first model call of a run whose agent makes bursts, and returns its outcome if it has one. */
 async function firstCall(): Promise<{ outcome: ModelCallOutcome | undefined; asked: number }> {
+  const { workflowBursts, burstPorts, Inbox, newRunState } = loaded;
   const snapshot = testSnapshot({ burst: { steps: 16, bytes: 32_000, seconds: 2 } });
   const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, { now: () => 0, uuid: () => 'event' });
   const run: ResolvedRun = {
@@ -80,7 +102,7 @@ async function firstCall(): Promise<{ outcome: ModelCallOutcome | undefined; ask
   };
   const { ports } = burstPorts(
     plain,
-    workflowBursts(run, () => CancellationScope.current().consideredCancelled),
+    workflowBursts(run, () => sandbox.isCancelled),
   );
   const call: ModelCall = { through: 1, lastEventId: 'event', step: 1, newEvents: 1, final: false };
   const outcome = await Promise.race([ports.callModel(call), new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))]);

@@ -32,6 +32,11 @@ export function statusView(run: QueriedRun): StatusView {
   };
 }
 
+/** Names what waits for a decision: the calls of the run, and the children in which something waits. */
+export function waitsOf({ approvals }: RunState, inbox: Inbox): string {
+  return JSON.stringify([approvals.pending.map(({ callId }) => callId), childrenWaiting(inbox)]);
+}
+
 /** What the status says of a run besides its id, known with and without a worker. */
 interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'startedAt' | 'state' | 'principal'> {
   /** The number of messages in the queue. */
