@@ -15,6 +15,7 @@ let credentials = sessionStorage.getItem(KEPT) ?? undefined;
 export const needsKey = signal(false);
 
 /** What goes wrong with the connection, for the reader: the service does not answer, or it has lost Temporal. Empty if nothing does. */
+import { pause } from './pace.ts';
 export const connection = signal<'' | 'lost' | 'withoutTemporal'>('');
 
 export function hasKey(): boolean {
@@ -165,16 +166,6 @@ export async function follow<Of extends StreamName>(
 /** True for a refusal that may be over when the request is sent again. */
 function passes({ problem: { status } }: Refused): boolean {
   return status === 0 || status === 429 || status >= 500;
-}
-
-function pause(ms: number, until: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    until?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 interface ServerEvent {

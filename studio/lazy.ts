@@ -1,4 +1,5 @@
 import { missingParts } from './version.ts';
+import { pause } from './pace.ts';
 
 /** The first pause before a part of the page that could not be loaded is asked for again, and the longest one, in milliseconds. */
 const PAUSE = 2_000;
@@ -11,25 +12,21 @@ const LONGEST_PAUSE = 60_000;
 export async function loadLazily<Module>(
   load: () => Promise<Module>,
   isGone: () => boolean,
-  sleep: (ms: number) => Promise<void> = sleepFor,
+  sleep: (ms: number) => Promise<void> = pause,
 ): Promise<Module | undefined> {
   let isMissing = false;
   try {
-    for (let pause = PAUSE; !isGone(); pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+    for (let pauseMs = PAUSE; !isGone(); pauseMs = Math.min(LONGEST_PAUSE, pauseMs * 2)) {
       try {
         return await load();
       } catch {
         if (!isMissing) missingParts.value += 1;
         isMissing = true;
-        await sleep(pause);
+        await sleep(pauseMs);
       }
     }
     return undefined;
   } finally {
     if (isMissing) missingParts.value -= 1;
   }
-}
-
-function sleepFor(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,4 +1,5 @@
 import type { Approval, FeedItem, RunEntry } from './api-types.ts';
+import { pause } from './pace.ts';
 
 // When lists are read anew, and what becomes of what they show. The pages that ask are `caller.ts` and `runs.tsx`.
 
@@ -40,23 +41,12 @@ const CHECKED_AT_LEAST_EVERY = 120_000;
  */
 export async function keepChecked(ask: () => Promise<string>, until: AbortSignal): Promise<void> {
   let last: string | undefined;
-  let pause = CHECKED_AFTER;
-  for (await sleep(LOOKED_AT_AFTER, until); !until.aborted; await sleep(pause, until)) {
+  let pauseMs = CHECKED_AFTER;
+  for (await pause(LOOKED_AT_AFTER, until); !until.aborted; await pause(pauseMs, until)) {
     const answer = await ask();
-    pause = answer === last ? Math.min(CHECKED_AT_LEAST_EVERY, pause * 2) : CHECKED_AFTER;
+    pauseMs = answer === last ? Math.min(CHECKED_AT_LEAST_EVERY, pauseMs * 2) : CHECKED_AFTER;
     last = answer;
   }
-}
-
-function sleep(ms: number, until: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (until.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    until.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 /**

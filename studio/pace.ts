@@ -1,4 +1,16 @@
-// How often the page reads again what the stream of a run does not bring.
+// How long the page waits before it asks again, and how often it reads what the stream of a run does not bring.
+
+/** Waits, and no longer than until the signal. */
+export function pause(ms: number, until?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (until?.aborted === true) return resolve();
+    const timer = setTimeout(resolve, ms);
+    until?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
 
 /** The shortest pause between two readings of the facts of a run, and the longest one, in milliseconds. */
 const LEAST = 2_000;

@@ -5,10 +5,7 @@ import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import type { TierFields } from '../../src/define/tier.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
-/**
- * The tier in a worker. It is pinned for a run whose calls wait for
- * batches, so that a run of the other tier records nothing of it.
- */
+/** The tier in a worker. It is pinned for a run whose calls wait for batches, so that a run of the other tier records nothing of it. */
 export const tierInWorker: WorkerPart = {
   name: 'tier',
   pin: ({ runtime, input, agent }) => {

@@ -40,7 +40,6 @@ import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from 
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { attemptsBefore } from './attempts-before.ts';
 import { callInside, type CallEnd } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { BurstReports, HeldReports } from './held-reports.ts';
@@ -123,6 +122,8 @@ class Burst {
   /** The attempts at the calls that have no outcome yet. */
   readonly #attempts = new Map<string, number>();
   readonly #reports: BurstReports;
+  /** When the attempts before have stored their last outcome, in milliseconds since the burst began. */
+  readonly #storedUntil: number;
   #bytes: number;
   #bytesInFlight = 0;
   #at: number;
@@ -142,8 +143,9 @@ class Burst {
     this.#stored = [...stored.record.entries];
     this.#entries = this.#stored.map(entryOf);
     this.#bytes = jsonBytes(this.#stored);
-    this.#beforeMs = Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs, ...this.#entries.map(({ at }) => at));
-    this.#at = input.now + Math.max(0, ...this.#entries.map(({ at }) => at));
+    this.#storedUntil = Math.max(0, ...this.#entries.map(({ at }) => at));
+    this.#beforeMs = Math.max(currentAttemptScheduledTimestampMs - scheduledTimestampMs, this.#storedUntil);
+    this.#at = input.now + this.#storedUntil;
     for (const [key] of stored.running ?? []) this.#attempts.set(key, this.#attemptsBefore(key) + 1);
     this.#reports = new BurstReports(runtime.telemetry?.telemetry);
     this.#checkpoints = new Checkpoints({
@@ -288,8 +290,7 @@ class Burst {
     };
     const making = callInside(jsonOf(request), counted, {
       before,
-      begunAt:
-        before > 0 ? activityInfo().scheduledTimestampMs + Math.max(0, ...this.#before.record.entries.map(([at]) => at)) : Date.now(),
+      begunAt: before > 0 ? activityInfo().scheduledTimestampMs + this.#storedUntil : Date.now(),
       held: reports,
       awaited: this.#awaited.signal,
       ending: this.#ending.signal,
@@ -448,6 +449,20 @@ class Burst {
     const state = { ...this.#state, firstOffset: older.from, context: { ...context, events: [...older.events, ...context.events] } };
     return { ...this.#queried, state };
   }
+}
+
+/**
+ * Returns the number of attempts at a call that may have been made before this attempt at its burst, each of which was lost: by the attempt at
+ * the burst that has stored the checkpoint, and by those after it. Whether the last of them had begun with the call cannot be told, so it counts.
+ */
+export function attemptsBefore(
+  { attempt: storedBy, running = [] }: Pick<Checkpoint, 'attempt' | 'running'>,
+  attempt: number,
+  key: string,
+): number {
+  const lost = attempt - Math.max(1, storedBy);
+  const known = running.find(([one]) => one === key)?.[1];
+  return known === undefined ? lost : known + lost - 1;
 }
 
 interface BurstCall<Input, Output, Outcome> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attemptsBefore } from '../../../activities/bursts/attempts-before.ts';
+import { attemptsBefore } from '../../../activities/bursts/run-burst.ts';
 import { checkpointIn } from '../../../src/core/bursts/stored-burst.ts';
 
 /** What the server has of a burst of which nothing was stored. */
