@@ -24,7 +24,7 @@ import {
 import { CONTINUING_INPUT, RUN_INPUT, type RunInput } from './domain/run-input.ts';
 import { PRINCIPAL, type Principal } from './domain/run.ts';
 import { checkJson, type JsonProblem, problemsText } from './json-schema/check-json-schema.ts';
-import { shortJson } from './json-schema/json-schema.ts';
+import { propertiesOf, shortJson } from './json-schema/json-schema.ts';
 
 /** Describes the problem of a message to a run; undefined if there is none. Works in the workflow sandbox and never throws. */
 export function messageProblem(value: unknown): { code: ErrorCode; message: string } | undefined {
@@ -113,7 +113,8 @@ export function checkRunInput(value: unknown): RunInputCheck {
   }
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_INPUT : RUN_INPUT, value);
+  const schema = isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_INPUT : RUN_INPUT;
+  const problems = checkMembers(schema, value);
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
@@ -137,6 +138,32 @@ export function checkRunInput(value: unknown): RunInputCheck {
     if (problems.length === 0) return checkOpening(value) ?? checkSizes(value);
   }
   return { ok: false, code: 'invalid_input', problem: problemsText(bounded(problems)) };
+}
+
+/** Schemas without the members that a value lacks, by the schema and the names of those that it has. */
+const smaller = new WeakMap<JsonObject, Map<string, JsonObject>>();
+
+/** The most such schemas that are kept for one schema. */
+const MOST_SMALLER = 100;
+
+/**
+ * Checks the value of an object schema as `checkJson` does. A workflow prepares a schema anew for each run, and that of an input is large,
+ * while most inputs have few of its members: the others are only prepared for a value that does not fit.
+ */
+function checkMembers(schema: JsonObject, value: unknown): JsonProblem[] {
+  const has = isJsonObject(value) && checkJson(schemaOfMembers(schema, value), value).length === 0;
+  return has ? [] : checkJson(schema, value);
+}
+
+/** Returns the schema without the properties that a value lacks. */
+function schemaOfMembers(schema: JsonObject, value: JsonObject): JsonObject {
+  const properties = Object.entries(propertiesOf(schema)).filter(([name]) => Object.hasOwn(value, name));
+  const names = properties.map(([name]) => name).join();
+  const known = smaller.get(schema) ?? new Map<string, JsonObject>();
+  smaller.set(schema, known);
+  const made = known.get(names) ?? { ...schema, properties: Object.fromEntries(properties) };
+  if (known.size < MOST_SMALLER) known.set(names, made);
+  return made;
 }
 
 /** Returns the first problems: each item of a long conversation may have one. */
@@ -235,7 +262,7 @@ type ProgramInputCheck = { ok: true; input: ProgramInput } | { ok: false; code: 
 export function checkProgramInput(value: unknown): ProgramInputCheck {
   const tooDeep = inputDepthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(PROGRAM_INPUT, value);
+  const problems = checkMembers(PROGRAM_INPUT, value);
   if (problems.length > 0 || !isProgramInput(value)) return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
   const sizes: [name: string, bytes: number, budget: number][] = [
     ['program', jsonBytes(value.program), BYTE_BUDGETS.startInput],

@@ -5,6 +5,9 @@ import { checkProgramInput, checkRunInput, messageProblem } from '../../src/core
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { needsResponse } from '../../src/core/domain/content.ts';
+import { CONTINUING_INPUT, RUN_INPUT } from '../../src/core/domain/run-input.ts';
+import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
+import { propertiesOf } from '../../src/core/json-schema/json-schema.ts';
 import { conversation } from './domain/conversations.ts';
 
 test.each([
@@ -76,6 +79,16 @@ test.each([
   ],
 ])('%j is refused with the path and the expectation', (value, problem) => {
   expect(checkRunInput(value)).toEqual({ ok: false, code: 'invalid_input', problem });
+});
+
+test.each(Object.keys(propertiesOf(RUN_INPUT)))('an input is checked the same with "%s" of any kind', (name) => {
+  for (const member of [null, 7, '', [], {}, [{}], { type: 'text' }]) {
+    const value = { agent: 'a', input: 'x', [name]: member };
+    const expected = checkJson('messages' in value || 'session' in value ? CONTINUING_INPUT : RUN_INPUT, value);
+    const checked = checkRunInput(value);
+    if (expected.length > 0) expect(checked).toEqual({ ok: false, code: 'invalid_input', problem: problemsText(expected) });
+    else if (!checked.ok) expect(checked.problem).not.toContain('unknown field');
+  }
 });
 
 describe('the input of a start has a maximum size', () => {

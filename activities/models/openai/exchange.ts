@@ -114,13 +114,17 @@ async function* joined(begin: string, rest: AsyncIterable<string>): AsyncGenerat
 
 async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
   for await (const { data, complete } of serverSentEvents(text)) {
-    if (data.trim() === '') continue;
+    const text = data.trim();
+    if (text === '') continue;
+    if (text === '[DONE]') {
+      yield { type: 'end' };
+      continue;
+    }
     const value = parsedJson(data);
-    if (data.trim() === '[DONE]') yield { type: 'end' };
-    else if (value !== undefined) yield { type: 'data', data: value };
+    if (value !== undefined) yield { type: 'data', data: value };
     else if (complete) throw new AnswerFault('malformed', 'the answer is not JSON', data);
     // A part of the answer is missing, unless it is the mark of its end.
-    else if (!'[DONE]'.startsWith(data.trim())) throw new AnswerFault('cut', 'the connection ended in the middle of an event');
+    else if (!'[DONE]'.startsWith(text)) throw new AnswerFault('cut', 'the connection ended in the middle of an event');
   }
 }
 
@@ -137,6 +141,9 @@ async function* responseText(response: Response, watch: IdleTimeout): AsyncGener
   }
   yield decoder.decode();
 }
+
+/** The reason of the signal of a request that is over. An error of its own for each call would capture a stack that nobody reads. */
+const OVER = new DOMException('The request is over', 'AbortError');
 
 /** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */
 class IdleTimeout {
@@ -174,7 +181,7 @@ class IdleTimeout {
   end(): void {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener('abort', this.#follow);
-    this.#controller.abort();
+    this.#controller.abort(OVER);
   }
 }
 
