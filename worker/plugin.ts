@@ -37,6 +37,7 @@ import {
   combinedWorkflows,
   INTERCEPTOR_MODULES,
   PAYLOAD_CONVERTER_MODULE,
+  inOneScope,
   resolveSdk,
   RUNS_MODULE,
   withLoopDigest,
@@ -275,7 +276,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       workflowsPath,
       ...(tracesStacks ? {} : { preloadModules: [...(options.preloadModules ?? []), WITHOUT_STACK_TRACES_MODULE] }),
       workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
-      webpackConfigHook: withLoopDigest(resolveSdk(options.webpackConfigHook)),
+      webpackConfigHook: withLoopDigest(inOneScope(resolveSdk(options.webpackConfigHook))),
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
       ...(this.#encrypts && FAILURE_CONVERTER_PATH !== '' ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
