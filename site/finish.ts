@@ -46,35 +46,6 @@ export function finishSite(folder: string, base: string): void {
     );
 }
 
-/**
- * For each section of a page that has a result, Pagefind divides the whole text of the page into words. Here, the words of the last text are
- * kept: they are divided once for all sections, and marks are made in a copy.
- */
-const EXCERPTS: readonly [string, string][] = [
-  [
-    'var build_excerpt=',
-    'let words_text,words_last;const words_of=(text)=>{if(text!==words_text){words_last=text.split(word_separators);words_text=text;}return words_last.slice();};var build_excerpt=',
-  ],
-  ['fragment_words=content.split(word_separators)', 'fragment_words=words_of(content)'],
-];
-
-/**
- * Lets the search divide the text of a page once. For a page of a hundred sections, such as the list of errors, that is most of the time until
- * its result is shown.
- */
-export function quickenExcerpts(folder: string): void {
-  for (const name of ['pagefind.js', 'pagefind-worker.js']) {
-    const path = `${folder}/pagefind/${name}`;
-    let text = readFileSync(path, 'utf8');
-    for (const [from, to] of EXCERPTS) {
-      if (text.split(from).length !== 2)
-        throw new Error(`"pagefind/${name}" makes excerpts in another way now: see whether it is still slow`);
-      text = text.replace(from, to);
-    }
-    writeFileSync(path, text);
-  }
-}
-
 /** Writes a file that is named by its content, and returns its name. */
 function file(folder: string, content: string, type: string): string {
   const name = `${digest(content)}.${type}`;

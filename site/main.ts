@@ -4,11 +4,12 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { branchesOf, type Sidebar } from './branches.ts';
-import { finishSite, quickenExcerpts } from './finish.ts';
+import { finishSite } from './finish.ts';
 import { deadLinks } from './links.ts';
 import { addressOf, frontMattered, guidePages, type Page, type Target } from './pages.ts';
 import { apiPages } from './reference/api-pages.ts';
 import { factPages } from './reference/facts.ts';
+import { quickenSearch } from './search.ts';
 import { serveSite } from './serve.ts';
 import { canonicalVersion, NEXT, requireUnbuilt, requireVersion, type Siblings, writeVersions } from './versions.ts';
 
@@ -101,7 +102,7 @@ function build(): string[] {
   try {
     run('astro', ['build', '--silent']);
     finishSite(out, base);
-    quickenExcerpts(out);
+    quickenSearch(out);
   } catch (error) {
     // Half a release would be kept as it is.
     rmSync(out, { recursive: true, force: true });

@@ -89,7 +89,13 @@ export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from
 export type { HookPayloads } from './define/hooks.ts';
 export type { HookEvent } from './core/domain/hooks.ts';
 export type { HookRecord } from './core/domain/hooks.ts';
-export type { CapabilityPermissions, PermissionOptions, PermissionRuleOption } from './define/permissions.ts';
+export type {
+  CapabilityPermissions,
+  CapabilityPermissionsOption,
+  PermissionOptions,
+  PermissionRuleOption,
+  PermissionsOption,
+} from './define/permissions.ts';
 export type { PermissionMode, PermissionRule, Permissions } from './core/domain/permissions.ts';
 export type { ToolCategory } from './core/domain/tool-categories.ts';
 export type { ModelName } from './core/domain/model.ts';

@@ -35,10 +35,13 @@ export interface PermissionOptions<Name extends string = string> {
   allowUnattendedExecute?: boolean;
 }
 
+/** The rules of an agent, which may also be made elsewhere, without knowing the names of its tools. `Name`: these names. */
+export type PermissionsOption<Name extends string = string> = PermissionOptions<Name> | PermissionOptions;
+
 /** The option of an agent that concerns its permissions. */
 export interface AgentPermissions<Name extends string = string> {
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionOptions<Name> | PermissionOptions;
+  permissions?: PermissionsOption<Name>;
 }
 
 /** The field of an agent that has its permissions. */
@@ -65,10 +68,13 @@ export type NarrowingList = (typeof NARROWING_LISTS)[number];
 /** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
 export interface CapabilityPermissions<Name extends string = string> extends Pick<PermissionOptions<Name>, NarrowingList> {}
 
+/** The rules of a capability, which may also be made elsewhere, without knowing the names of its tools. `Name`: these names. */
+export type CapabilityPermissionsOption<Name extends string = string> = CapabilityPermissions<Name> | CapabilityPermissions;
+
 /** The option of a capability that concerns permissions. */
 export interface NarrowingPermissions<Name extends string = string> {
   /** Rules that deny calls or let them wait. */
-  permissions?: CapabilityPermissions<Name> | CapabilityPermissions;
+  permissions?: CapabilityPermissionsOption<Name>;
 }
 
 /** The rules that a capability brings. */

@@ -3,10 +3,9 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { branchesOf, type Sidebar } from '../../site/branches.ts';
-import { finishSite, quickenExcerpts } from '../../site/finish.ts';
+import { finishSite } from '../../site/finish.ts';
 import { deadLinks } from '../../site/links.ts';
 import { guidePages, type Page } from '../../site/pages.ts';
 import { factPages } from '../../site/reference/facts.ts';
@@ -188,20 +187,4 @@ test('scripts and styles of a page become files of the site, because its policy 
   const [, script = ''] = /<script type="module" src="\/next\/(_inline\/\w+\.js)">/.exec(page) ?? [];
   expect(readFileSync(join(folder, script), 'utf8')).toBe('alert(1)');
   expect(readFileSync(join(folder, '_inline/styles.css'), 'utf8')).toContain('{--a:1}');
-});
-
-test('the search divides the text of a page once, and a Pagefind that makes excerpts in another way fails the build', () => {
-  const source =
-    'var word_separators=/ /g;var build_excerpt=(content)=>{let fragment_words;fragment_words=content.split(word_separators);return fragment_words}';
-  write('pagefind/pagefind.js', source);
-  write('pagefind/pagefind-worker.js', source);
-  quickenExcerpts(folder);
-  const text = readFileSync(join(folder, 'pagefind/pagefind.js'), 'utf8');
-  const excerpt = runInNewContext(`${text};build_excerpt`) as (content: string) => string[];
-  // A mark in the words of one section is not in those of the next.
-  excerpt('a b')[0] = '<mark>a</mark>';
-  expect([...excerpt('a b')]).toEqual(['a', 'b']);
-  expect([...excerpt('c d')]).toEqual(['c', 'd']);
-  expect(text.match(/\.split\(/g)).toHaveLength(1);
-  expect(() => quickenExcerpts(folder)).toThrow('"pagefind/pagefind.js" makes excerpts in another way now');
 });

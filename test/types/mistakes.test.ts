@@ -11,8 +11,8 @@ const RECORDED = fileURLToPath(new URL('mistakes.txt', import.meta.url));
 /** The most lines of a message: more is a page of generics. */
 const MOST_LINES = 12;
 
-/** Types that the compiler has cut, or has taken apart: a page of generics begins so. */
-const GENERICS = /\.\.\.|\bObjectOf<|\bShape<|\breadonly of:/;
+/** Types that the compiler has cut, or has taken apart, and a type next to itself with other parameters: a page of generics begins so. */
+const GENERICS = /\.\.\.|\bObjectOf<|\bShape<|\breadonly of:|\b(\w+)<[^<>]*> \| \1</;
 
 /** What the compiler prints about a mistake, and the column of its code that the first message marks, from 0. */
 interface Compiled {
