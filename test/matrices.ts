@@ -32,6 +32,7 @@ const IN_TURN = [
   'test/server/models/governor.test.ts',
   'test/activities/executors/quickjs/parser-memory.test.ts',
   'test/server/telemetry/killed-worker.test.ts',
+  'test/server/telemetry/phoenix.test.ts',
   'test/server/worker/shutdown.test.ts',
   'test/server/models/shared-limits.test.ts',
   'test/server/hooks/hostile-hooks.test.ts',

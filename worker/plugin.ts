@@ -340,7 +340,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           callDuringReplay: false,
         },
         runStarted: {
-          fn: (_, agentName) => telemetry?.telemetry.measure((metrics) => metrics.runStarted(agentName)),
+          fn: ({ namespace, workflowId, runId: executionId, firstExecutionRunId: firstExecutionId }, agentName, beginning) => {
+            telemetry?.telemetry.measure((metrics) => metrics.runStarted(agentName));
+            if (beginning !== undefined) telemetry?.traces.began({ namespace, workflowId, executionId, firstExecutionId }, beginning);
+          },
           callDuringReplay: false,
         },
         turnReached: {

@@ -55,7 +55,7 @@ type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (
 export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<StoredBurst> {
   return async (input) => {
     // A loop that decides otherwise would make calls that the run does not ask for. What attempts elsewhere have made is paid for.
-    if (input.loop !== loopDigest()) return { entries: checkpointIn(attemptInfo().heartbeatDetails)?.record.entries ?? [] };
+    if (input.loop !== loopDigest()) return checkpointIn(attemptInfo().heartbeatDetails)?.record ?? { entries: [] };
     const begun = await beginning(runtime, input);
     return new Burst(runtime, checked, { input, ...begun }).run();
   };
@@ -121,6 +121,8 @@ class Burst {
   readonly #running = new Set<Promise<unknown>>();
   /** The attempts at the calls that have no outcome yet. */
   readonly #attempts = new Map<string, number>();
+  /** The attempts with which calls have ended, but for the first. */
+  readonly #lastAttempts: Record<string, number>;
   readonly #reports: BurstReports;
   /** When the attempts before have stored their last outcome, in milliseconds since the burst began. */
   readonly #storedUntil: number;
@@ -141,6 +143,7 @@ class Burst {
     this.#policy = state.snapshot.burst ?? { steps: 1, bytes: 0, seconds: 0 };
     this.#before = stored;
     this.#stored = [...stored.record.entries];
+    this.#lastAttempts = { ...stored.record.attempts };
     this.#entries = this.#stored.map(entryOf);
     this.#bytes = jsonBytes(this.#stored);
     this.#storedUntil = Math.max(0, ...this.#entries.map(({ at }) => at));
@@ -175,7 +178,7 @@ class Burst {
     this.#reports.returned();
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
-      entries: this.#stored,
+      ...this.#record,
       ...(this.#left.length === 0 ? {} : { left: this.#left }),
       ...(isEmpty && this.#awaited.signal.aborted ? { givenUp: true as const } : {}),
     };
@@ -284,8 +287,10 @@ class Burst {
     this.#bytesInFlight += bytes;
     this.#hasBegun = true;
     const reports = new HeldReports();
+    let attempt = 0;
     const counted = (argument: Input): Promise<Output> => {
-      this.#attempts.set(key, attemptInfo().attempt);
+      attempt = attemptInfo().attempt;
+      this.#attempts.set(key, attempt);
       return work(argument);
     };
     const making = callInside(jsonOf(request), counted, {
@@ -298,6 +303,7 @@ class Burst {
     });
     const learned = making.then((end) => {
       this.#reports.hold(reports, { isLeft: end.type === 'left' });
+      if (end.type === 'ended' && attempt !== 1) this.#lastAttempts[key] = attempt;
       return this.#learn(key, end, ofKind);
     });
     this.#running.add(learned);
@@ -358,7 +364,13 @@ class Burst {
     // Before its first call, this attempt has nothing to add.
     if (!this.#hasBegun) return { ...this.#before, seed };
     const running = [...this.#attempts];
-    return { record: { entries: this.#stored }, attempt: activityInfo().attempt, ...(running.length === 0 ? {} : { running }), seed };
+    return { record: this.#record, attempt: activityInfo().attempt, ...(running.length === 0 ? {} : { running }), seed };
+  }
+
+  /** The outcomes so far, as the server stores them. */
+  get #record(): Checkpoint['record'] {
+    const attempts = this.#lastAttempts;
+    return { entries: this.#stored, ...(Object.keys(attempts).length === 0 ? {} : { attempts }) };
   }
 
   #attemptsBefore(key: string): number {

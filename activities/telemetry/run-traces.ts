@@ -1,9 +1,10 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
+import type { TracedBeginning } from '../../src/core/domain/traced-part.ts';
 import { type OfRun, QUERIES, type StatusView } from '../../src/core/protocol.ts';
 import { findTrace, type TracedExecution } from '../../src/history/recorded-trace.ts';
-import { type RunTrace, traceOfTurn } from '../../src/telemetry/ids.ts';
+import { type RunTrace, tracedRun, traceOfStart, traceOfTurn } from '../../src/telemetry/ids.ts';
 import { SessionTurns } from './session-turns.ts';
 
 /** The executions whose places in a trace a worker remembers. */
@@ -12,9 +13,18 @@ const MOST_TRACES = 10_000;
 /** The time that the server has for its answers, in milliseconds: a trace is not worth a longer wait. */
 const ANSWER_MS = 2_000;
 
+/** The execution in which a run begins. */
+interface FirstExecution {
+  namespace: string;
+  workflowId: string;
+  /** Temporal's run id. */
+  executionId: string;
+  firstExecutionId: string;
+}
+
 /**
- * The places of runs in their traces. The server is asked once for each execution, and by nobody else for what it has said: nothing is
- * added to a history for it.
+ * The places of runs in their traces. A run that begins in this process says its own; for any other one the server is asked, once for each
+ * execution: nothing is added to a history for it.
  */
 export class RunTraces {
   readonly turns = new SessionTurns();
@@ -33,10 +43,17 @@ export class RunTraces {
     return turn === undefined ? undefined : traceOfTurn(trace, turn);
   }
 
+  /** Notes the place of a run that begins. That of a child is below the call of its parent, which only the record of the parent has. */
+  began({ namespace, workflowId, executionId, firstExecutionId }: FirstExecution, beginning: TracedBeginning): void {
+    const { key, traceparent, isSession, isChild } = beginning;
+    if (isChild) return;
+    const trace = traceOfStart(tracedRun({ namespace, workflowId, firstExecutionId, key }), traceparent);
+    this.#traces.set(nameOf(namespace, { workflowId, executionId, key }), Promise.resolve(isSession ? { ...trace, isSession } : trace));
+  }
+
   /** Returns the place of a run. Undefined if the server does not say it in time. */
   async of(client: Client, execution: TracedExecution): Promise<RunTrace | undefined> {
-    const { workflowId, executionId = '', key, offset = '' } = execution;
-    const name = JSON.stringify([client.options.namespace, workflowId, executionId, key, offset]);
+    const name = nameOf(client.options.namespace, execution);
     const known = this.#traces.get(name) ?? this.#ask(client, execution);
     this.#traces.set(name, known);
     const trace = await known;
@@ -49,6 +66,12 @@ export class RunTraces {
     const findParent = (_: Client, parent: TracedExecution): Promise<RunTrace | undefined> => this.of(client, parent);
     return withinAnswer(client, () => findTrace(client, execution, findParent));
   }
+}
+
+/** Returns the name of an execution, and of an event in it, among those of all namespaces. */
+function nameOf(namespace: string, execution: TracedExecution): string {
+  const { workflowId, executionId = '', key, offset = '' } = execution;
+  return JSON.stringify([namespace, workflowId, executionId, key, offset]);
 }
 
 /** Asks a session for its turn: it waits in it for the activity that asks. */

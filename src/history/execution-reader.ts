@@ -208,7 +208,11 @@ export class ExecutionReader {
     } else if (completed) this.#endAttempt(event, completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
     else if (timedOut) {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, timedOut.failure);
-      this.#end(timedOut.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
+      const ending = { failure: failure ?? new Error('unknown failure') };
+      // The calls of a burst have ended, as far as the server has stored them.
+      if (this.#scheduled.get(String(timedOut.scheduledEventId))?.name === ACTIVITIES.runBurst)
+        this.#endAttempt(event, timedOut.scheduledEventId, ending);
+      else this.#end(timedOut.scheduledEventId, ending);
       const attempt = this.#attempts.get(String(timedOut.scheduledEventId)) ?? 0;
       await this.#noteLoss(event, { scheduledEventId: timedOut.scheduledEventId, failure: timedOut.failure, attempt });
     } else if (failed) {
@@ -234,6 +238,7 @@ export class ExecutionReader {
       input,
       activityId: this.#activityIds.get(id) ?? '',
       ...(isCounted ? { attempt } : {}),
+      scheduledAt: this.#scheduledAt.get(id) ?? 0,
       startedAt: this.#startedAt.get(id) ?? 0,
       endedAt: milliseconds(event),
       ...ending,

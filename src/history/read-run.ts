@@ -29,6 +29,7 @@ import {
   type LostActivity,
   type RecordedActivity,
   type RecordedExecution,
+  type ToolCallInBurst,
 } from './recorded-execution.ts';
 import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
@@ -184,6 +185,10 @@ export interface ReadBackRun {
   burst?: { begunAt: number };
   /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
   modelCalls: readonly CallModelInput[];
+  /** The tool calls of a run that makes bursts, by their keys. */
+  toolCalls: ReadonlyMap<string, ToolCallInBurst>;
+  /** The attempts with which local calls have ended: of an execution, only its markers have them. */
+  localAttempts: readonly EndedAttempt[];
   /** The state with the events and steps of this execution only. Undefined if the agent was never resolved. */
   state?: RunState;
   /** Undefined if the run has not ended in this execution. */
@@ -214,7 +219,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued, waited: run.waited, modelCalls: [] };
+    return { ...known, queued: tasks.inbox.queued, waited: run.waited, modelCalls: [], toolCalls: run.toolCalls, localAttempts: [] };
   }
   const { state, position } = beginning;
   const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
@@ -235,6 +240,8 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     queued: tasks.inbox.queued,
     waited: run.waited,
     modelCalls: run.modelCalls,
+    toolCalls: run.toolCalls,
+    localAttempts: run.localAttempts,
     ...defined({ burst: run.burst }),
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),

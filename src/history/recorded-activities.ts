@@ -2,7 +2,7 @@ import { ActivityCancellationType } from '@temporalio/common';
 import type { ActivityRequest } from '../core/activity-requests/activity-request.ts';
 import { type ActivityName, hasTrait, isOwnActivity } from '../core/activity-requests/contracts.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import { isHandoff, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { type EndedAttempt, isHandoff, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { ActivityEnd, RecordedTasks } from './recorded-tasks.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
@@ -22,6 +22,8 @@ export class RecordedActivities {
   /** The local activities that it has not requested yet, in the order in which they ended. */
   readonly #localLeft: LocalCall[];
   readonly #running = new Set<{ name: string; input: unknown }>();
+  /** The local activities that the loop has requested, as far as their attempts are known: the history has no input of them. */
+  readonly localAttempts: EndedAttempt[] = [];
 
   constructor({ executionId, activities, localCalls }: RecordedExecution, tasks: RecordedTasks) {
     this.#executionId = executionId;
@@ -119,9 +121,18 @@ export class RecordedActivities {
     const named = this.#localLeft.filter((one) => one.input.name === name);
     const failed = named.filter(({ failure }) => failure !== undefined).toSorted((a, b) => a.input.seq - b.input.seq);
     const isWanted = (output: unknown): boolean => output !== undefined && key?.(output as Partial<Input>) === wanted;
-    const found = named.find(({ output }) => isWanted(output)) ?? failed[0];
+    const returned = named.find(({ output }) => isWanted(output));
+    if (returned !== undefined) this.#noteLocal(returned, input);
+    const found = returned ?? failed[0];
     if (found !== undefined) this.#localLeft.splice(this.#localLeft.indexOf(found), 1);
     return found;
+  }
+
+  /** Notes a local activity that has ended with its first attempt. Nobody knows when a worker had another one. */
+  #noteLocal({ input: { name, attempt, scheduledAt: localAt, endedAt }, output }: LocalCall, input: unknown): void {
+    if (attempt !== 1 || localAt === undefined || endedAt === undefined) return;
+    const times = { localAt, scheduledAt: localAt, startedAt: localAt, endedAt: Math.max(localAt, endedAt) };
+    this.localAttempts.push({ name, input, activityId: '', attempt, ...times, output });
   }
 }
 

@@ -11,8 +11,12 @@ import { beginningOfLoss, type TracedCall, type TracedLoss } from '../core/domai
 import { spentIn, type UsageStats } from '../core/domain/usage.ts';
 import { indexOf, parseAddress } from '../core/program/program-index.ts';
 import type { CallModelInput, RunToolInput, RunToolOutput } from '../core/protocol.ts';
-import type { CallModelOutput, SummariseInput, SummariseOutput } from '../core/activity-requests/contracts.ts';
-import type { EndedAttempt, LostActivity } from './recorded-execution.ts';
+import type { CallModelOutput, RunBurstInput, SummariseInput, SummariseOutput } from '../core/activity-requests/contracts.ts';
+import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
+import { modelKey } from '../core/bursts/burst.ts';
+import type { StoredBurst } from '../core/bursts/stored-burst.ts';
+import type { ModelCallOutcome, ToolOutcome } from '../core/kernel/ports.ts';
+import type { EndedAttempt, LostActivity, RecordedExecution, ToolCallInBurst } from './recorded-execution.ts';
 
 /** An attempt at a call, and the offset of the event that it is about. */
 export interface CallAt<Traced> {
@@ -41,9 +45,9 @@ export function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss>
  * worker has reported it: which of several models has failed, and how many attempts there were that workers count.
  */
 export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: AgentOf): CallAt<TracedCall> | undefined {
-  const { name, input, attempt, startedAt: from, endedAt: to, activityId } = ended;
+  const { name, input, attempt, localAt, startedAt: from, endedAt: to, activityId } = ended;
   if (attempt === undefined || isRefusal(ended.failure)) return undefined;
-  const times = { attempt, from, to };
+  const times = { attempt, from, to, ...defined({ localAt }) };
   // Model calls of which no event of the record says the place are named by their activity.
   const byActivity = `${executionId}/${activityId}`;
   switch (name) {
@@ -78,6 +82,85 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
   }
 }
 
+/** What the calls of a burst were about, as the loop has asked for them again: the history has their outcomes alone. */
+export interface BurstCalls {
+  checkpoints: RecordedExecution['checkpoints'];
+  modelCalls: readonly CallModelInput[];
+  toolCalls: ReadonlyMap<string, ToolCallInBurst>;
+}
+
+/**
+ * Returns the calls that a burst has made to their ends. A burst makes one model call after the other, and those of tools in between: a model
+ * call is taken to begin with the outcome before it, and a tool call so long before its own as its tool says.
+ */
+export function burstCallsOf(
+  burst: EndedAttempt,
+  { checkpoints, modelCalls, toolCalls }: BurstCalls,
+  agentOf: AgentOf,
+): CallAt<TracedCall>[] {
+  const { attempt: attemptAtBurst, scheduledAt, startedAt, endedAt, output, failure } = burst;
+  const input = burst.input as RunBurstInput;
+  const { entries = [], attempts = {} } = recordOfBurst({ input, output: output as StoredBurst | undefined, failure }, checkpoints) ?? {};
+  // A later attempt counts from the time at which the server had the burst.
+  const began = attemptAtBurst === 1 ? startedAt : scheduledAt;
+  const moment = (at: number): number => Math.min(endedAt, began + Math.max(0, at));
+  let [answeredAt, lastAt] = [0, 0];
+  const calls: CallAt<TracedCall>[] = [];
+  for (const { at, key, model, tool } of entries) {
+    const attempt = attempts[key] ?? 1;
+    const attempted = (since: number) => ({ attempt, isInside: true as const, from: moment(Math.min(since, at)), to: moment(at) });
+    if (model === undefined) {
+      const asked = toolCalls.get(key);
+      const ended = endOfTool(tool);
+      if (asked !== undefined && ended !== undefined && attempt > 0) {
+        const { durationMs, ...ending } = ended;
+        const times = attempted(Math.max(answeredAt, Math.round(at - durationMs)));
+        calls.push({ traced: { ...toolCallOf(asked.name, asked.input), ...times, ...ending }, offset: offsetOf(asked.input) });
+      }
+    } else {
+      const asked = modelCalls.find((call) => modelKey(call) === key);
+      const { name: agent, model: first, fallback } = agentOf(asked?.agent ?? '');
+      const answer = burstAnswer(model, first, { isOnly: fallback === undefined, attempt });
+      if (asked !== undefined && answer !== undefined && attempt > 0) {
+        const { through, step } = asked;
+        calls.push({ traced: { call: String(through), agent, ...attempted(lastAt), ...answer, ...defined({ step }) }, offset: through });
+      }
+    }
+    lastAt = Math.max(lastAt, at);
+    if (model !== undefined) answeredAt = lastAt;
+  }
+  return calls;
+}
+
+/** Returns how a tool call of a burst has ended. Undefined if the tool was not called, or its worker has reported the end otherwise. */
+function endOfTool(outcome: ToolOutcome): (Pick<TracedCall, 'code'> & { durationMs: number }) | undefined {
+  if (outcome.type === 'cancelled') return { code: 'interrupted', durationMs: Infinity };
+  if (outcome.type !== 'result' || outcome.resultId === undefined || outcome.durationMs === null) return undefined;
+  return { durationMs: outcome.durationMs, ...(outcome.status === 'error' ? { code: 'tool_failed' } : {}) };
+}
+
+function burstAnswer(
+  outcome: ModelCallOutcome,
+  first: string | undefined,
+  { attempt, isOnly }: { attempt: number; isOnly: boolean },
+): ModelAnswer | undefined {
+  const answer = (end: Pick<EndedAttempt, 'output' | 'failure'>): ModelAnswer | undefined =>
+    modelAnswer({ attempt, ...end }, first, { isOnly });
+  switch (outcome.type) {
+    case 'response':
+      return answer({ output: outcome });
+    case 'cancelled':
+    case 'interrupted': {
+      const { partial } = outcome;
+      return answer(partial === undefined ? { failure: new CancelledFailure('CANCELLED') } : { output: { type: 'aborted', partial } });
+    }
+    case 'failed': {
+      const usage = attempt === 1 ? outcome.spent?.reported : undefined;
+      return isOnly ? { code: outcome.code, ...defined({ model: first, usage }) } : undefined;
+    }
+  }
+}
+
 function toolCallOf(toolName: string, { callId: call, agentName: agent, step, ofProgram }: RunToolInput): ToolCallNames {
   const cell = ofProgram ? undefined : cellOfCall(call);
   return { call, toolName, agent, step, ...defined({ cell }) };
@@ -101,7 +184,7 @@ type ModelAnswer = Pick<TracedCall, 'model' | 'asked' | 'code' | 'usage' | 'fini
 
 /** `isOnly`: the call asks the first model and no other. */
 function modelAnswer(
-  { output, failure, attempt }: EndedAttempt,
+  { output, failure, attempt }: Pick<EndedAttempt, 'output' | 'failure' | 'attempt'>,
   first: string | undefined,
   { isOnly }: { isOnly: boolean },
 ): ModelAnswer | undefined {

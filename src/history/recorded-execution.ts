@@ -113,14 +113,23 @@ export interface RecordedExecution {
 export interface EndedAttempt {
   name: string;
   input: unknown;
-  /** Temporal's id of the activity. */
+  /** Temporal's id of the activity. Empty for a local one. */
   activityId: string;
   /** 1-based. Undefined if workers count the attempts, and have not recorded how many there were. */
   attempt?: number;
+  /** When its worker had a local activity, by the clock of the worker: the name of its span has it. Absent: it was not local. */
+  localAt?: number;
+  scheduledAt: number;
   startedAt: number;
   endedAt: number;
   output?: unknown;
   failure?: Error;
+}
+
+/** What a call of a tool in a burst was about: the history has its outcome alone. */
+export interface ToolCallInBurst {
+  name: string;
+  input: RunToolInput;
 }
 
 /** An attempt at an activity whose worker has not answered any more. Times are in milliseconds since the epoch. */

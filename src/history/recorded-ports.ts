@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { RequestingRun } from '../core/activity-requests/activity-request.ts';
-import { activityPorts } from '../core/activity-requests/activity-ports.ts';
+import { activityPorts, toolRequestInBurst } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest, checkpointOf } from '../core/activity-requests/burst-requests.ts';
-import { makesBursts } from '../core/bursts/burst.ts';
+import { makesBursts, toolKey } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
 import { type StoredBurst, withCheckpoint } from '../core/bursts/stored-burst.ts';
@@ -25,11 +25,13 @@ import { RecordedActivities, type Which, withName } from './recorded-activities.
 import {
   activitiesNamed,
   childOf,
+  type EndedAttempt,
   isFull,
   isFullFor,
   isToolActivity,
   type RecordedActivity,
   type RecordedExecution,
+  type ToolCallInBurst,
   toolCallsOf,
 } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
@@ -65,6 +67,8 @@ export class RecordedRun {
   readonly #children: RecordedChildren;
   /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
   readonly modelCalls: CallModelInput[] = [];
+  /** The tool calls of a run that makes bursts, by their keys. */
+  readonly toolCalls = new Map<string, ToolCallInBurst>();
   /** The burst of which the history has no end. */
   burst: { begunAt: number } | undefined;
   /** The bursts that the run has not made yet. */
@@ -131,7 +135,17 @@ export class RecordedRun {
       this.modelCalls.push(modelRequest(run, call).input);
       return callModel(call);
     };
+    const runTool = bursting.ports.runTool.bind(bursting.ports);
+    bursting.ports.runTool = (invocation) => {
+      if (makesBursts(run.snapshot)) this.toolCalls.set(toolKey(invocation), toolRequestInBurst(run, invocation));
+      return runTool(invocation);
+    };
     return bursting;
+  }
+
+  /** The attempts with which local calls have ended. */
+  get localAttempts(): readonly EndedAttempt[] {
+    return this.#activities.localAttempts;
   }
 
   /** True if the run was cancelled before this call, so that no burst has begun with it: the next one is that of a later turn. */

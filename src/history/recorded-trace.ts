@@ -9,12 +9,12 @@ import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type TracedEnd, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
-import { type RunTrace, traceOfChild, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
+import { type RunTrace, traceOfChild, tracedRun, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
 import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';
 import { executionBeginning } from './execution-reader.ts';
-import { type AgentOf, type CallAt, endedCallOf, lossOf } from './recorded-calls.ts';
+import { type AgentOf, type BurstCalls, burstCallsOf, type CallAt, endedCallOf, lossOf } from './recorded-calls.ts';
 import { activitiesNamed, type EndedAttempt, type LostActivity } from './recorded-execution.ts';
 
 /** What the trace of a run shows of its whole record, and the place of the run in it. */
@@ -51,7 +51,7 @@ class WholeRecord {
   readonly #steps: StepResult[] = [];
   readonly #turns: TurnResultFields[] = [];
   readonly #losses: LostActivity[] = [];
-  readonly #ended: { executionId: string; attempt: EndedAttempt }[] = [];
+  readonly #ended: { executionId: string; attempt: EndedAttempt; inBursts: BurstCalls }[] = [];
   /** The agents of the run, by digest: of each model call the agent that has made it. */
   readonly #agents = new Map<string, AgentSnapshot>();
   #firstOffset = 0;
@@ -64,7 +64,8 @@ class WholeRecord {
     this.#steps.push(...steps);
     this.#turns.push(...endedTurns(run.state ?? {}));
     this.#losses.push(...losses);
-    for (const attempt of endedAttempts) this.#ended.push({ executionId, attempt });
+    const inBursts = { checkpoints: recorded.checkpoints, modelCalls: run.modelCalls, toolCalls: run.toolCalls };
+    for (const attempt of [...endedAttempts, ...run.localAttempts]) this.#ended.push({ executionId, attempt, inBursts });
     const resolved = activitiesNamed(recorded, 'resolveAgent').flatMap(({ output }) => output ?? []);
     for (const agent of [...resolved, run.state?.snapshot ?? []].flat()) this.#agents.set(agent.digest, agent);
   }
@@ -79,7 +80,11 @@ class WholeRecord {
         call === undefined ? [] : [{ ...call.traced, ...defined({ turn: turnOf(call.offset - this.#firstOffset) }) }],
       );
     const losses = inTurns(this.#losses.map((lost) => lossOf(lost, agentOf)));
-    const calls = inTurns(this.#ended.map(({ executionId, attempt }) => endedCallOf(attempt, executionId, agentOf)));
+    const calls = inTurns(
+      this.#ended.flatMap(({ executionId, attempt, inBursts }) =>
+        attempt.name === 'runBurst' ? burstCallsOf(attempt, inBursts, agentOf) : [endedCallOf(attempt, executionId, agentOf)],
+      ),
+    );
     const part = {
       agentName,
       firstOffset: this.#firstOffset,
@@ -140,7 +145,7 @@ export async function findTrace(
   const beginning = await executionBeginning(client, workflowId, executionId);
   const firstExecutionId = beginning?.firstExecutionId;
   if (beginning === undefined || firstExecutionId === undefined) return undefined;
-  const run = { namespace: client.options.namespace, runId: key === '' ? workflowId : `${workflowId}/${key}`, firstExecutionId };
+  const run = tracedRun({ namespace: client.options.namespace, workflowId, firstExecutionId, key });
   // The input is that of a workflow of the user.
   if (key !== '') return traceOfStart(run, undefined);
   // An execution that continues another one has no start of its own.

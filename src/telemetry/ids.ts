@@ -11,6 +11,16 @@ export interface TracedRun {
   firstExecutionId: string;
 }
 
+/** Returns a run by its workflow. `key`: that of a run inside a workflow of the user, or empty. */
+export function tracedRun({
+  namespace,
+  workflowId,
+  firstExecutionId,
+  key,
+}: Pick<TracedRun, 'namespace' | 'firstExecutionId'> & { workflowId: string; key: string }): TracedRun {
+  return { namespace, runId: key === '' ? workflowId : `${workflowId}/${key}`, firstExecutionId };
+}
+
 /** The place of a run in a trace. */
 export interface RunTrace {
   run: TracedRun;

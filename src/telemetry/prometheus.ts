@@ -110,16 +110,24 @@ function labelsOf(attributes: MeasuredElsewhere['attributes']): Attributes {
 function add({ series, bounds }: Family, value: number, labels: Attributes): void {
   // A counter never falls, and a value that is none would spoil every later one.
   if (!Number.isFinite(value) || value < 0) return;
-  const key = labelsText(labels);
-  const one = series.get(key) ?? { labels, sum: 0, count: 0, buckets: bounds.map(() => 0) };
-  series.set(key, one);
+  const key = seriesKey(labels);
+  let one = series.get(key);
+  if (one === undefined) series.set(key, (one = { labels, sum: 0, count: 0, buckets: bounds.map(() => 0) }));
   one.sum += value;
   one.count += 1;
-  for (const [index, bound] of bounds.entries()) if (value <= bound) one.buckets[index] = (one.buckets[index] ?? 0) + 1;
+  // The bounds rise, and each bucket counts what is below its own.
+  for (let index = bounds.length - 1; value <= (bounds[index] ?? -Infinity); index -= 1) one.buckets[index] = (one.buckets[index] ?? 0) + 1;
 }
 
 function set({ series }: Family, value: number, labels: Attributes): void {
-  if (Number.isFinite(value)) series.set(labelsText(labels), { labels, sum: value, count: 1, buckets: [] });
+  if (Number.isFinite(value)) series.set(seriesKey(labels), { labels, sum: value, count: 1, buckets: [] });
+}
+
+/** Returns what tells the series of a metric apart. Each call counts several times: the text for the page is made when the page is. */
+function seriesKey(labels: Attributes): string {
+  let key = '';
+  for (const [label, value] of Object.entries(labels)) key += `${label}\0${String(value)}\0`;
+  return key;
 }
 
 function familyText({ name, type, help, bounds, series }: Family): string {

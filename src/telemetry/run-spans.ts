@@ -94,7 +94,15 @@ function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, age
     parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
-    attributes: { ...common, [A.tool]: toolName, [A.toolCall]: callId, [A.decision]: decision, [A.decisionSource]: source },
+    // Backends would take a span with the name of a tool, and no operation, for a call of the tool.
+    attributes: {
+      ...common,
+      [A.operation]: SPANS.wait,
+      [A.tool]: toolName,
+      [A.toolCall]: callId,
+      [A.decision]: decision,
+      [A.decisionSource]: source,
+    },
   };
 }
 
@@ -150,8 +158,8 @@ function callSpan(place: RunTrace, call: TracedCall): SpanRecord {
 }
 
 /** Returns what tells the attempts at calls apart. */
-function attemptPath({ call, attempt, isInside }: TracedLoss): (string | number)[] {
-  return [call, attempt, ...(isInside ? [IN_BURST] : [])];
+function attemptPath({ call, attempt, isInside, localAt }: TracedLoss): (string | number)[] {
+  return [call, attempt, ...(isInside ? [IN_BURST] : []), ...(localAt === undefined ? [] : [localAt])];
 }
 
 function attemptSpan(place: RunTrace, attempted: TracedLoss, { spanId, code }: { spanId: string; code: string | undefined }): SpanRecord {

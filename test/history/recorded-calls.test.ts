@@ -1,9 +1,9 @@
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { expect, test } from 'vitest';
-import { endedCallOf } from '../../src/history/recorded-calls.ts';
+import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import { describe, expect, test } from 'vitest';
+import { burstCallsOf, endedCallOf } from '../../src/history/recorded-calls.ts';
 import type { EndedAttempt } from '../../src/history/recorded-execution.ts';
 
-const ENDED = { activityId: 'a1', attempt: 1, startedAt: 1, endedAt: 2 };
+const ENDED = { activityId: 'a1', attempt: 1, scheduledAt: 1, startedAt: 1, endedAt: 2 };
 const AGENT = { name: 'clerk', model: 'openai/a' };
 const LISTED = { ...AGENT, fallback: {} };
 
@@ -39,4 +39,65 @@ test.each<[what: string, call: object | undefined, expected: object | undefined]
   ['of a result that could not be sent, the worker has said something else', callOf(failed('Error')), undefined],
 ])('the end of an activity as a call: %s', (_, call, expected) => {
   expect([call]).toMatchObject([expected]);
+});
+
+describe('the calls of a burst that have ended', () => {
+  const answer = { id: 'e3', content: [], finishReason: 'tool_calls', usage: null };
+  const modelCalls = [1, 3].map((through) => ({ agent: 'd', through, lastEventId: 'e' }));
+  const toolCalls = new Map(
+    ['t1/0', 't1/1'].map((key, index) => {
+      const input = { callId: `c${index + 1}`, agentName: 'clerk', step: 1, at: [1, index] };
+      return [key, { name: 'read', input: input as never }];
+    }),
+  );
+
+  /** Returns what a history says of the calls of a burst. */
+  function callsOf(record: object, burst: Partial<EndedAttempt> = {}): object[] {
+    const ended = { ...ENDED, name: 'runBurst', input: { seed: 's' }, startedAt: 1_000, endedAt: 1_500, output: record, ...burst };
+    return burstCallsOf(ended, { checkpoints: [], modelCalls, toolCalls }, () => AGENT).map(({ traced }) => traced);
+  }
+
+  const entries = [
+    [100, 'm1', answer],
+    [130, 't1/0', ['text'], 20, 'r1'],
+    [190, 't1/1', 'tool', { type: 'result', status: 'error', content: ['no'], durationMs: 80, resultId: 'r2' }],
+    [300, 'm3', answer],
+  ];
+
+  test('follow each other, with those of tools in between', () => {
+    expect(callsOf({ entries })).toMatchObject([
+      { call: '1', agent: 'clerk', model: 'openai/a', attempt: 1, isInside: true, from: 1_000, to: 1_100 },
+      { call: 'c1', toolName: 'read', step: 1, isInside: true, from: 1_110, to: 1_130 },
+      { call: 'c2', toolName: 'read', step: 1, code: 'tool_failed', from: 1_110, to: 1_190 },
+      { call: '3', model: 'openai/a', from: 1_190, to: 1_300 },
+    ]);
+  });
+
+  test('have the attempt with which they have ended, and none if no worker has said it', () => {
+    const calls = callsOf({ entries, attempts: { m1: 3, 't1/0': 0 } });
+    expect(calls).toMatchObject([
+      { call: '1', attempt: 3 },
+      { call: 'c2', attempt: 1 },
+      { call: '3', attempt: 1 },
+    ]);
+  });
+
+  test('count from the time at which the server had the burst, if it was begun again', () => {
+    expect(callsOf({ entries }, { attempt: 2, scheduledAt: 500 })[0]).toMatchObject({ from: 500, to: 600 });
+  });
+
+  test('have not ended after the burst, whatever its clock says', () => {
+    expect(callsOf({ entries }, { endedAt: 1_200 })[3]).toMatchObject({ from: 1_190, to: 1_200 });
+  });
+
+  test('are those that the server had stored, of a burst whose workers were lost', () => {
+    const details = { record: { entries: entries.slice(0, 1), attempts: { m1: 2 } }, attempt: 1 };
+    const failure = new TimeoutFailure('activity Heartbeat timeout', details, 'HEARTBEAT');
+    expect(callsOf({}, { output: undefined, failure })).toMatchObject([{ call: '1', attempt: 2 }]);
+  });
+
+  test('were not called, if only the run has said how they ended', () => {
+    const refused = { type: 'result', status: 'error', content: ['no worker'], durationMs: null };
+    expect(callsOf({ entries: [[100, 't1/0', 'tool', refused]] })).toEqual([]);
+  });
 });

@@ -20,7 +20,7 @@ import { inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '..
 import { tooLargeText } from '../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { DEFAULT_THRESHOLDS, eventsText } from '../../src/core/domain/run.ts';
-import { tracedPart } from '../../src/core/domain/traced-part.ts';
+import { type TracedBeginning, tracedPart } from '../../src/core/domain/traced-part.ts';
 import {
   firstRequest,
   type FirstStart,
@@ -142,7 +142,7 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
 }
 
 async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
-  longhaul.runStarted(run.agentName);
+  longhaul.runStarted(run.agentName, tracedBeginning(run, start));
   const resolved = await scheduleActivity(run, firstRequest(run, start));
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
@@ -157,6 +157,20 @@ async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver):
   const { runId, deps, startedAt } = run;
   run.state = firstState(opened, { runId, snapshot, deps, startedAt, notices }, temporalPorts(ready, observer));
   return interpretFrom(ready, run.state, BEGINNING, observer);
+}
+
+/** Returns what the place of a run in its trace follows from: its worker need not ask the server for it. */
+function tracedBeginning({ key = '' }: LiveRun, start: FirstStart): TracedBeginning {
+  // The input is that of a workflow of the user.
+  if (key !== '') return { key };
+  const { traceparent, parent } = start.input;
+  const isSession = start.type === 'input' && start.input.session !== undefined;
+  return {
+    key,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(parent?.firstRunId === undefined ? {} : { isChild: true as const }),
+    ...(isSession ? { isSession: true as const } : {}),
+  };
 }
 
 /** Returns why a run inside the history of another workflow cannot have the agent: the children report to the run, which is no workflow. */

@@ -6,7 +6,7 @@ import type { Missing } from '../../src/core/domain/missing-definitions.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { SessionKind } from '../../src/core/domain/run-input.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
-import type { TracedPart } from '../../src/core/domain/traced-part.ts';
+import type { TracedBeginning, TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/domain/children.ts';
 import type { Checkpoint } from '../../src/core/bursts/stored-burst.ts';
@@ -117,8 +117,8 @@ export interface LonghaulSinks extends Sinks {
      * ones as before. May be called again as well.
      */
     recorded(totals: RecordedTotals, waitsAnew: boolean): void;
-    /** Reports that a run begins. May be called again as well. */
-    runStarted(agentName: string): void;
+    /** Reports that a run begins. `beginning`: absent for a run whose input was refused. May be called again as well. */
+    runStarted(agentName: string, beginning?: TracedBeginning): void;
     /** Says that a session is in that turn, for activities about events before `through`. May be called again as well. */
     turnReached(turn: number, through: number): void;
     /**

@@ -21,6 +21,8 @@ export interface BurstRecord {
   entries: BurstEntry[];
   /** The calls that the run makes to their end. Absent: none was begun. */
   left?: BegunCall[];
+  /** The number of the attempt with which calls have ended, by their keys; 0 for the word of no worker. Absent for a call: the first. */
+  attempts?: Record<string, number>;
   /** A request ended the burst before its first call. */
   givenUp?: true;
 }

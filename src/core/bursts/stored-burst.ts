@@ -1,6 +1,6 @@
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { UsageStats } from '../domain/usage.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../kernel/ports.ts';
@@ -31,7 +31,7 @@ export interface StoredBurst extends Omit<BurstRecord, 'entries'> {
 
 /** What a burst stores while it runs: the outcomes so far, the attempt of its activity that has stored them, and the seed of the burst. */
 export interface Checkpoint {
-  record: Pick<StoredBurst, 'entries'>;
+  record: Pick<StoredBurst, 'entries' | 'attempts'>;
   attempt: number;
   /** The calls that had begun and had no outcome, by their keys, with the number of attempts at each, the current one included. */
   running?: [key: string, attempts: number][];
@@ -42,10 +42,10 @@ export interface Checkpoint {
 export function checkpointIn(details: unknown): Checkpoint | undefined {
   if (!isJsonObject(details)) return undefined;
   const { record, attempt, running, seed } = details;
-  const entries: unknown = isJsonObject(record) ? record['entries'] : undefined;
+  const { entries, attempts }: Record<string, unknown> = isJsonObject(record) ? record : {};
   if (!Array.isArray(entries) || !entries.every(isStoredEntry)) return undefined;
   return {
-    record: { entries },
+    record: { entries, ...(isJsonObject(attempts) ? { attempts: numbersIn(attempts) } : {}) },
     attempt: typeof attempt === 'number' ? attempt : 0,
     ...(Array.isArray(running) ? { running: running.filter(isRunningCall) } : {}),
     ...defined({ seed: typeof seed === 'string' ? seed : undefined }),
@@ -54,6 +54,10 @@ export function checkpointIn(details: unknown): Checkpoint | undefined {
 
 /** The type of the failure of an attempt at a burst whose outcomes the server has not stored. */
 export const BURST_NOT_STORED = 'burst_not_stored';
+
+function numbersIn(object: JsonObject): Record<string, number> {
+  return Object.fromEntries(Object.entries(object).filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
+}
 
 function isRunningCall(value: unknown): value is [key: string, attempts: number] {
   return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';

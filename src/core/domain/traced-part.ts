@@ -90,6 +90,8 @@ interface TracedAttempt extends InTurn, OfCode {
   attempt: number;
   /** A burst has made the attempt. */
   isInside?: true;
+  /** When its worker had a local call, by the clock of the worker: its name has it. */
+  localAt?: number;
 }
 
 /** One whose worker has not answered any more: the next one reports it, or whoever reads the record. The model is the first that it asks. */
@@ -114,6 +116,17 @@ export interface TracedCall extends TracedAttempt {
  */
 export function beginningOfLoss({ attempt, scheduledAt, to }: { attempt: number; scheduledAt: number; to: number }): number {
   return attempt === 1 ? Math.min(scheduledAt, to) : to;
+}
+
+/** What the place of a run in its trace follows from, as the run knows it when it begins. */
+export interface TracedBeginning {
+  /** The key of a run inside a workflow of the user, or empty. */
+  key: string;
+  traceparent?: string;
+  /** The run is a session of callers or of its parent. */
+  isSession?: true;
+  /** It is below a call of its parent. */
+  isChild?: true;
 }
 
 /** The part of a run's record that its trace shows beside its model calls and tool calls. Without content. */
