@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-// What agents modules import, so that the first of them does not wait for it.
-import { createWorker } from '../../../worker/index.ts';
 import { BROKEN } from './broken-environments.ts';
 import { Environment, troubles } from './environment.ts';
 
 test('a healthy installation has no failed check and no warning', async () => {
-  expect(createWorker).toBeTypeOf('function');
   await using environment = await Environment.open();
   await environment.agents(
     "export const agents = [defineAgent({ name: 'clerk', model: 'scripted/m' })];\nexport const providers = { scripted: scriptedModel([say('ok')]) };",

@@ -13,6 +13,15 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 const SDK = ['client', 'common', 'worker', 'workflow', 'activity', 'proto', 'core-bridge'];
 
+/** What checks and agents modules import when they need it: the first would spend its seconds on waiting until these are translated. */
+const translated = Promise.all([
+  import('../../../activities/executors/index.ts'),
+  import('../../../activities/executors/python/check-python.ts'),
+  import('../../../activities/executors/python/python-executor.ts'),
+  import('../../../activities/models/openai/openai.ts'),
+  import('../../../worker/index.ts'),
+]);
+
 /** An installation in a temporary folder, and what is wrong with it. By default nothing is. */
 export class Environment implements AsyncDisposable {
   readonly folder: string;
@@ -34,6 +43,7 @@ export class Environment implements AsyncDisposable {
   }
 
   static async open(temporal: FakeTemporalOptions = {}): Promise<Environment> {
+    await translated;
     const server = await startFakeTemporal(temporal);
     const environment = new Environment(await mkdtemp(join(tmpdir(), 'longhaul-doctor-')), server.address);
     environment.defer(() => rm(environment.folder, { recursive: true, force: true }));
