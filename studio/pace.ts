@@ -49,3 +49,15 @@ export function dueIn(read: Reading, seen: Moment, now: number): number | undefi
   if (seen.answers === read.answers || read.endedAt === undefined) return undefined;
   return Math.max(0, read.endedAt + pauseBehind(read.ms) - now);
 }
+
+/** A page of a timeline, as far as it decides whether it is read again. */
+interface TimelinePage {
+  next?: number;
+  spans: readonly { to?: string }[];
+}
+
+/** Returns the first pages of a timeline that stay as they are while the run continues: each is full, and everything in it has ended. */
+export function settledPages<Page extends TimelinePage>(pages: readonly Page[]): Page[] {
+  const first = pages.findIndex(({ next, spans }) => next === undefined || spans.some(({ to }) => to === undefined));
+  return pages.slice(0, first < 0 ? pages.length : first);
+}
