@@ -76,7 +76,7 @@ function ChosenChat({ all, agent, session }: ChatPlace & { all: AgentEntry[] }):
 
 function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
   const { record, version, error } = useRecord(session);
-  const timeline = useTimeline(session, useFacts(record));
+  const timeline = useTimeline(session, useFacts(session, record));
   return (
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">

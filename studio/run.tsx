@@ -20,7 +20,7 @@ const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', '
 
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const facts = useFacts(record);
+  const facts = useFacts(runId, record);
   const timeline = useTimeline(runId, facts);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } }, facts.timed);
   const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } }, facts.timed);

@@ -233,7 +233,7 @@ function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeli
 /** The steps of a child run, in the place of the call that has started it. */
 function ChildSteps({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const { read } = useTimeline(runId, useFacts(record));
+  const { read } = useTimeline(runId, useFacts(runId, record));
   return (
     <>
       {error !== undefined && <ProblemNote error={error} />}

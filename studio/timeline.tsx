@@ -38,13 +38,13 @@ export interface RunFacts {
 /** The pause before a run is read again whose service was away, in milliseconds: it may go and come several times. */
 const READ_AGAIN_AFTER = 1_000;
 
-export function useFacts({ status, answers }: RunRecord): RunFacts {
+export function useFacts(runId: string | undefined, { status, answers }: RunRecord): RunFacts {
   const [round, setRound] = useState(0);
   const [ended, setEnded] = useState(0);
-  const read = useRef<Reading>({ status, answers, endedAt: 0, ms: 0 });
+  const read = useRef<Reading>({ runId: runId ?? '', status, answers, endedAt: 0, ms: 0 });
   const parts = useRef(0);
   useEffect(() => {
-    const due = dueIn(read.current, { status, answers }, Date.now());
+    const due = dueIn(read.current, { runId: runId ?? '', status, answers }, Date.now());
     if (due === undefined) return undefined;
     const timer = setTimeout(() => {
       read.current = { ...read.current, status, answers };

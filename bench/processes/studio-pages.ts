@@ -83,7 +83,7 @@ async function readTimeline(path: string, before: readonly Timeline[], signal: A
 /** Shows a run until its end, and until the last facts of it are read. */
 async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
-  const seen = { status: '', answers: 0 };
+  const seen = { runId, status: '', answers: 0 };
   let known: Reading = { ...seen, endedAt: 0, ms: 0 };
   let timer: NodeJS.Timeout | undefined;
   let reading: { work: Promise<void>; given: AbortController } | undefined;
