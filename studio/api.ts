@@ -60,12 +60,12 @@ interface AnyRequest {
 
 /** Sends a request, and returns the body of its answer. Throws Refused. */
 export async function ask<Of extends Name>(name: Of, request: RequestOf<Of>): Promise<Operations[Of]['answer']> {
-  const { body, signal } = request as AnyRequest;
+  const { body, signal: until } = request as AnyRequest;
   const [method = 'GET'] = name.split(' ');
   const url = pathOf(name, request as AnyRequest);
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = { accept: 'application/json', ...(text === undefined ? {} : { 'content-type': 'application/json' }) };
-  const init = { method, headers, body: text, signal };
+  const init = { method, headers, body: text, signal: until };
   const response = await (method === 'GET' ? send(url, init) : sendOnce(url, init));
   connection.value = '';
   return (await response.json()) as Operations[Of]['answer'];

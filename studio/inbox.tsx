@@ -566,7 +566,7 @@ function Question({
       <Field
         name={TEXTS.respond}
         schema={{ ...schema, enum: ['true', 'false'] }}
-        value={content === undefined ? undefined : String(content)}
+        value={content === undefined ? undefined : JSON.stringify(content)}
         required
         onChange={(value) => onChange(value === undefined ? undefined : value === 'true')}
       />

@@ -59,7 +59,9 @@ export function dueIn(read: Reading, seen: Moment, now: number): number | undefi
 
 /** Returns the place of a run in the time that those who show it have in common: pages of different runs read at different moments. */
 function phaseOf(runId: string): number {
-  return [...runId].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % TOGETHER, 0);
+  let phase = 0;
+  for (let index = 0; index < runId.length; index += 1) phase = (phase * 31 + runId.charCodeAt(index)) % TOGETHER;
+  return phase;
 }
 
 /** A page of a timeline, as far as it decides whether it is read again. */

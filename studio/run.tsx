@@ -52,12 +52,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
       <div class="columns">
         <div>
-          {tree.value?.kind === 'program' && me.value?.runId === undefined && (
-            <ProgramTrace name={tree.value.agentName} record={record} version={version} />
-          )}
-          {tree.value?.kind === 'agent' && me.value?.features.agents && (
-            <AgentTrace name={tree.value.agentName} record={record} version={version} />
-          )}
+          {tree.value !== undefined && <Trace tree={tree.value} record={record} version={version} />}
           <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
           <Ending record={record} version={version} />
         </div>
@@ -206,6 +201,12 @@ function Ending({ record }: RecordPart): JSX.Element | null {
       )}
     </section>
   );
+}
+
+/** The run as a graph, if the service has what it was made of. */
+function Trace({ tree: { kind, agentName }, ...part }: RecordPart & { tree: RunTree }): JSX.Element | null {
+  if (kind === 'program' && me.value?.runId === undefined) return <ProgramTrace name={agentName} {...part} />;
+  return kind === 'agent' && me.value?.features.agents ? <AgentTrace name={agentName} {...part} /> : null;
 }
 
 /** The program of the run as a graph, with what has become of its steps. A service without it shows the steps alone. */

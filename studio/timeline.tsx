@@ -94,9 +94,9 @@ export function useTimeline(
     const before = known.current?.of === runId && known.current.status === status ? known.current.pages : [];
     timed(readPages(runId, { most: pages, before, signal: gone.signal })).then(
       (all) => {
-        if (gone.signal.aborted) return;
+        if (gone.signal.aborted) return undefined;
         known.current = { of: runId, status, pages: all };
-        setState({ of: runId, read: readTimeline(all) });
+        return setState({ of: runId, read: readTimeline(all) });
       },
       (error: unknown) => !gone.signal.aborted && setState(({ of, read }) => ({ of: runId, read: of === runId ? read : undefined, error })),
     );

@@ -74,10 +74,10 @@ async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
 
 /** Reads as many pages of the timeline as the page does by itself: of those that were read before, what may be another by now. */
 async function readTimeline(path: string, before: readonly Timeline[], signal: AbortSignal): Promise<Timeline[]> {
-  const pages = settledPages(before);
-  for (let from = pages.length === 0 ? 0 : pages.at(-1)?.next; pages.length < FIRST_PAGES && from !== undefined; from = pages.at(-1)?.next)
-    pages.push(await read<Timeline>(`${path}/timeline?from=${from}`, signal));
-  return pages;
+  const all = settledPages(before);
+  for (let from = all.length === 0 ? 0 : all.at(-1)?.next; all.length < FIRST_PAGES && from !== undefined; from = all.at(-1)?.next)
+    all.push(await read<Timeline>(`${path}/timeline?from=${from}`, signal));
+  return all;
 }
 
 /** Shows a run until its end, and until the last facts of it are read. */
@@ -93,8 +93,8 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
     const begunAt = Date.now();
     const now = seen.status;
     const before = timeline.status === now ? timeline.pages : [];
-    const [pages] = await Promise.all([readTimeline(path, before, given), read(path, given), read(`${path}/tree`, given)]);
-    timeline = { status: now, pages };
+    const [all] = await Promise.all([readTimeline(path, before, given), read(path, given), read(`${path}/tree`, given)]);
+    timeline = { status: now, pages: all };
     known = { ...known, endedAt: Date.now(), ms: Date.now() - begunAt };
     look();
   };
