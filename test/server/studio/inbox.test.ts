@@ -66,7 +66,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, '2 decisions waiting');
     // The other one can be decided meanwhile, and does not answer for it.
     await page.keyboard.press((await currentIndex(page)) === 0 ? 'j' : 'k');
-    await expect.poll(() => shownRun(page)).toContain(one.runId);
+    await expect.poll(() => shownRun(page), { timeout: 20_000 }).toContain(one.runId);
     await page.keyboard.press('a');
     await one.result();
     await shows(page, '1 decision waiting');
@@ -108,11 +108,11 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     });
     const second = await waitingRun();
     await shows(page, '2 decisions waiting');
-    await expect.poll(() => currentIndex(page)).toBe(1);
+    await expect.poll(() => currentIndex(page), { timeout: 20_000 }).toBe(1);
     expect(await shownRun(page)).toContain(first.runId);
     await page.keyboard.press('a');
     await first.result();
-    await expect.poll(() => shownRun(page)).toContain(second.runId);
+    await expect.poll(() => shownRun(page), { timeout: 20_000 }).toContain(second.runId);
     expect((await second.approvals()).pending).toHaveLength(1);
     await page.unrouteAll({ behavior: 'wait' });
   });
@@ -128,7 +128,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, 'The decision that was shown here does not wait any more');
     expect(await shownRun(page)).toContain(other.runId);
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('main').innerText()).not.toContain('does not wait any more');
+    await expect.poll(() => page.locator('main').innerText(), { timeout: 20_000 }).not.toContain('does not wait any more');
     expect((await other.approvals()).pending).toHaveLength(1);
     await page.keyboard.press('a');
     expect(await other.result()).toMatchObject({ status: 'completed' });
@@ -165,9 +165,9 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, 'Show all of the arguments first');
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
     const more = page.locator('.decision button.more');
-    await expect.poll(() => more.count()).toBe(2);
+    await expect.poll(() => more.count(), { timeout: 20_000 }).toBe(2);
     await more.first().click();
-    await expect.poll(() => more.count()).toBe(1);
+    await expect.poll(() => more.count(), { timeout: 20_000 }).toBe(1);
     expect(await approve.isDisabled()).toBe(true);
     await more.first().click();
     // The hook has changed what the model wrote: the reader sees what will run.
