@@ -11,7 +11,7 @@ import { connectToServer, type ServerState } from './server-state.ts';
 export const CHECK_MS = 3_000;
 
 /** The time that the agents module may take to load, before all checks: what it does while it loads may keep this process from anything else. */
-const LOAD_MS = 5_000;
+const LOAD_MS = 4_000;
 
 /** The time for what several checks need: shorter, so that they can still say that it is missing. */
 export const PREREQUISITE_MS = 2_500;
