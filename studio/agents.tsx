@@ -1,7 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { AgentDetails } from './api-types.ts';
-import { Graph } from './graph.tsx';
+import { Graph, loadLayout } from './graph.tsx';
 import { agentGraph, programGraph } from './graph-parts.ts';
 import { Answer, Fold, Note, useAnswer } from './parts.tsx';
 import { may } from './caller.ts';
@@ -153,6 +154,8 @@ function List({ title, names, link = false }: { title: string; names: readonly s
 
 export function ProgramPage({ name }: { name: string }): JSX.Element {
   const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
+  // The graph says it if that fails, and tries again.
+  useLayoutEffect(() => void loadLayout().catch(() => undefined), []);
   return (
     <>
       <Head name={name} />
@@ -160,7 +163,7 @@ export function ProgramPage({ name }: { name: string }): JSX.Element {
         {({ document }) => (
           <>
             <Graph {...programGraph(document)} label={TEXTS.graph} />
-            <Json of={document} limit={20_000} />
+            <Json of={document} limit={5_000} />
           </>
         )}
       </Answer>

@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Operations, Problem } from './api-types.ts';
+import { pause } from './pace.ts';
+import { randomText } from './random.ts';
 
 // Everything that the page knows, it asks the service for, by the routes of the OpenAPI document and no others.
 
@@ -15,7 +17,6 @@ let credentials = sessionStorage.getItem(KEPT) ?? undefined;
 export const needsKey = signal(false);
 
 /** What goes wrong with the connection, for the reader: the service does not answer, or it has lost Temporal. Empty if nothing does. */
-import { pause } from './pace.ts';
 export const connection = signal<'' | 'lost' | 'withoutTemporal'>('');
 
 export function hasKey(): boolean {
@@ -25,6 +26,7 @@ export function hasKey(): boolean {
 /** Takes the credentials of the reader; undefined forgets them. */
 export function takeKey(key: string | undefined, { keep }: { keep: boolean }): void {
   credentials = key;
+  unanswered.clear();
   if (key !== undefined && keep) sessionStorage.setItem(KEPT, key);
   else sessionStorage.removeItem(KEPT);
   needsKey.value = key === undefined;
@@ -60,19 +62,31 @@ interface AnyRequest {
 export async function ask<Of extends Name>(name: Of, request: RequestOf<Of>): Promise<Operations[Of]['answer']> {
   const { body, signal: until } = request as AnyRequest;
   const [method = 'GET'] = name.split(' ');
-  const response = await send(pathOf(name, request as AnyRequest), {
-    method,
-    headers: {
-      accept: 'application/json',
-      // A request whose answer is lost may be sent again by the browser or by the reader: the service takes it once.
-      ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-    signal: until,
-  });
+  const url = pathOf(name, request as AnyRequest);
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = { accept: 'application/json', ...(text === undefined ? {} : { 'content-type': 'application/json' }) };
+  const init = { method, headers, body: text, signal: until };
+  const response = await (method === 'GET' ? send(url, init) : sendOnce(url, init));
   connection.value = '';
   return (await response.json()) as Operations[Of]['answer'];
+}
+
+/** The idempotency keys of changes that the service has not answered, by the change. */
+const unanswered = new Map<string, string>();
+
+/** Sends a change. One whose answer is lost may be sent again by the browser or by the reader: the service takes it once. */
+async function sendOnce(url: string, init: SentRequest & { method: string; body: string | undefined }): Promise<Response> {
+  const change = `${init.method} ${url} ${init.body}`;
+  const key = unanswered.get(change) ?? randomText();
+  unanswered.set(change, key);
+  try {
+    const response = await send(url, { ...init, headers: { ...init.headers, 'idempotency-key': key } });
+    unanswered.delete(change);
+    return response;
+  } catch (error) {
+    if (error instanceof Refused && !passes(error)) unanswered.delete(change);
+    throw error;
+  }
 }
 
 function pathOf(name: Name, { params = {}, query = {} }: AnyRequest): string {
@@ -83,14 +97,18 @@ function pathOf(name: Name, { params = {}, query = {} }: AnyRequest): string {
   return `${BASE}${whole}${text === '' ? '' : `?${text}`}`;
 }
 
-async function send(url: string, init: Omit<RequestInit, 'headers'> & { headers: Record<string, string | undefined> }): Promise<Response> {
+type SentRequest = Omit<RequestInit, 'headers'> & { headers: Record<string, string | undefined> };
+
+async function send(url: string, init: SentRequest): Promise<Response> {
+  const sentWith = credentials;
   const headers = new Headers(Object.entries(init.headers).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
   if (credentials !== undefined) headers.set('authorization', `Bearer ${credentials}`);
   const response = await reach(url, { ...init, headers, credentials: 'omit', redirect: 'error' });
   if (response.ok) return response;
   const problem = await problemIn(response);
   noteProblem(problem);
-  if (problem.status === 401) needsKey.value = true;
+  // Those that the reader has given meanwhile were not asked about.
+  if (problem.status === 401 && sentWith === credentials) needsKey.value = true;
   throw new Refused(problem);
 }
 

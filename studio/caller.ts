@@ -13,6 +13,9 @@ export const meError = signal<unknown>(undefined);
 export const waiting = signal<Approval[] | undefined>(undefined);
 export const waitingError = signal<unknown>(undefined);
 
+/** True if more wait than are listed. */
+export const waitsMore = signal(false);
+
 const listeners = new Set<(items: FeedItem[]) => void>();
 
 /** Calls back with what happens in all runs. Returns the end of that. */
@@ -307,8 +310,12 @@ function forgetWaiting(): void {
   isFed = false;
   listedAt = 0;
   waiting.value = undefined;
+  waitsMore.value = false;
   waitingError.value = undefined;
 }
+
+/** The most approvals that are listed: of more, the page says that there are. */
+const MOST_LISTED = 2_000;
 
 async function approvalsReached(until: AbortSignal): Promise<Approval[]> {
   const { runId } = me.peek() ?? {};
@@ -319,7 +326,8 @@ async function approvalsReached(until: AbortSignal): Promise<Approval[]> {
     const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor }, signal: until });
     found.push(...page.approvals);
     cursor = page.next;
-  } while (cursor !== undefined && found.length < 2_000);
+  } while (cursor !== undefined && found.length < MOST_LISTED);
+  if (!until.aborted) waitsMore.value = cursor !== undefined;
   return found;
 }
 

@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { TEXTS } from './texts.ts';
+import { digits, TEXTS } from './texts.ts';
 
 interface Amount {
   step: number;
@@ -23,7 +23,7 @@ export function drawChart(place: HTMLElement, amounts: readonly Amount[]): () =>
       scales: { x: { time: false }, tokens: {}, cost: {} },
       axes: [
         { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] },
-        { ...axis, scale: 'tokens', size: 60, values: (_, all) => all.map((value) => value.toLocaleString('en')) },
+        { ...axis, scale: 'tokens', size: 60, values: (_, all) => all.map(digits) },
         ...(hasCost
           ? [{ ...axis, scale: 'cost', side: 1 as const, size: 60, values: (_: uPlot, all: number[]) => all.map((value) => `$${value}`) }]
           : []),

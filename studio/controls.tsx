@@ -17,19 +17,19 @@ interface ControlsOptions {
 /** What a reader may do with a run. A control whose scope the reader lacks is absent; the service refuses it besides. */
 export function RunControls({ runId, isOver, isSession, isPaused: isShownPaused }: ControlsOptions): JSX.Element | null {
   const { busy, outcome, act } = useAction();
-  // The status of a run that waits for a decision does not say that it is paused, too: its receipt does.
-  const [receipt, setReceipt] = useState<{ paused: boolean }>();
-  const isPaused = isShownPaused || receipt?.paused === true;
+  // The status of a run that waits for a decision does not say that it is paused, too: its receipt does, until the status is another one.
+  const [receipt, setReceipt] = useState<{ paused: boolean; isShownPaused: boolean }>();
+  const isPaused = receipt?.isShownPaused === isShownPaused ? receipt.paused : isShownPaused;
   if (!may('runs:write')) return null;
   const tools: ControlOptions = { runId, busy, act };
   const toggle = (): Promise<string> =>
     isPaused
       ? ask('POST /v1/runs/{runId}/resume', { params: { runId }, body: {} }).then((answer) => {
-          setReceipt(answer);
+          setReceipt({ ...answer, isShownPaused });
           return TEXTS.receipts.resumed;
         })
       : ask('POST /v1/runs/{runId}/pause', { params: { runId }, body: {} }).then((answer) => {
-          setReceipt(answer);
+          setReceipt({ ...answer, isShownPaused });
           return TEXTS.receipts.paused;
         });
   return (

@@ -39,6 +39,11 @@ export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'sche
     const { [name]: _, ...others } = members;
     onChange(one === undefined ? others : { ...members, [name]: one });
   };
+  // A box that is not checked says no: one that has to be there is not left out.
+  const unsaid = required.filter((name) => members[name] === undefined && kindOf(properties[name] ?? {}, undefined) === 'flag');
+  useEffect(() => {
+    if (unsaid.length > 0) onChange({ ...members, ...Object.fromEntries(unsaid.map((name) => [name, false])) });
+  }, [unsaid.join('\n')]);
   return (
     <>
       {names.map((name) => (
@@ -71,7 +76,8 @@ function kindOf({ type, enum: values, properties, items, $ref, anyOf }: Schema, 
   return 'json';
 }
 
-function Field(options: FieldOptions): JSX.Element {
+/** A field for a value by its schema. */
+export function Field(options: FieldOptions): JSX.Element {
   const { name, schema, value, onChange } = options;
   switch (kindOf(schema, value)) {
     case 'text':
@@ -175,13 +181,14 @@ function NumberField(options: FieldOptions): JSX.Element {
 function ListField({ name, schema, value, onChange }: FieldOptions & { value: readonly unknown[] }): JSX.Element {
   const items = schema.items ?? {};
   const fresh: Partial<Record<string, unknown>> = { string: '', number: 0, integer: 0, boolean: false, object: {}, array: [] };
+  const keys = useKeysOfItems(value.length);
   return (
     <fieldset>
       <legend>
         <Name of={name} />
       </legend>
       {value.map((one, index) => (
-        <div key={index} class="item">
+        <div key={keys.of(index)} class="item">
           <Field
             name={`${index + 1}`}
             schema={items}
@@ -189,7 +196,14 @@ function ListField({ name, schema, value, onChange }: FieldOptions & { value: re
             required={false}
             onChange={(changed) => onChange(value.map((before, place) => (place === index ? changed : before)))}
           />
-          <button type="button" aria-label={TEXTS.removeItem(`${name} ${index + 1}`)} onClick={() => onChange(value.toSpliced(index, 1))}>
+          <button
+            type="button"
+            aria-label={TEXTS.removeItem(`${name} ${index + 1}`)}
+            onClick={() => {
+              keys.remove(index);
+              onChange(value.toSpliced(index, 1));
+            }}
+          >
             ×
           </button>
         </div>
@@ -199,6 +213,14 @@ function ListField({ name, schema, value, onChange }: FieldOptions & { value: re
       </button>
     </fieldset>
   );
+}
+
+/** Returns a key for each item of a list. A field remembers what was written into it: once one is removed, those behind it keep what they show. */
+function useKeysOfItems(length: number): { of: (index: number) => number; remove: (index: number) => void } {
+  const keys = useRef<number[]>([]);
+  const made = useRef(0);
+  while (keys.current.length < length) keys.current.push((made.current += 1));
+  return { of: (index) => keys.current[index] ?? -1, remove: (index) => void keys.current.splice(index, 1) };
 }
 
 /** True if what all fields of a part show is what was taken over; otherwise the browser says which one is not. */

@@ -1,4 +1,8 @@
-import { TEXTS } from './texts.ts';
+import { digits, TEXTS } from './texts.ts';
+
+// To make a format takes longer than to use it a hundred times: each is made once, when it is used first.
+let times: Intl.DateTimeFormat | undefined;
+let days: Intl.DateTimeFormat | undefined;
 
 /** Returns a time span as people read it: `< 1 ms`, `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
@@ -21,7 +25,7 @@ export function span(ms: number): string {
 }
 
 export function number(amount: number | undefined): string {
-  return amount === undefined ? '' : amount.toLocaleString('en');
+  return amount === undefined ? '' : digits(amount);
 }
 
 export function dollars(amount: number | undefined): string {
@@ -33,7 +37,8 @@ export function dollars(amount: number | undefined): string {
 export function moment(iso: string): string {
   const date = new Date(iso);
   const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? date.toLocaleTimeString('en-GB') : date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+  if (isToday) return (times ??= new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })).format(date);
+  return (days ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })).format(date);
 }
 
 /** Returns how long it is until then, or since then. */

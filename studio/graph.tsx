@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { GraphParts } from './graph-parts.ts';
-import type { Placed } from './layout.ts';
+import type * as layoutModule from './layout.ts';
+import type { GraphNode, Placed } from './layout.ts';
 import { loadLazily } from './lazy.ts';
 import { beginning, codeName, pieces } from './marks.ts';
 import { TEXTS } from './texts.ts';
@@ -17,17 +18,19 @@ function drawn(text: string, room: number): string {
     .concat(text.length > room ? '…' : '');
 }
 
-/** Draws a graph. The code that finds the places is loaded with the first one. */
+/** Loads the code that finds the places, which comes with the first graph. A page that will draw one begins before it knows what. */
+export async function loadLayout(): Promise<typeof layoutModule> {
+  return import('./layout.ts');
+}
+
+/** Draws a graph. What its nodes say may change without another place for them. */
 export function Graph({ nodes, edges, label }: GraphParts & { label: string }): JSX.Element {
   const [found, setFound] = useState<Placed>();
-  const key = JSON.stringify([nodes, edges]);
-  useEffect(() => {
+  const key = JSON.stringify([nodes.map(({ id }) => id), edges]);
+  useLayoutEffect(() => {
     let isGone = false;
     const place = async (): Promise<void> => {
-      const layout = await loadLazily(
-        () => import('./layout.ts'),
-        () => isGone,
-      );
+      const layout = await loadLazily(loadLayout, () => isGone);
       if (!isGone && layout !== undefined) setFound(layout.placed(nodes, edges));
     };
     void place();
@@ -37,24 +40,33 @@ export function Graph({ nodes, edges, label }: GraphParts & { label: string }): 
   }, [key]);
   if (found === undefined) return <p class="dim">{TEXTS.loading}</p>;
   const { width, height } = found;
+  const newest = new Map(nodes.map((node) => [node.id, node]));
   return (
     <div class="wide" role="region" aria-label={label} tabIndex={0}>
       <svg class="graph" width={width} height={height} role="img" aria-label={`${label}: ${TEXTS.graphOf(nodes.length)}`}>
         {found.edges.map((edge) => (
           <path key={edge.key} d={`M${edge.points.map(({ x, y }) => `${x},${y}`).join('L')}`} />
         ))}
-        {found.nodes.map(({ node, x, y }) => (
-          <g key={node.id} class={node.tone} transform={`translate(${x - 105} ${y - 23})`}>
-            <rect width={210} height={46} rx={6} />
-            <text x={105} y={19}>
-              {drawn(node.label, ROOM.name)}
-            </text>
-            <text x={105} y={36} class="detail">
-              {drawn(node.detail, ROOM.detail)}
-            </text>
-          </g>
+        {found.nodes.map(({ node: { id }, x, y }) => (
+          <Node key={id} node={newest.get(id)} x={x} y={y} />
         ))}
       </svg>
     </div>
+  );
+}
+
+/** A node at its place; nothing for one that has gone, whose graph is placed anew. */
+function Node({ node, x, y }: { node: GraphNode | undefined; x: number; y: number }): JSX.Element | null {
+  if (node === undefined) return null;
+  return (
+    <g class={node.tone} transform={`translate(${x - 105} ${y - 23})`}>
+      <rect width={210} height={46} rx={6} />
+      <text x={105} y={19}>
+        {drawn(node.label, ROOM.name)}
+      </text>
+      <text x={105} y={36} class="detail">
+        {drawn(node.detail, ROOM.detail)}
+      </text>
+    </g>
   );
 }

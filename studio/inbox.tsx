@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
-import { ask, Refused } from './api.ts';
-import type { Approval, CallDetails, DecideCall } from './api-types.ts';
-import { isSound, JsonField, ObjectForm, type Schema } from './form.tsx';
+import { Refused } from './api.ts';
+import type { Approval, CallDetails } from './api-types.ts';
+import { type Answer, decidedHere, keyOf, Untaken, useDecision } from './deciding.tsx';
+import { Field, isSound, ObjectForm, type Schema } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
 import { keepChecked } from './listing.ts';
 import { messageText } from './record.ts';
-import { listDecided, listRun, listWaiting, may, me, onEnd, untilOther, waiting, waitingError } from './caller.ts';
-import { Fields, Name, Text } from './text.tsx';
+import { listRun, listWaiting, may, me, waiting, waitingError, waitsMore } from './caller.ts';
+import { cutMembers, Fields, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Everything that waits for a decision, the oldest deadline first. */
@@ -23,17 +24,24 @@ export function InboxPage(): JSX.Element {
     const next = all?.[Math.min(Math.max(0, index + by), all.length - 1)];
     if (next !== undefined) setChosen(keyOf(next));
   };
-  const hasVanished = useVanished(current, all);
-  useNow();
+  const [hasVanished, noticed] = useVanished(current, all);
+  // What is shown stays, also if something with an earlier deadline comes before it: a key must not decide about another thing than was read.
+  useLayoutEffect(() => {
+    if (current !== undefined) setChosen(keyOf(current));
+  }, [current === undefined ? '' : keyOf(current)]);
+  const entries = useEntries(useNow());
   useChecked(current);
   useKeptFocus(current === undefined ? '' : keyOf(current));
   useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
+  // What has come into the place of something else was perhaps not read yet when the key was pressed.
+  useKeys(hasVanished ? { a: noticed, e: noticed, r: noticed } : {});
   return (
     <>
       <h1>{TEXTS.inbox}</h1>
       {waitingError.value !== undefined && <ProblemNote error={waitingError.value} again={() => void listWaiting()} />}
-      <p class="dim">{all === undefined ? TEXTS.loading : TEXTS.waits(all.length)}</p>
-      {hasVanished && <Note tone="warn">{TEXTS.notThere}</Note>}
+      <p class="dim">{all === undefined ? TEXTS.loading : waitsMore.value ? TEXTS.waitsAtLeast(all.length) : TEXTS.waits(all.length)}</p>
+      <Untaken />
+      {hasVanished && <Note tone="warn">{current === undefined ? TEXTS.notThere : `${TEXTS.notThere} ${TEXTS.readNext}`}</Note>}
       {all?.length === 0 && <Note tone="good">{TEXTS.nothingWaits}</Note>}
       {current !== undefined && (
         <>
@@ -41,11 +49,9 @@ export function InboxPage(): JSX.Element {
           {showsKeys && <KeyList />}
           <div class="inbox">
             <ul class="waiting" aria-label={TEXTS.inbox}>
-              {all?.map((one) => (
-                <Entry key={keyOf(one)} approval={one} isCurrent={one === current} choose={() => setChosen(keyOf(one))} />
-              ))}
+              {all?.map((one) => entries(one, one === current, () => setChosen(keyOf(one))))}
             </ul>
-            <Decision key={keyOf(current)} approval={current} keys />
+            <Decision key={keyOf(current)} approval={current} keys={!hasVanished} />
           </div>
         </>
       )}
@@ -55,18 +61,18 @@ export function InboxPage(): JSX.Element {
 
 /** The approvals of a run, decided in place. */
 export function Approvals({ of: approvals }: { of: readonly Approval[] }): JSX.Element | null {
-  if (approvals.length === 0) return null;
   return (
-    <section class="approvals" aria-label={TEXTS.waits(approvals.length)}>
-      {approvals.map((one) => (
-        <Decision key={keyOf(one)} approval={one} />
-      ))}
-    </section>
+    <>
+      <Untaken />
+      {approvals.length > 0 && (
+        <section class="approvals" aria-label={TEXTS.waits(approvals.length)}>
+          {approvals.map((one) => (
+            <Decision key={keyOf(one)} approval={one} />
+          ))}
+        </section>
+      )}
+    </>
   );
-}
-
-function keyOf({ runId, callId, toolName }: Approval): string {
-  return `${runId} ${callId} ${toolName}`;
 }
 
 function KeyList(): JSX.Element {
@@ -84,22 +90,19 @@ function KeyList(): JSX.Element {
   );
 }
 
-/** What was decided on this page. */
-const decidedHere = new Set<string>();
-onEnd(() => decidedHere.clear());
-
-/** True if what was shown last has gone without a decision of this reader, until something else has. */
-function useVanished(current: Approval | undefined, all: readonly Approval[] | undefined): boolean {
+/** True if what was shown last has gone without a decision of this reader, until something else has or the reader has noticed it. */
+function useVanished(current: Approval | undefined, all: readonly Approval[] | undefined): [hasVanished: boolean, noticed: () => void] {
   const [hasVanished, setVanished] = useState(false);
   const before = useRef<string | undefined>(undefined);
   const key = current === undefined ? undefined : keyOf(current);
-  useEffect(() => {
+  // No key comes between what is drawn and this.
+  useLayoutEffect(() => {
     const last = before.current;
     before.current = key;
     if (last === undefined || last === key) return;
     setVanished(!decidedHere.has(last) && all?.every((one) => keyOf(one) !== last) === true);
   }, [key]);
-  return hasVanished;
+  return [hasVanished, () => setVanished(false)];
 }
 
 /** Asks anew about what a reader looks at: somebody else may have decided it, and a feed may have missed that. */
@@ -127,13 +130,26 @@ function useChecked(current: Approval | undefined): void {
   }, [key]);
 }
 
-/** Draws times that are relative to now anew from time to time. */
-function useNow(): void {
-  const [, setRound] = useState(0);
+/** Draws times that are relative to now anew from time to time. Returns a number that changes then. */
+function useNow(): number {
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const often = setInterval(() => setRound((before) => before + 1), 15_000);
     return () => clearInterval(often);
   }, []);
+  return round;
+}
+
+/** Returns a function that makes entries, and keeps them for as long as they say the same: with each decision, a thousand others stay. */
+function useEntries(round: number): (approval: Approval, isCurrent: boolean, choose: () => void) => JSX.Element {
+  const kept = useMemo(() => new WeakMap<Approval, JSX.Element>(), [round]);
+  return (approval, isCurrent, choose) => {
+    const known = isCurrent ? undefined : kept.get(approval);
+    if (known !== undefined) return known;
+    const entry = <Entry key={keyOf(approval)} approval={approval} isCurrent={isCurrent} choose={choose} />;
+    if (!isCurrent) kept.set(approval, entry);
+    return entry;
+  };
 }
 
 /** Once something was decided, its button is gone: the focus moves to what is next, and not back to the beginning of the page. */
@@ -153,7 +169,9 @@ function useKeys(keys: Readonly<Record<string, () => void>>): void {
   newest.current = keys;
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const { target, key, ctrlKey, altKey, metaKey, repeat } = event;
+      const { target, key, ctrlKey, altKey, metaKey, repeat, defaultPrevented } = event;
+      // One press does one thing: what it has changed is drawn before the next listener gets it.
+      if (defaultPrevented) return;
       if (ctrlKey || altKey || metaKey || (target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select')))
         return;
       const act = newest.current[key];
@@ -214,7 +232,7 @@ export function Decision({ approval: given, keys = false }: { approval: Approval
       {meanwhile !== undefined && <Note tone="warn">{meanwhile.text}</Note>}
       <Before approval={given} call={whole.call} />
       {whole.error !== undefined && <ProblemNote error={whole.error} />}
-      {whole.arguments !== undefined && (
+      {whole.arguments !== undefined ? (
         <Answers
           key={given.digest}
           approval={given}
@@ -223,6 +241,8 @@ export function Decision({ approval: given, keys = false }: { approval: Approval
           keys={keys}
           onRefused={(text) => setMeanwhile({ digest: given.digest, text })}
         />
+      ) : (
+        whole.error === undefined && <p class="dim">{TEXTS.loading}</p>
       )}
     </article>
   );
@@ -235,27 +255,33 @@ interface Whole {
   error: unknown;
 }
 
+/** The first pause before a call is asked for again of which the list says something else, and how often it doubles. */
+const ASKED_AGAIN_AFTER = 2_000;
+const DOUBLINGS = 5;
+
+/** The calls that a reader of one run alone does not reach, and those that are not recorded as such: what the list says of them is enough. */
+const WITHOUT_DETAILS = new Set(['run_not_found', 'call_not_found', 'not_authorized']);
+
 /** Returns the whole arguments of what waits: a list cuts those that are large. */
 function useWhole({ runId = '', callId, arguments: listed, argumentsCut, schema, kind, digest }: Approval): Whole {
   const request = kind === 'limit' ? undefined : { params: { runId, callId } };
-  // The digest is no part of the request: what waits under the same id may have changed.
-  const details = useAnswer('GET /v1/runs/{runId}/calls/{callId}', request);
+  const { value: call, error, again } = useAnswer('GET /v1/runs/{runId}/calls/{callId}', request);
+  // The digest is no part of the request: what waits under the same id may have changed, before the answer came or after.
+  const isOther = call !== undefined && call.waiting?.digest !== digest;
+  const tries = useRef(0);
   useEffect(() => {
-    if (details.value !== undefined) details.again();
-  }, [digest]);
-  const call = details.value;
-  const found = argumentsCut ? (call?.waiting?.digest === digest ? wholeArguments(call) : undefined) : listed;
+    if (!isOther) return undefined;
+    const timer = setTimeout(again, ASKED_AGAIN_AFTER * 2 ** Math.min(DOUBLINGS, tries.current));
+    tries.current += 1;
+    return () => clearTimeout(timer);
+  }, [call, digest]);
+  const isLost = error !== undefined && (argumentsCut || !(error instanceof Refused && WITHOUT_DETAILS.has(error.problem.code)));
   return {
-    arguments: found,
+    arguments: argumentsCut ? (isOther ? undefined : call?.waiting?.arguments) : listed,
     schema: schema ?? call?.schema,
     call,
-    error: argumentsCut ? details.error : undefined,
+    error: isLost ? error : undefined,
   };
-}
-
-/** The arguments with which the call would run. */
-function wholeArguments({ waiting: pending, arguments: written }: CallDetails): object {
-  return pending === undefined || pending.argumentsCut ? written : pending.arguments;
 }
 
 function Subject({ approval }: { approval: Approval }): JSX.Element {
@@ -305,6 +331,7 @@ function Before({ approval, call }: { approval: Approval; call: CallDetails | un
     .join('\n');
   return (
     <>
+      {page.error !== undefined && <ProblemNote error={page.error} again={page.again} />}
       {about?.question !== undefined && (
         <div>
           <h3>{TEXTS.asked}</h3>
@@ -333,7 +360,7 @@ interface AnswersOptions {
   onRefused: (text: string) => void;
 }
 
-/** Characters of arguments that are shown at once. Of more, all must have been opened before they can be approved. */
+/** Characters of an argument that are shown at once. What has more must have been opened before it can be approved. */
 const AT_ONCE = 20_000;
 
 /** What a reader has written about a decision so far. */
@@ -343,21 +370,24 @@ interface Draft {
   reason: string;
   remember: Remember;
   content: unknown;
-  isWhole: boolean;
+  /** The arguments that were cut at first, and of which the reader has opened everything. */
+  opened: ReadonlySet<string>;
 }
 
 /** The arguments, and the ways to decide about them. */
 function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): JSX.Element {
-  const isShort = JSON.stringify(shown).length <= AT_ONCE;
   const [draft, setDraft] = useState<Draft>({
     form: 'none',
     edited: shown,
     reason: '',
     remember: '',
     content: undefined,
-    isWhole: isShort,
+    opened: new Set(),
   });
   const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
+  const open = (key: string): void => setDraft((before) => ({ ...before, opened: new Set([...before.opened, key]) }));
+  const cut = useMemo(() => cutMembers(shown, AT_ONCE), [shown]);
+  const isWhole = draft.opened.size >= cut;
   const { busy, error, decide } = useDecision(approval, onRefused);
   const canDecide = may('approvals:decide');
   const place = useRef<HTMLDivElement>(null);
@@ -365,9 +395,9 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
   const decideIfSound = (answer: Answer): void => {
     if (answer.type === 'reject' || isSound(place.current)) decide(answer);
   };
-  const ways = waysOf({ approval, draft, busy, change, decide: decideIfSound });
+  const ways = waysOf({ approval, draft, isWhole, busy, change, decide: decideIfSound });
   useKeys(keys && canDecide ? ways.keys : {});
-  const { form, edited, isWhole } = draft;
+  const { form, edited } = draft;
   const leave = (event: KeyboardEvent): void => {
     if (event.key === 'Escape' && form !== 'none') change({ form: 'none' });
   };
@@ -377,7 +407,7 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
       {form === 'edit' ? (
         <EditForm schema={schema ?? {}} value={edited} onChange={(value) => change({ edited: value })} />
       ) : (
-        <Fields of={shown} limit={AT_ONCE} onWhole={() => change({ isWhole: true })} />
+        <Fields of={shown} limit={AT_ONCE} onWhole={open} />
       )}
       {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Fields of={schema} />}</Fold>}
       {error !== undefined && <ProblemNote error={error} />}
@@ -404,6 +434,7 @@ interface WaysToDecide {
   respond: () => void;
   reject: () => void;
   toggleEdit: () => void;
+  canRespond: boolean;
   canApprove: boolean;
   canEdit: boolean;
   keys: Record<string, () => void>;
@@ -412,14 +443,16 @@ interface WaysToDecide {
 interface WaysOptions {
   approval: Approval;
   draft: Draft;
+  /** True if all of the arguments were on the screen. */
+  isWhole: boolean;
   busy: boolean;
   change: (changes: Partial<Draft>) => void;
   decide: (answer: Answer) => void;
 }
 
 /** Returns the ways in which a reader can decide now, by buttons and by keys. */
-function waysOf({ approval: { kind }, draft, busy, change, decide }: WaysOptions): WaysToDecide {
-  const { form, edited, reason, remember, content, isWhole } = draft;
+function waysOf({ approval: { kind, answer }, draft, isWhole, busy, change, decide }: WaysOptions): WaysToDecide {
+  const { form, edited, reason, remember, content = emptyAnswer(answer) } = draft;
   const memory = remember === '' ? {} : { remember };
   const isQuestion = kind === 'question';
   const canEdit = kind === 'tool';
@@ -435,13 +468,19 @@ function waysOf({ approval: { kind }, draft, busy, change, decide }: WaysOptions
     reject,
     toggleEdit,
     respond: () => decide({ type: 'respond', content }),
+    canRespond: !busy && content !== undefined,
     canApprove,
     canEdit,
     keys: { ...(canApprove ? { a: approve } : {}), ...(canEdit ? { e: toggleEdit } : {}), ...(busy ? {} : { r: reject }) },
   };
 }
 
-function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide'> & { ways: WaysToDecide }): JSX.Element {
+/** An answer whose members are all left out, if the question takes one: the service says which of them are missing. */
+function emptyAnswer(schema: Approval['answer']): object | undefined {
+  return (schema as Schema | undefined)?.type === 'object' ? {} : undefined;
+}
+
+function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide' | 'isWhole'> & { ways: WaysToDecide }): JSX.Element {
   const { form, content, reason, remember } = draft;
   const isQuestion = approval.kind === 'question';
   return (
@@ -451,7 +490,7 @@ function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide
       {approval.kind === 'tool' && <Memory value={remember} onChange={(value) => change({ remember: value })} />}
       <p class="buttons">
         {isQuestion ? (
-          <button type="button" class="good" disabled={busy || content === undefined} onClick={ways.respond}>
+          <button type="button" class="good" disabled={!ways.canRespond} onClick={ways.respond}>
             {TEXTS.respond}
           </button>
         ) : (
@@ -494,7 +533,18 @@ function Question({
         />
       </label>
     );
-  return <JsonField name={TEXTS.respond} schema={schema} value={content} required onChange={onChange} />;
+  // A box that is not checked would not say whether the answer is no, or none.
+  if (schema.type === 'boolean')
+    return (
+      <Field
+        name={TEXTS.respond}
+        schema={{ ...schema, enum: ['true', 'false'] }}
+        value={content === undefined ? undefined : JSON.stringify(content)}
+        required
+        onChange={(value) => onChange(value === undefined ? undefined : value === 'true')}
+      />
+    );
+  return <Field name={TEXTS.respond} schema={schema} value={content} required onChange={onChange} />;
 }
 
 function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }): JSX.Element {
@@ -519,40 +569,4 @@ function Memory({ value, onChange }: { value: Remember; onChange: (value: Rememb
       </select>
     </label>
   );
-}
-
-type Answer = {
-  [Type in DecideCall['type']]: Omit<Extract<DecideCall, { type: Type }>, 'digest' | 'runId' | 'id' | 'by'>;
-}[DecideCall['type']];
-
-/** The refusals after which what waits has to be looked at again. */
-const MOVED_ON = new Set(['digest_mismatch', 'already_decided', 'unknown_call', 'run_ended']);
-
-interface Deciding {
-  busy: boolean;
-  error: unknown;
-  decide: (answer: Answer) => void;
-}
-
-/** Sends a decision about exactly the arguments that were shown: with their digest. */
-function useDecision(approval: Approval, onRefused: (text: string) => void): Deciding {
-  const { runId = '', callId, digest } = approval;
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const decide = (answer: Answer): void => {
-    setBusy(true);
-    setError(undefined);
-    const until = untilOther();
-    const asked = me.value?.runId ?? runId;
-    void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
-      .then(() => until.aborted || decidedHere.add(keyOf(approval)))
-      .catch((failure: unknown) => {
-        const code = failure instanceof Refused ? failure.problem.code : '';
-        if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);
-        else setError(failure);
-      })
-      .then(() => listDecided(asked, until))
-      .finally(() => setBusy(false));
-  };
-  return { busy, error, decide };
 }

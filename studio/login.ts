@@ -1,6 +1,7 @@
 import { arriveAt } from './address.ts';
 import { ask, takeKey } from './api.ts';
 import type { Operations } from './api-types.ts';
+import { base64url, randomText } from './random.ts';
 import { TEXTS } from './texts.ts';
 
 // The log-in at an issuer of OpenID Connect: the code flow with PKCE. The page sends its reader to the issuer and gets a code back, for which
@@ -62,15 +63,4 @@ export async function endLogin(): Promise<void> {
   const body = { code, codeVerifier: verifier, redirectUri: ownAddress() };
   const { token } = await ask('POST /v1/login/oidc', { body });
   takeKey(token, { keep: keep === true });
-}
-
-function randomText(): string {
-  return base64url(crypto.getRandomValues(new Uint8Array(32)));
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCodePoint(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
 }

@@ -11,7 +11,7 @@ import { PlaygroundPage } from './playground.tsx';
 import { RequestPage } from './request.tsx';
 import { RunPage } from './run.tsx';
 import { RunsPage } from './runs.tsx';
-import { begin, me, meError, restarts, waiting } from './caller.ts';
+import { begin, me, meError, restarts, waiting, waitsMore } from './caller.ts';
 import { Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 import { isOutdated, missingParts } from './version.ts';
@@ -28,7 +28,6 @@ async function open(): Promise<void> {
 }
 
 function Studio(): JSX.Element {
-  useEffect(() => void open(), []);
   return (
     <>
       <a class="skip" href="#main" onClick={toMain}>
@@ -53,7 +52,10 @@ function Studio(): JSX.Element {
         {needsKey.value ? (
           <KeyForm />
         ) : me.value !== undefined ? (
-          <Page />
+          <>
+            {meError.value !== undefined && <ProblemNote error={meError.value} again={() => void begin()} />}
+            <Page />
+          </>
         ) : meError.value !== undefined ? (
           <ProblemNote error={meError.value} again={() => void begin()} />
         ) : (
@@ -90,7 +92,7 @@ function Bar(): JSX.Element {
         {links.map(([key, text]) => (
           <a key={key} href={hrefTo([key])} aria-current={page === key ? 'page' : undefined}>
             {text}
-            {key === 'inbox' && count > 0 && <span class="badge">{count}</span>}
+            {key === 'inbox' && count > 0 && <span class="badge">{`${count}${waitsMore.value ? '+' : ''}`}</span>}
           </a>
         ))}
       </nav>
@@ -205,4 +207,8 @@ function useTitle(page: string, one: string | undefined): void {
 }
 
 const app = document.querySelector('#app');
-if (app !== null) render(<Studio />, app);
+if (app !== null) {
+  // What the page asks for first is on its way while it is drawn.
+  void open();
+  render(<Studio />, app);
+}

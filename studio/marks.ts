@@ -10,11 +10,16 @@ const PARTS = new RegExp(
   'gu',
 );
 
+/** Texts that hide nothing: most are such, and need no search by the properties of characters. On one line, line breaks and tabs would be marks. */
+const PLAIN = /^[\n\t -~]*$/;
+const PLAIN_LINE = /^[ -~]*$/;
+
 /** A piece of a text: what is shown as it is, or the code of a character that is shown as a mark. */
 export type Piece = string | { code: number };
 
 /** Splits a text into what is shown as it is and what is shown as marks. On one line, line breaks and tabs are marks, too. */
 export function pieces(text: string, { oneLine = false }: { oneLine?: boolean } = {}): Piece[] {
+  if (text !== '' && (oneLine ? PLAIN_LINE : PLAIN).test(text)) return [text];
   const found: Piece[] = [];
   let shown = '';
   let end = 0;
@@ -62,6 +67,7 @@ const LETTERS = SCRIPTS.map((script) => [script, new RegExp(String.raw`\p{Script
 
 /** Returns the scripts that a name mixes, whose letters look alike; none if it has letters of one. */
 export function mixedScripts(name: string): string[] {
+  if (PLAIN.test(name)) return [];
   const found: string[] = LETTERS.flatMap(([script, letter]) => (letter.test(name) ? [script] : []));
   // Full-width and mathematical letters look like others of their own script.
   const isOther = name.normalize('NFKC') !== name.normalize('NFC');

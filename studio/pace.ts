@@ -13,11 +13,14 @@ export function pause(ms: number, until?: AbortSignal): Promise<void> {
 }
 
 /** The shortest pause between two readings of the facts of a run, and the longest one, in milliseconds. */
-const LEAST = 2_000;
-const MOST = 15_000;
+const LEAST = 4_000;
+const MOST = 20_000;
 
-/** To read the facts of a run takes the longer the more it has done, or its service has to do: up to the longest pause, it takes a fiftieth of the time. */
-const TIMES = 50;
+/** To read the facts of a run takes the longer the more it has done, or its service has to do: up to the longest pause, it takes a hundredth of the time. */
+const TIMES = 100;
+
+/** All who show a run that moves on and on read its facts at the same moments, so that their service reads them once: every so many milliseconds. */
+const TOGETHER = 1_000;
 
 /** Returns the pause behind a reading of the facts of a run that has taken so long, in milliseconds. */
 export function pauseBehind(ms: number): number {
@@ -29,6 +32,7 @@ export const FIRST_PAGES = 3;
 
 /** What is known of a run when its facts are read. */
 interface Moment {
+  runId: string;
   status: string;
   answers: number;
 }
@@ -47,5 +51,27 @@ export interface Reading extends Moment {
 export function dueIn(read: Reading, seen: Moment, now: number): number | undefined {
   if (seen.status !== read.status) return 0;
   if (seen.answers === read.answers || read.endedAt === undefined) return undefined;
-  return Math.max(0, read.endedAt + pauseBehind(read.ms) - now);
+  const from = read.endedAt + pauseBehind(read.ms);
+  if (from <= now) return 0;
+  const phase = phaseOf(seen.runId);
+  return Math.ceil((from - phase) / TOGETHER) * TOGETHER + phase - now;
+}
+
+/** Returns the place of a run in the time that those who show it have in common: pages of different runs read at different moments. */
+function phaseOf(runId: string): number {
+  let phase = 0;
+  for (let index = 0; index < runId.length; index += 1) phase = (phase * 31 + runId.charCodeAt(index)) % TOGETHER;
+  return phase;
+}
+
+/** A page of a timeline, as far as it decides whether it is read again. */
+interface TimelinePage {
+  next?: number;
+  spans: readonly { to?: string }[];
+}
+
+/** Returns the first pages of a timeline that stay as they are while the run continues: each is full, and everything in it has ended. */
+export function settledPages<Page extends TimelinePage>(pages: readonly Page[]): Page[] {
+  const first = pages.findIndex(({ next, spans }) => next === undefined || spans.some(({ to }) => to === undefined));
+  return pages.slice(0, first < 0 ? pages.length : first);
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import { ask, Refused, type RequestOf } from './api.ts';
 import type { Operations } from './api-types.ts';
@@ -79,7 +79,8 @@ export function useAnswer<Of extends Name>(
   const [state, setState] = useState<{ key: string; value?: Operations[Of]['answer']; error?: unknown }>({ key: '' });
   const [round, setRound] = useState(0);
   const key = request === undefined ? '' : JSON.stringify([name, request]);
-  useEffect(() => {
+  // It is on its way before the part is painted.
+  useLayoutEffect(() => {
     if (request === undefined) return undefined;
     const gone = new AbortController();
     timed(ask(name, { ...request, signal: gone.signal })).then(
@@ -105,20 +106,30 @@ export function Answer<Value>({ of: loaded, children }: { of: Loaded<Value>; chi
   return <p class="dim">{TEXTS.loading}</p>;
 }
 
-/** A part that opens. Its content is made when it is open, and not before. */
-export function Fold({
-  title,
-  children,
-  open = false,
-}: {
+interface FoldOptions {
   title: ComponentChildren;
   children: () => ComponentChildren;
   open?: boolean;
-}): JSX.Element {
+  /** The classes of the part, and of its title. */
+  class?: string;
+  titleClass?: string;
+  /** Is told whenever the reader opens or closes the part. */
+  onToggle?: (isOpen: boolean) => void;
+}
+
+/** A part that opens. Its content is made when it is open, and not before. */
+export function Fold({ title, children, open = false, class: look, titleClass, onToggle }: FoldOptions): JSX.Element {
   const [isOpen, setOpen] = useState(open);
+  const toggle = (event: { currentTarget: HTMLDetailsElement }): void => {
+    const { open: isNow } = event.currentTarget;
+    // Browsers also tell of a part that is open from the beginning.
+    if (isNow === isOpen) return;
+    setOpen(isNow);
+    onToggle?.(isNow);
+  };
   return (
-    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{title}</summary>
+    <details open={isOpen} class={look} onToggle={toggle}>
+      <summary class={titleClass}>{title}</summary>
       {isOpen && children()}
     </details>
   );

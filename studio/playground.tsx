@@ -40,14 +40,15 @@ export function Chats(place: ChatPlace): JSX.Element {
 }
 
 function ChosenChat({ all, agent, session }: ChatPlace & { all: AgentEntry[] }): JSX.Element {
-  const chosen = all.find(({ name }) => name === agent) ?? all[0];
-  if (chosen === undefined) return <Note>{TEXTS.noAgents}</Note>;
+  // An address that names another one would lead to a chat with somebody else.
+  const chosen = agent === undefined ? all[0] : all.find(({ name }) => name === agent);
   return (
     <>
       <div class="filters">
         <label>
           {TEXTS.chooseAgent}
-          <select value={chosen.name} onChange={(event) => goTo(['playground', event.currentTarget.value])}>
+          <select value={chosen?.name ?? ''} onChange={(event) => goTo(['playground', event.currentTarget.value])}>
+            {chosen === undefined && <option value="">{TEXTS.notSet}</option>}
             {all.map(({ name }) => (
               <option key={name} value={name}>
                 {name}
@@ -55,22 +56,27 @@ function ChosenChat({ all, agent, session }: ChatPlace & { all: AgentEntry[] }):
             ))}
           </select>
         </label>
-        {session !== undefined && <a href={hrefTo(['playground', chosen.name])}>{TEXTS.newChat}</a>}
+        {session !== undefined && chosen !== undefined && <a href={hrefTo(['playground', chosen.name])}>{TEXTS.newChat}</a>}
         {session !== undefined && <a href={hrefTo(['runs', session])}>{TEXTS.openRun}</a>}
       </div>
-      {chosen.description !== undefined && (
+      {chosen === undefined && (
+        <div class="note warn" role="status">
+          <Text of={TEXTS.noSuchAgent(agent ?? '')} />
+        </div>
+      )}
+      {chosen?.description !== undefined && (
         <div class="dim">
           <Text of={chosen.description} limit={500} />
         </div>
       )}
-      <Chat key={chosen.name} agent={chosen} session={session} />
+      {chosen !== undefined && <Chat key={chosen.name} agent={chosen} session={session} />}
     </>
   );
 }
 
 function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
   const { record, version, error } = useRecord(session);
-  const timeline = useTimeline(session, useFacts(record));
+  const timeline = useTimeline(session, useFacts(session, record));
   return (
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">
@@ -139,13 +145,21 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
   const [file, setFile] = useState<File>();
   const [deps, setDeps] = useState<object>({});
   const { busy, outcome, act } = useAction();
+  // A session whose first message was refused takes the next one: it would be left without any.
+  const opened = useRef<{ sessionId: string; deps: string } | undefined>(undefined);
   const needsDeps = session === undefined && agent.deps !== undefined;
+  const openOnce = async (): Promise<string> => {
+    const given = JSON.stringify(deps);
+    if (opened.current?.deps !== given) opened.current = { sessionId: await open(agent, needsDeps ? deps : undefined), deps: given };
+    return opened.current.sessionId;
+  };
   const send = async (): Promise<string> => {
     const content = file === undefined ? words : [{ type: 'text' as const, text: words }, await partOf(file)];
-    const sessionId = session ?? (await open(agent, needsDeps ? deps : undefined));
+    const sessionId = session ?? (await openOnce());
     const receipt = await ask('POST /v1/sessions/{sessionId}/messages', { params: { sessionId }, body: { content } });
     setWords('');
     setFile(undefined);
+    opened.current = undefined;
     if (session === undefined) goTo(['playground', agent.name, sessionId]);
     return TEXTS.receipts.sent(receipt.turn === undefined ? '' : TEXTS.receipts.turn(receipt.turn));
   };
@@ -195,7 +209,14 @@ function Attach({ file, onChange }: { file: File | undefined; onChange: (file: F
   return (
     <label class="attach">
       {file === undefined ? TEXTS.attach : <Name of={TEXTS.attached(file.name)} />}
-      <input type="file" onChange={(event) => onChange(event.currentTarget.files?.[0])} />
+      <input
+        type="file"
+        onChange={({ currentTarget: field }) => {
+          onChange(field.files?.[0]);
+          // The same file may be chosen again for the next message.
+          field.value = '';
+        }}
+      />
     </label>
   );
 }

@@ -114,7 +114,14 @@ function Content({ part }: { part: ContentItem }): JSX.Element {
 
 function Wire({ wire }: { wire: NonNullable<StepRequest['wire']> }): JSX.Element {
   const { outcome, act } = useAction();
-  const copy = (): void => act(() => navigator.clipboard.writeText(curlOf(wire)).then(() => TEXTS.copied));
+  const copy = (): void =>
+    act(async () => {
+      // There is none for pages that come without encryption from another machine.
+      const { clipboard } = navigator as { clipboard?: Clipboard };
+      if (clipboard === undefined) throw new Error(TEXTS.copyNeedsHttps);
+      await clipboard.writeText(curlOf(wire));
+      return TEXTS.copied;
+    });
   return (
     <section aria-labelledby="wire">
       <div class="heading">

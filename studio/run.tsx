@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { Refused } from './api.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
@@ -19,18 +20,22 @@ const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', '
 
 export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const facts = useFacts(record);
+  const facts = useFacts(runId, record);
   const timeline = useTimeline(runId, facts);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } }, facts.timed);
   const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } }, facts.timed);
-  useAgain(facts.round, () => {
+  const readAgain = (): void => {
     status.again();
     tree.again();
+  };
+  useAgain(facts.round, () => {
+    readAgain();
     // Without a feed, the run itself says that something begins or ends to wait.
     if (me.value?.runId !== undefined) void listWaiting();
   });
   const here = record.status || status.value?.status;
   const isOver = here !== undefined && ENDED.has(here);
+  const failure = status.error ?? tree.error;
   // The service says at once, and only once, why there is nothing to show.
   if (status.error !== undefined && status.value === undefined && record.rows.length === 0)
     return (
@@ -42,17 +47,12 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   return (
     <>
       <Heading runId={runId} status={here} view={status.value} />
-      {status.error !== undefined && status.value === undefined && <ProblemNote error={status.error} again={status.again} />}
+      {failure !== undefined && !isAway(failure) && <ProblemNote error={failure} again={readAgain} />}
       {error !== undefined && <ProblemNote error={error} />}
       <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
       <div class="columns">
         <div>
-          {tree.value?.kind === 'program' && me.value?.runId === undefined && (
-            <ProgramTrace name={tree.value.agentName} record={record} version={version} />
-          )}
-          {tree.value?.kind === 'agent' && me.value?.features.agents && (
-            <AgentTrace name={tree.value.agentName} record={record} version={version} />
-          )}
+          {tree.value !== undefined && <Trace tree={tree.value} record={record} version={version} />}
           <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
           <Ending record={record} version={version} />
         </div>
@@ -66,6 +66,11 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       </div>
     </>
   );
+}
+
+/** True if the service or its server was away, of which the page tells above everything, and after which it reads again by itself. */
+function isAway(failure: unknown): boolean {
+  return failure instanceof Refused && failure.problem.code === 'server_unreachable';
 }
 
 /** Calls back when a number changes, but not at first. */
@@ -198,18 +203,29 @@ function Ending({ record }: RecordPart): JSX.Element | null {
   );
 }
 
+/** The run as a graph, if the service has what it was made of. */
+function Trace({ tree: { kind, agentName }, ...part }: RecordPart & { tree: RunTree }): JSX.Element | null {
+  if (kind === 'program' && me.value?.runId === undefined) return <ProgramTrace name={agentName} {...part} />;
+  return kind === 'agent' && me.value?.features.agents ? <AgentTrace name={agentName} {...part} /> : null;
+}
+
 /** The program of the run as a graph, with what has become of its steps. A service without it shows the steps alone. */
 function ProgramTrace({ name, record }: RecordPart & { name: string }): JSX.Element | null {
   const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
-  if (program.value === undefined) return null;
-  return <Graph {...programGraph(program.value.document, record)} label={TEXTS.trace} />;
+  const { document } = program.value ?? {};
+  const graph = useMemo(() => document && programGraph(document, record), [document, record, record.revision]);
+  return graph === undefined ? null : <Graph {...graph} label={TEXTS.trace} />;
 }
 
 /** The agents of the run as a graph, if it is a flow or may be handed over, with the steps of each. */
 function AgentTrace({ name, record }: RecordPart & { name: string }): JSX.Element | null {
   const agent = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
-  if (agent.value === undefined || !hasOthers(agent.value)) return null;
-  return <Graph {...agentGraph(agent.value, record)} label={TEXTS.trace} />;
+  const { value } = agent;
+  const graph = useMemo(
+    () => (value !== undefined && hasOthers(value) ? agentGraph(value, record) : undefined),
+    [value, record, record.revision],
+  );
+  return graph === undefined ? null : <Graph {...graph} label={TEXTS.trace} />;
 }
 
 /** The runs below, as an indented tree. */

@@ -116,21 +116,33 @@ function useRuns(filters: Filters): FedRuns {
   const [state, setState] = useState<RunPages>();
   const [error, setError] = useState<unknown>();
   const [round, setRound] = useState(0);
-  const load = (cursor?: string): Promise<void> =>
-    ask('GET /v1/runs', { query: { ...filters, amounts: 'true', limit: PAGE, cursor } as never }).then(
+  const load = (signal: AbortSignal, cursor?: string): Promise<void> =>
+    ask('GET /v1/runs', { query: { ...filters, amounts: 'true', limit: PAGE, cursor } as never, signal }).then(
       ({ runs, next, cut }) => {
+        if (signal.aborted) return undefined;
         setError(undefined);
         return setState((before) =>
           cursor === undefined ? renewed(before, { runs, next, cut }) : { runs: [...(before?.runs ?? []), ...runs], next, cut },
         );
       },
-      (failure: unknown) => setError(failure),
+      (failure: unknown) => (signal.aborted ? undefined : setError(failure)),
     );
   const loadedAt = useRef(0);
   useEffect(() => {
     loadedAt.current = Date.now();
-    void load();
+    const gone = new AbortController();
+    void load(gone.signal);
+    return () => gone.abort();
   }, [round]);
+  // One page at a time: two would both be put behind the same one.
+  const reading = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => reading.current?.abort(), []);
+  const more = async (): Promise<void> => {
+    if (reading.current !== undefined) return;
+    const gone = (reading.current = new AbortController());
+    await load(gone.signal, state?.next);
+    reading.current = undefined;
+  };
   useEffect(() => {
     let soon: ReturnType<typeof setTimeout> | undefined;
     const end = onFeed((items) => {
@@ -150,7 +162,7 @@ function useRuns(filters: Filters): FedRuns {
       end();
     };
   }, []);
-  return { state, error, round, again: () => setRound(round + 1), more: () => void load(state?.next) };
+  return { state, error, round, again: () => setRound(round + 1), more: () => void more() };
 }
 
 /** The list, whose entries change with the feed. */

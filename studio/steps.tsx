@@ -29,7 +29,18 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
   const [words, setWords] = useState('');
   const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
-  const show = (row: Row): JSX.Element => <RowView key={row.key} row={row} runId={runId} timeline={timeline} open={!isLong} />;
+  // What the reader has opened and closed stays so, also when it comes back to the screen.
+  const toggled = useMemo(() => new Map<string, boolean>(), [record]);
+  // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
+  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, timeline, isLong]);
+  const show = (row: Row): JSX.Element => {
+    const { key } = row;
+    const open = toggled.get(key) ?? !isLong;
+    const onToggle = (isOpen: boolean): void => void toggled.set(key, isOpen);
+    const view = views.get(key) ?? <RowView key={key} row={row} runId={runId} timeline={timeline} open={open} onToggle={onToggle} />;
+    views.set(key, view);
+    return view;
+  };
   return (
     <section aria-labelledby="steps" class="steps">
       <div class="heading">
@@ -77,11 +88,12 @@ interface RowOptions {
   runId: string;
   timeline: ReadTimeline | undefined;
   open: boolean;
+  onToggle: (isOpen: boolean) => void;
 }
 
-function RowView({ row, runId, timeline, open }: RowOptions): JSX.Element {
+function RowView({ row, runId, timeline, open, onToggle }: RowOptions): JSX.Element {
   if (row.kind === 'note') return <NoteRow row={row} />;
-  if (row.kind === 'message') return <MessageRow row={row} open={open} />;
+  if (row.kind === 'message') return <MessageRow row={row} open={open} onToggle={onToggle} />;
   return (
     <>
       {row.handedFrom !== undefined && (
@@ -90,12 +102,9 @@ function RowView({ row, runId, timeline, open }: RowOptions): JSX.Element {
         </p>
       )}
       <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`}>
-        <details open={open}>
-          <summary class="rowhead">
-            <AnswerTitle row={row} />
-          </summary>
-          <AnswerBody row={row} runId={runId} timeline={timeline} />
-        </details>
+        <Fold open={open} onToggle={onToggle} titleClass="rowhead" title={<AnswerTitle row={row} />}>
+          {() => <AnswerBody row={row} runId={runId} timeline={timeline} />}
+        </Fold>
         {row.event.caller !== 'code' && (
           <a
             class="request"
@@ -131,22 +140,23 @@ function NoteRow({ row }: { row: Extract<Row, { kind: 'note' }> }): JSX.Element 
   );
 }
 
-function MessageRow({ row, open }: { row: Extract<Row, { kind: 'message' }>; open: boolean }): JSX.Element {
-  const { event, messages } = row;
+type MessageRowOptions = Pick<RowOptions, 'open' | 'onToggle'> & { row: Extract<Row, { kind: 'message' }> };
+
+function MessageRow({ row: { event, messages }, open, onToggle }: MessageRowOptions): JSX.Element {
+  const title = (
+    <>
+      <strong>
+        <Name of={event.author} />
+      </strong>
+      {event.given === true && <span class="tag">{TEXTS.given}</span>}
+      <Line of={messages.map(messageText).join(' ')} limit={100} />
+      <Time of={event} />
+    </>
+  );
   return (
-    <details class="row message" open={open}>
-      <summary class="rowhead">
-        <strong>
-          <Name of={event.author} />
-        </strong>
-        {event.given === true && <span class="tag">{TEXTS.given}</span>}
-        <Line of={messages.map(messageText).join(' ')} limit={100} />
-        <Time of={event} />
-      </summary>
-      {messages.map((message, index) => (
-        <Text key={index} of={messageText(message)} />
-      ))}
-    </details>
+    <Fold class="row message" open={open} onToggle={onToggle} titleClass="rowhead" title={title}>
+      {() => messages.map((message, index) => <Text key={index} of={messageText(message)} />)}
+    </Fold>
   );
 }
 
@@ -176,7 +186,7 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
   );
 }
 
-function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> & { row: AnswerRow }): JSX.Element {
+function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeline'> & { row: AnswerRow }): JSX.Element {
   const { event, number, calls, text, step } = row;
   const model = event.caller === 'code' ? undefined : timeline?.models.get(number);
   return (
@@ -223,7 +233,7 @@ function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> &
 /** The steps of a child run, in the place of the call that has started it. */
 function ChildSteps({ runId }: { runId: string }): JSX.Element {
   const { record, version, error } = useRecord(runId);
-  const { read } = useTimeline(runId, useFacts(record));
+  const { read } = useTimeline(runId, useFacts(runId, record));
   return (
     <>
       {error !== undefined && <ProblemNote error={error} />}

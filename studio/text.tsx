@@ -100,10 +100,10 @@ export function Text({ of: text, limit = 3_000, onWhole }: { of: string; limit?:
 }
 
 /** A JSON value, indented, as text. */
-export function Json({ of: value, limit, onWhole }: { of: unknown; limit?: number; onWhole?: () => void }): JSX.Element {
+export function Json({ of: value, limit }: { of: unknown; limit?: number }): JSX.Element {
   return (
     <div class="json">
-      <Text of={jsonText(value)} limit={limit} onWhole={onWhole} />
+      <Text of={jsonText(value)} limit={limit} />
     </div>
   );
 }
@@ -117,8 +117,29 @@ export function jsonText(value: unknown): string {
   return text.replaceAll(/^ +/gm, (spaces) => '  '.repeat(Math.min(spaces.length, INDENTED)));
 }
 
+/** Characters of the name of a member that are shown next to it. One with a longer name is shown with it. */
+const NAME_ROOM = 120;
+
+/** Returns the text of a member of an object, as it is shown: one of several lines as it is, anything else as JSON. */
+function memberText(key: string, value: unknown): string {
+  if (key.length > NAME_ROOM) return jsonText({ [key]: value });
+  return typeof value === 'string' && value.includes('\n') ? value : jsonText(value);
+}
+
+/** Returns the number of members of an object of which only a beginning is shown at first. */
+export function cutMembers(value: object, limit: number): number {
+  return Object.entries(value).filter(([key, one]) => memberText(key, one).length > limit).length;
+}
+
+interface FieldsOptions {
+  of: object;
+  limit?: number;
+  /** Is told of each member that was cut, once all of it is shown. */
+  onWhole?: (key: string) => void;
+}
+
 /** The members of an object: each on its own, and texts of several lines as they are. */
-export function Fields({ of: value, limit, onWhole }: { of: object; limit?: number; onWhole?: () => void }): JSX.Element {
+export function Fields({ of: value, limit, onWhole }: FieldsOptions): JSX.Element {
   const entries = Object.entries(value);
   if (entries.length === 0) return <p class="dim">{TEXTS.noArguments}</p>;
   return (
@@ -126,16 +147,10 @@ export function Fields({ of: value, limit, onWhole }: { of: object; limit?: numb
       {entries.map(([key, one]) => (
         <div key={key}>
           <dt>
-            <Name of={key} />
+            <Name of={key} limit={NAME_ROOM} />
           </dt>
-          <dd>
-            {typeof one === 'string' && one.includes('\n') ? (
-              <div class="json">
-                <Text of={one} limit={limit} onWhole={onWhole} />
-              </div>
-            ) : (
-              <Json of={one} limit={limit} onWhole={onWhole} />
-            )}
+          <dd class="json">
+            <Text of={memberText(key, one)} limit={limit} onWhole={() => onWhole?.(key)} />
           </dd>
         </div>
       ))}

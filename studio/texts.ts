@@ -1,6 +1,10 @@
 // All English texts of the page.
 
-const count = (number: number, one: string, many = `${one}s`): string => `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+/** Returns a number as people read it: the formats of the browser take longer to make than the rest of a page. */
+export const digits = (number: number): string =>
+  Number.isSafeInteger(number) ? String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ',') : number.toLocaleString('en');
+
+const count = (number: number, one: string, many = `${one}s`): string => `${digits(number)} ${number === 1 ? one : many}`;
 
 const json = (value: unknown): string => JSON.stringify(value);
 
@@ -29,7 +33,7 @@ const NOTES = {
   interrupted: 'The answer was interrupted.',
   notice: (message: string) => `Notice: ${message}`,
   contextUpdates: (updates: unknown) => `Deps and state changed: ${json(updates)}`,
-  base64: (length: number) => `${length.toLocaleString('en')} characters of base64`,
+  base64: (length: number) => `${digits(length)} characters of base64`,
   program: ({ at, kind, type, attempt, status, reason, child, error }: ProgramNote) => {
     const below = child === undefined ? '' : ` (run ${child})`;
     const problem = error?.message ?? reason;
@@ -101,8 +105,8 @@ export const TEXTS = {
   hiddenCharacter: (code: string) => `Hidden character ${code}`,
   mixedScripts: (scripts: string) => `⟨mixes ${scripts}⟩`,
   otherForms: 'look-alike forms',
-  moreCharacters: (left: number) => `… +${left.toLocaleString('en')} characters`,
-  showMore: (more: number, all: number) => `Show ${more.toLocaleString('en')} more of ${all.toLocaleString('en')} characters`,
+  moreCharacters: (left: number) => `… +${digits(left)} characters`,
+  showMore: (more: number, all: number) => `Show ${digits(more)} more of ${digits(all)} characters`,
   noArguments: 'No arguments.',
 
   // Key
@@ -157,7 +161,7 @@ export const TEXTS = {
   request: 'Request',
   requestOf: (number: number) => `Request of step ${number}`,
   search: 'Search in the run',
-  found: (hits: number, all: number) => `${hits.toLocaleString('en')} of ${count(all, 'entry', 'entries')}`,
+  found: (hits: number, all: number) => `${digits(hits)} of ${count(all, 'entry', 'entries')}`,
   given: 'given at the start',
   live: 'The model is answering',
   reasoning: 'Reasoning',
@@ -172,7 +176,7 @@ export const TEXTS = {
   hooks: 'Hooks',
   schema: 'Schema of the arguments',
   noResult: 'No result yet.',
-  spilled: (bytes: number) => `The whole result has ${bytes.toLocaleString('en')} bytes.`,
+  spilled: (bytes: number) => `The whole result has ${digits(bytes)} bytes.`,
   readWhole: 'Read it whole',
   child: 'Child run',
   openChild: 'Show it here',
@@ -198,8 +202,7 @@ export const TEXTS = {
   timePartial: 'of the part that is read so far',
   readOn: 'Read on',
   chart: 'Tokens and cost by step',
-  chartText: (tokens: string, cost: string, most: number) =>
-    `${tokens} in this run, ${cost}; step ${most.toLocaleString('en')} has the most`,
+  chartText: (tokens: string, cost: string, most: number) => `${tokens} in this run, ${cost}; step ${digits(most)} has the most`,
   tokens: (tokens: number) => count(tokens, 'token'),
   noCost: 'cost unknown',
   tree: (runs: number) => `with ${count(runs - 1, 'run')} below`,
@@ -270,8 +273,9 @@ export const TEXTS = {
   },
   changed: 'Also changed',
   prefix: (tokens: number, all: number) =>
-    `Both begin with about ${tokens.toLocaleString('en')} of ${all.toLocaleString('en')} tokens: that is what a prompt cache can use.`,
+    `Both begin with about ${digits(tokens)} of ${digits(all)} tokens: that is what a prompt cache can use.`,
   copyCurl: 'Copy as curl',
+  copyNeedsHttps: 'Browsers copy from pages that were loaded by https, or from this machine. Select the body below instead.',
   copied: 'Copied. The key is not in it: set API_KEY, and BASE_URL or ORIGIN.',
   noWire: 'The service does not know the provider, so the body is not shown as it goes over the wire.',
   before: 'Step before',
@@ -280,6 +284,7 @@ export const TEXTS = {
   // Inbox
   nothingWaits: 'Nothing waits for a decision.',
   waits: (number: number) => `${count(number, 'decision')} waiting`,
+  waitsAtLeast: (number: number) => `More than ${count(number, 'decision')} waiting: these are some of them.`,
   why: 'Why it asks',
   said: 'What the model said before',
   asked: 'What the user asked',
@@ -312,6 +317,8 @@ export const TEXTS = {
     ['Esc', 'leave the form'],
     ['?', 'this list'],
   ] as const,
+  readNext: 'This is the next one: read it, and press the key again.',
+  untaken: 'Your decision was not taken:',
   limitAsked: 'The run has reached a limit. Approve to raise it to:',
   outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
   notThere: 'The decision that was shown here does not wait any more: somebody has decided it, or its run has ended.',
@@ -326,6 +333,7 @@ export const TEXTS = {
 
   // Playground
   chooseAgent: 'Talk to an agent',
+  noSuchAgent: (name: string) => `This service lists no agent ${name}. Choose another one.`,
   noAgents: 'This service lists no agents. Give it some: longhaul serve --agents.',
   say: 'Say something',
   attach: 'Attach a file',

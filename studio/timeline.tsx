@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask } from './api.ts';
+import { ask, connection } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
-import { dueIn, FIRST_PAGES, type Reading } from './pace.ts';
+import { dueIn, FIRST_PAGES, type Reading, settledPages } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { TEXTS } from './texts.ts';
@@ -29,17 +29,22 @@ export interface ReadTimeline {
 export interface RunFacts {
   /** Changes when they have to be read anew: at once with the status, and from time to time with the answers. */
   round: number;
+  /** The status of the run when they were last to be read. */
+  status: string;
   /** Notes how long a part of the reading takes. Returns the work. */
   timed: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 
-export function useFacts({ status, answers }: RunRecord): RunFacts {
+/** The pause before a run is read again whose service was away, in milliseconds: it may go and come several times. */
+const READ_AGAIN_AFTER = 1_000;
+
+export function useFacts(runId: string | undefined, { status, answers }: RunRecord): RunFacts {
   const [round, setRound] = useState(0);
   const [ended, setEnded] = useState(0);
-  const read = useRef<Reading>({ status, answers, endedAt: 0, ms: 0 });
+  const read = useRef<Reading>({ runId: runId ?? '', status, answers, endedAt: 0, ms: 0 });
   const parts = useRef(0);
   useEffect(() => {
-    const due = dueIn(read.current, { status, answers }, Date.now());
+    const due = dueIn(read.current, { runId: runId ?? '', status, answers }, Date.now());
     if (due === undefined) return undefined;
     const timer = setTimeout(() => {
       read.current = { ...read.current, status, answers };
@@ -47,6 +52,16 @@ export function useFacts({ status, answers }: RunRecord): RunFacts {
     }, due);
     return () => clearTimeout(timer);
   }, [status, answers, ended]);
+  // What could not be read while the service was away is read again.
+  const isLost = connection.value !== '';
+  const wasLost = useRef(false);
+  useEffect(() => {
+    const isBack = wasLost.current && !isLost;
+    wasLost.current = isLost;
+    if (!isBack) return undefined;
+    const timer = setTimeout(() => setRound((before) => before + 1), READ_AGAIN_AFTER);
+    return () => clearTimeout(timer);
+  }, [isLost]);
   const timed = useCallback(async <Value,>(work: Promise<Value>): Promise<Value> => {
     const begunAt = Date.now();
     parts.current += 1;
@@ -61,42 +76,58 @@ export function useFacts({ status, answers }: RunRecord): RunFacts {
       }
     }
   }, []);
-  return { round, timed };
+  return { round, status: read.current.status, timed };
 }
 
 /** Reads the timeline of a run, if there is one. */
 export function useTimeline(
   runId: string | undefined,
-  { round, timed }: RunFacts,
+  { round, status, timed }: RunFacts,
 ): { read: ReadTimeline | undefined; error: unknown; readOn: () => void } {
-  const [read, setRead] = useState<ReadTimeline>();
-  const [error, setError] = useState<unknown>();
+  const [state, setState] = useState<{ of: string | undefined; read?: ReadTimeline; error?: unknown }>({ of: undefined });
   const [pages, setPages] = useState(FIRST_PAGES);
+  const known = useRef<{ of: string; status: string; pages: readonly Timeline[] } | undefined>(undefined);
   useEffect(() => {
     if (runId === undefined) return undefined;
     const gone = new AbortController();
-    timed(readPages(runId, pages, gone.signal)).then(
-      (found) => {
-        setRead(found);
-        return setError(undefined);
+    // Once the run is in another status, all of it is read anew.
+    const before = known.current?.of === runId && known.current.status === status ? known.current.pages : [];
+    timed(readPages(runId, { most: pages, before, signal: gone.signal })).then(
+      (all) => {
+        if (gone.signal.aborted) return undefined;
+        known.current = { of: runId, status, pages: all };
+        return setState({ of: runId, read: readTimeline(all) });
       },
-      (failure: unknown) => !gone.signal.aborted && setError(failure),
+      (error: unknown) => !gone.signal.aborted && setState(({ of, read }) => ({ of: runId, read: of === runId ? read : undefined, error })),
     );
     return () => gone.abort();
   }, [runId, round, pages]);
-  return { read, error, readOn: () => setPages(pages * 4) };
+  // Calls of another run may have the same ids.
+  const isOwn = state.of === runId;
+  return { read: isOwn ? state.read : undefined, error: isOwn ? state.error : undefined, readOn: () => setPages(pages * 4) };
 }
 
-async function readPages(runId: string, pages: number, signal: AbortSignal): Promise<ReadTimeline> {
-  const spans: TimelineSpan[] = [];
+interface PagesToRead {
+  /** The most pages. */
+  most: number;
+  /** The pages that were read before. */
+  before: readonly Timeline[];
+  signal: AbortSignal;
+}
+
+/** Reads the first pages of a timeline: of those that were read before, what may be another by now. */
+async function readPages(runId: string, { most, before, signal }: PagesToRead): Promise<Timeline[]> {
+  const pages = settledPages(before);
+  for (let from = pages.length === 0 ? 0 : pages.at(-1)?.next; pages.length < most && from !== undefined; from = pages.at(-1)?.next)
+    pages.push(await ask('GET /v1/runs/{runId}/timeline', { params: { runId }, query: { from }, signal }));
+  return pages;
+}
+
+function readTimeline(pages: readonly Timeline[]): ReadTimeline {
+  const spans: TimelineSpan[] = pages.flatMap((page) => page.spans);
   const ms: Record<string, number> = {};
-  let next: number | undefined = 0;
-  for (let page = 0; page < pages && next !== undefined; page += 1) {
-    const answer: Timeline = await ask('GET /v1/runs/{runId}/timeline', { params: { runId }, query: { from: next }, signal });
-    spans.push(...answer.spans);
-    for (const [kind, amount] of Object.entries(answer.ms)) ms[kind] = (ms[kind] ?? 0) + amount;
-    next = answer.next;
-  }
+  for (const [kind, amount] of pages.flatMap((page) => Object.entries(page.ms))) ms[kind] = (ms[kind] ?? 0) + amount;
+  const next = pages.at(-1)?.next;
   const calls = new Map<string, CallFacts>();
   const models = new Map<number, CallFacts>();
   for (const { kind, callId, step, runMs, attempts = 1, failures = [] } of spans) {
@@ -159,43 +190,63 @@ export function amounts(record: RunRecord): StepAmount[] {
   });
 }
 
-/** The pause after which a chart is drawn, in milliseconds. */
+/** The pause after which a chart is drawn, and drawn anew with what has come meanwhile, in milliseconds. */
 const DRAWN_AFTER = 250;
 
 /** The tokens and the cost of each step, as a chart and in words. */
 export function AmountChart({ record, version }: { record: RunRecord; version: number }): JSX.Element | null {
   const place = useRef<HTMLDivElement>(null);
   const all = useMemo(() => amounts(record), [record, version]);
-  useEffect(() => {
-    const { current } = place;
-    if (current === null || all.length < 2) return undefined;
-    let end = (): void => undefined;
-    let isGone = false;
-    const draw = async (): Promise<void> => {
-      const chart = await loadLazily(
-        () => import('./chart.ts'),
-        () => isGone,
-      );
-      if (!isGone && chart !== undefined) end = chart.drawChart(current, all);
-    };
-    // A record that is being read grows many times a second.
-    const soon = setTimeout(() => void draw(), DRAWN_AFTER);
-    return () => {
-      clearTimeout(soon);
-      isGone = true;
-      end();
-    };
-  }, [version, all.length]);
-  if (all.length < 2) return null;
-  const tokens = all.reduce((sum, one) => sum + one.tokens, 0);
-  const costs = all.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
-  const cost = costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0);
-  const most = all.reduce((one, other) => (other.tokens > one.tokens ? other : one));
+  const sums = useMemo(() => sumsOf(all), [all]);
+  useChart(place, all);
+  if (sums === undefined) return null;
+  const { tokens, cost, most } = sums;
   return (
     <section aria-labelledby="amounts">
       <h3 id="amounts">{TEXTS.chart}</h3>
-      <p class="dim">{TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most.step)}</p>
+      <p class="dim">{TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most)}</p>
       <div class="chart" ref={place} role="img" aria-label={`${TEXTS.chart}: ${number(tokens)}`} />
     </section>
+  );
+}
+
+/** Returns what the answers have used together, and the step that has used most; undefined for fewer than two, which are no chart. */
+function sumsOf(all: readonly StepAmount[]): { tokens: number; cost: number | undefined; most: number } | undefined {
+  if (all.length < 2) return undefined;
+  const costs = all.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
+  return {
+    tokens: all.reduce((sum, one) => sum + one.tokens, 0),
+    cost: costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0),
+    most: all.reduce((one, other) => (other.tokens > one.tokens ? other : one)).step,
+  };
+}
+
+/** Draws the amounts, and draws them anew a moment after they change: the chart before stays until then, also of a run that never rests. */
+function useChart(place: { current: HTMLElement | null }, all: readonly StepAmount[]): void {
+  const newest = useRef(all);
+  newest.current = all;
+  const drawn = useRef<(() => void) | undefined>(undefined);
+  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const isGone = useRef(false);
+  useEffect(() => {
+    const draw = async (): Promise<void> => {
+      const chart = await loadLazily(
+        () => import('./chart.ts'),
+        () => isGone.current,
+      );
+      soon.current = undefined;
+      if (isGone.current || chart === undefined || place.current === null) return;
+      drawn.current?.();
+      drawn.current = chart.drawChart(place.current, newest.current);
+    };
+    if (all.length > 1) soon.current ??= setTimeout(() => void draw(), DRAWN_AFTER);
+  }, [all]);
+  useEffect(
+    () => () => {
+      isGone.current = true;
+      clearTimeout(soon.current);
+      drawn.current?.();
+    },
+    [],
   );
 }

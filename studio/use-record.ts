@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { follow } from './api.ts';
 import type { StreamItem } from './api-types.ts';
 import { RunRecord } from './record.ts';
@@ -18,8 +18,10 @@ export function useRecord(runId: string | undefined): FollowedRecord {
   const record = useRef(new RunRecord());
   const [version, setVersion] = useState(0);
   const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    record.current = new RunRecord();
+  // It is on its way before the part is painted.
+  useLayoutEffect(() => {
+    // What a stream before this one still brings is not of this run.
+    const own = (record.current = new RunRecord());
     setError(undefined);
     setVersion((before) => before + 1);
     if (runId === undefined) return undefined;
@@ -32,10 +34,12 @@ export function useRecord(runId: string | undefined): FollowedRecord {
       }, TOGETHER);
     };
     const take = (items: StreamItem[]): void => {
-      record.current.take(items);
+      own.take(items);
       draw();
     };
-    follow('GET /v1/runs/{runId}/stream', { params: { runId }, signal: gone.signal }, take).catch((failure: unknown) => setError(failure));
+    follow('GET /v1/runs/{runId}/stream', { params: { runId }, signal: gone.signal }, take).catch(
+      (failure: unknown) => gone.signal.aborted || setError(failure),
+    );
     return () => {
       gone.abort();
       clearTimeout(soon);

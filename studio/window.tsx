@@ -25,6 +25,7 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
   const [heights] = useState(() => new RowHeights(height));
   const [, setRound] = useState(0);
   const redraw = (): void => setRound((before) => before + 1);
+  const measure = useHeightsOfRows(heights, redraw);
   const atEnd = useRef(false);
   useLayoutEffect(() => {
     redraw();
@@ -49,13 +50,7 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
     <div class="windowed" ref={box} onScroll={onScroll} tabIndex={0} role="region" aria-label={label}>
       <div style={{ height: `${heights.topOf(count)}px` }}>
         {shown.map((index) => (
-          <Placed
-            key={keyOf(index)}
-            top={heights.topOf(index)}
-            onHeight={(measured) => {
-              if (heights.set(index, measured)) redraw();
-            }}
-          >
+          <Placed key={keyOf(index)} index={index} top={heights.topOf(index)} measure={measure}>
             {row(index)}
           </Placed>
         ))}
@@ -64,17 +59,44 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
   );
 }
 
-function Placed({ top, onHeight, children }: { top: number; onHeight: (height: number) => void; children: JSX.Element }): JSX.Element {
+/** Watches the height of the element of a row. Returns the end of that. */
+type Measure = (element: HTMLElement, index: number) => () => void;
+
+/** Keeps the heights of rows as they are measured, by one observer for all rows: dozens of them come and go with each frame that scrolls. */
+function useHeightsOfRows(heights: RowHeights, redraw: () => void): Measure {
+  const [rows] = useState(() => new Map<Element, number>());
+  const [watch] = useState(
+    () =>
+      new ResizeObserver((entries) => {
+        const changed = entries.filter(({ target }) => {
+          const index = rows.get(target);
+          return index !== undefined && heights.set(index, (target as HTMLElement).offsetHeight);
+        });
+        if (changed.length > 0) redraw();
+      }),
+  );
+  useEffect(() => () => watch.disconnect(), []);
+  const [measure] = useState(() => (element: HTMLElement, index: number) => {
+    rows.set(element, index);
+    watch.observe(element);
+    return () => {
+      rows.delete(element);
+      watch.unobserve(element);
+    };
+  });
+  return measure;
+}
+
+interface PlacedOptions {
+  index: number;
+  top: number;
+  measure: Measure;
+  children: JSX.Element;
+}
+
+function Placed({ index, top, measure, children }: PlacedOptions): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
-  const report = useRef(onHeight);
-  report.current = onHeight;
-  useEffect(() => {
-    const { current } = element;
-    if (current === null) return undefined;
-    const watch = new ResizeObserver(() => report.current(current.offsetHeight));
-    watch.observe(current);
-    return () => watch.disconnect();
-  }, []);
+  useEffect(() => (element.current === null ? undefined : measure(element.current, index)), [index]);
   return (
     <div class="placed" ref={element} style={{ transform: `translateY(${top}px)` }}>
       {children}

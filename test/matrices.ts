@@ -54,6 +54,7 @@ const IN_TURN = [
   'test/server/examples/chat-web.test.ts',
   'test/server/studio/screenshots.test.ts',
   'test/server/studio/journeys.test.ts',
+  'test/server/studio/inbox.test.ts',
   'test/server/studio/hostile-texts.test.ts',
   'test/server/studio/studio-access.test.ts',
   'test/server/studio/studio-login.test.ts',

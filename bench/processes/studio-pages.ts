@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FeedItem } from '../../studio/api-types.ts';
+import type { FeedItem, Timeline } from '../../studio/api-types.ts';
 import { movedRuns } from '../../studio/listing.ts';
-import { dueIn, FIRST_PAGES, type Reading } from '../../studio/pace.ts';
+import { dueIn, FIRST_PAGES, type Reading, settledPages } from '../../studio/pace.ts';
 import type { PagesReply, PagesRequest } from '../studio/load.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
@@ -72,24 +72,29 @@ async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
   return (await (await get(`${url}${path}`, { signal })).json()) as Body;
 }
 
-/** Reads as many pages of the timeline as the page does by itself. */
-async function readTimeline(path: string, signal: AbortSignal): Promise<void> {
-  let next: number | undefined = 0;
-  for (let page = 0; page < FIRST_PAGES && next !== undefined; page += 1)
-    ({ next } = await read<{ next?: number }>(`${path}/timeline?from=${next}`, signal));
+/** Reads as many pages of the timeline as the page does by itself: of those that were read before, what may be another by now. */
+async function readTimeline(path: string, before: readonly Timeline[], signal: AbortSignal): Promise<Timeline[]> {
+  const all = settledPages(before);
+  for (let from = all.length === 0 ? 0 : all.at(-1)?.next; all.length < FIRST_PAGES && from !== undefined; from = all.at(-1)?.next)
+    all.push(await read<Timeline>(`${path}/timeline?from=${from}`, signal));
+  return all;
 }
 
 /** Shows a run until its end, and until the last facts of it are read. */
 async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   const path = `/v1/runs/${encodeURIComponent(runId)}`;
-  const seen = { status: '', answers: 0 };
+  const seen = { runId, status: '', answers: 0 };
   let known: Reading = { ...seen, endedAt: 0, ms: 0 };
   let timer: NodeJS.Timeout | undefined;
   let reading: { work: Promise<void>; given: AbortController } | undefined;
   // As in a page: a reading takes the place of the one before, and what has changed meanwhile is looked at when it has ended.
+  let timeline: { status: string; pages: readonly Timeline[] } = { status: '', pages: [] };
   const readFacts = async (given: AbortSignal): Promise<void> => {
     const begunAt = Date.now();
-    await Promise.all([read(path, given), read(`${path}/tree`, given), readTimeline(path, given)]);
+    const now = seen.status;
+    const before = timeline.status === now ? timeline.pages : [];
+    const [all] = await Promise.all([readTimeline(path, before, given), read(path, given), read(`${path}/tree`, given)]);
+    timeline = { status: now, pages: all };
     known = { ...known, endedAt: Date.now(), ms: Date.now() - begunAt };
     look();
   };

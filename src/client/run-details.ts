@@ -65,8 +65,9 @@ export async function callDetails({ client, runId, reader }: ReadableRun, callId
   throw new LonghaulError('call_not_found', `Run "${runId}" has no call "${callId}": its steps list the calls that it has made`);
 }
 
+/** Returns what waits for a decision about a call, with all arguments that the decision is about: a gate may have changed those of the model. */
 function waitingCall({ run: { state } }: ReadExecution, callId: string): CallDetails['waiting'] {
-  return state === undefined ? undefined : approvalViews(state).find((one) => one.callId === callId);
+  return state === undefined ? undefined : approvalViews(state, { isWhole: true }).find((one) => one.callId === callId);
 }
 
 interface CallPlace {

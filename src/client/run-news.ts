@@ -16,13 +16,15 @@ import { type ExecutionFilter, listExecutions, runEntry, waitingCondition } from
 const ASK_MS = 2_000;
 
 /**
- * Milliseconds after an announcement of the sink until the server is asked, and until it is asked once more: its lists may lag behind. In
- * between, further announcements ask for nothing of their own.
+ * Milliseconds after an announcement of the sink until the server is asked, and until it is asked again: its lists may lag behind. The last
+ * question is one for everything, the others are for what was announced alone. Further announcements begin anew.
  */
-const SOON_MS = 200;
-const ONCE_MORE_MS = 800;
+const SOON_MS = [150, 250, 600] as const;
 
-/** Milliseconds between two questions at least, also on a service where something begins to wait all the time. */
+/** The most executions that are asked for by their ids. Of more, everything is listed. */
+const MOST_NAMED = 50;
+
+/** Milliseconds between two questions for everything at least, also on a service where something begins to wait all the time. */
 const LEAST_MS = 500;
 
 /** Milliseconds by which a question goes back before the one before: the lists of the server lag, and its clock is another one. */
@@ -115,8 +117,8 @@ class RunNews {
   readonly #heard = new LRUCache<string, Heard>({ max: 20_000 });
   /** The executions that the last answer had among those that wait. */
   #listed: ReadonlySet<string> = new Set();
-  /** The questions that are still due because of an announcement. */
-  #dueSoon = 0;
+  /** The pauses before the questions that are still due because of an announcement. */
+  #soon: number[] = [];
   /** The time of the last question. */
   #askedAt = 0;
 
@@ -177,8 +179,8 @@ class RunNews {
     void this.#hear(alone.signal);
     try {
       while (this.#listeners > 0) {
-        await this.#untilDue();
-        if (this.#listeners > 0) await this.#ask(Date.now());
+        const isForAll = await this.#untilDue();
+        if (this.#listeners > 0) await (isForAll ? this.#ask(Date.now()) : this.#askAnnounced());
       }
     } catch (cause) {
       this.#failure = { cause };
@@ -195,7 +197,7 @@ class RunNews {
       for await (const read of this.#asks.waits?.({ signal, ...defined({ after: this.#position }) }) ?? []) {
         this.#position = read.position ?? this.#position;
         if (read.type === 'entry' && (read.entry.type !== 'recorded' || !this.#isNews(read.entry))) continue;
-        this.#dueSoon = 2;
+        this.#soon = [...SOON_MS];
         this.#due.ring();
       }
     } catch {
@@ -214,17 +216,46 @@ class RunNews {
     return !isPast;
   }
 
-  /** Waits until the server is to be asked: after a time, or soon after an announcement. */
-  async #untilDue(): Promise<void> {
-    if (this.#dueSoon === 0) {
+  /** Waits until the server is to be asked: after a time, or soon after an announcement. True for a question for everything. */
+  async #untilDue(): Promise<boolean> {
+    if (this.#soon.length === 0) {
       const timer = setTimeout(() => this.#due.ring(), this.#asks.askMs);
       await this.#due.next(NEVER);
       clearTimeout(timer);
     }
-    const [isFirst, isSecond] = [this.#dueSoon === 2, this.#dueSoon === 1];
-    if (isFirst) await sleep(Math.max(SOON_MS, this.#askedAt + LEAST_MS - Date.now()));
-    else if (isSecond) await sleep(ONCE_MORE_MS);
-    this.#dueSoon = Math.max(0, this.#dueSoon - 1);
+    const pauseMs = this.#soon.shift();
+    if (pauseMs === undefined) return true;
+    const isLast = this.#soon.length === 0;
+    await sleep(pauseMs);
+    const named = this.#announced.size;
+    // Announcements that come all the time must not keep what has started and ended from being told.
+    const isLate = Date.now() - this.#askedAt >= this.#asks.askMs;
+    if (!isLast && !isLate && named > 0 && named <= MOST_NAMED) return false;
+    await sleep(Math.max(0, this.#askedAt + LEAST_MS - Date.now()));
+    return true;
+  }
+
+  /** Asks for the runs that were announced, as far as they wait: a question that costs the same wherever much waits. */
+  async #askAnnounced(): Promise<void> {
+    const ids = [...this.#announced.keys()].map((id) => `'${id.replaceAll("'", "''")}'`);
+    const query = `RunId IN (${ids.join(', ')}) AND (${waitingCondition(true)})`;
+    const since = new Date((this.#answeredAt ?? Date.now()) - OVERLAP_MS);
+    for await (const info of listExecutions(this.#client, { query, principalConditions: this.#principalConditions })) {
+      const run = await feedRun(this.#client, info);
+      if (run.status !== 'pending_confirmation' || run.endTime !== undefined || !this.#announced.delete(info.runId)) continue;
+      await this.#noteStart(info, run, since);
+      this.#waiting.set(run.runId, run);
+      this.#missing.delete(run.runId);
+      this.#note({ type: 'waiting', run });
+    }
+    // What comes next is heard of as before.
+    if (this.#announced.size === 0) this.#soon = [];
+  }
+
+  /** Notes that a run has started, once. */
+  async #noteStart(info: WorkflowExecutionInfo, run: FeedRun, since: Date): Promise<void> {
+    if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime)) return;
+    if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
   }
 
   /** Asks for the runs that wait, and those that have started or ended since the last answer: one question. */
@@ -250,8 +281,9 @@ class RunNews {
         listed.add(info.runId);
         if (this.#announced.delete(info.runId)) again.add(run.runId);
       }
-      if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime) || isFirst) continue;
-      if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
+      // What had started before anybody listened is no news.
+      if (!isFirst) await this.#noteStart(info, run, since);
+      else if (info.startTime >= since) this.#isNoted('started', run.runId, run.startTime);
     }
     this.#listed = listed;
     this.#noteWaits(waiting, { again, isFirst, now });

@@ -346,9 +346,18 @@ function responseTo(reply: Reply, allowsDirectText: boolean): Response {
   if (reply instanceof Response) return reply;
   const { status, body, headers } = reply;
   if (body === undefined) return new Response(null, { status, ...defined({ headers }) });
-  const text = JSON.stringify(body);
+  const text = textOf(reply, body);
   const init = { status, headers: { 'content-type': 'application/json', ...headers } };
   return allowsDirectText ? directText(text, init) : new Response(text, init);
+}
+
+/** The texts of answers: those who are answered together are sent the same, which is written once. */
+const TEXTS = new WeakMap<object, string>();
+
+function textOf(reply: object, body: unknown): string {
+  const text = TEXTS.get(reply) ?? JSON.stringify(body);
+  TEXTS.set(reply, text);
+  return text;
 }
 
 /** The parts of a request that its route has read. */

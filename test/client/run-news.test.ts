@@ -36,6 +36,8 @@ interface Followed {
   /** Does what a worker does when a run begins to wait. */
   announce: (runId?: string, events?: number) => void;
   asked: () => number;
+  /** The questions to the server. */
+  queries: () => string[];
   /** Adds a reader that knows nothing yet, and returns what it is told. */
   listen: () => Promise<{ news: string[]; stop: () => void }>;
   stop: () => void;
@@ -44,7 +46,7 @@ interface Followed {
 /** Follows all runs of a server whose lists are set, with a sink that keeps what is announced. `kept`: what it has from before, by run and events. */
 async function followed(kept: readonly [runId: string, events: number][] = []): Promise<Followed> {
   const state = { executions: [waiting('r')] };
-  const listWorkflowExecutions = vi.fn<() => Promise<object>>(async () =>
+  const listWorkflowExecutions = vi.fn<(request: { query: string }) => Promise<object>>(async () =>
     ListWorkflowExecutionsResponse.fromObject({ executions: state.executions }),
   );
   const client = new Client({ connection: { workflowService: { listWorkflowExecutions }, plugins: [] } as never });
@@ -67,18 +69,49 @@ async function followed(kept: readonly [runId: string, events: number][] = []): 
     await vi.advanceTimersByTimeAsync(0);
     return { news, stop: () => stopped.abort() };
   };
+  const queries = (): string[] => listWorkflowExecutions.mock.calls.map(([{ query }]) => query);
   const { news, stop } = await listen();
-  return Object.assign(state, { news, stop, listen, announce, asked: () => listWorkflowExecutions.mock.calls.length });
+  return Object.assign(state, { news, stop, listen, announce, asked: () => queries().length, queries });
 }
 
-test('an announcement is followed by two questions, before the next usual one', async () => {
+test('what is announced is asked for twice by its id, and then among everything, before the next usual question', async () => {
   const feed = await followed();
   expect([feed.asked(), feed.news]).toEqual([1, ['waiting']]);
   feed.announce();
   await vi.advanceTimersByTimeAsync(600);
-  expect(feed.asked()).toBe(2);
+  expect(feed.queries().map((query) => query.includes("RunId IN ('execution of another')"))).toEqual([false, true, true]);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(feed.asked()).toBe(3);
+  expect(feed.asked()).toBe(4);
+  expect(feed.queries().at(-1)).not.toContain('RunId');
+  feed.stop();
+});
+
+test('a run that was announced is said to wait as soon as the lists have it, and asked for no more', async () => {
+  const feed = await followed();
+  await vi.advanceTimersByTimeAsync(2_500);
+  const before = feed.asked();
+  feed.announce('s');
+  await vi.advanceTimersByTimeAsync(200);
+  expect(feed.news).toEqual(['waiting']);
+  feed.executions = [waiting('r'), waiting('s')];
+  await vi.advanceTimersByTimeAsync(300);
+  expect([feed.news, feed.asked() - before]).toEqual([['waiting', 'waiting'], 2]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(feed.asked() - before).toBe(2);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
+  feed.stop();
+});
+
+test('announcements that come all the time do not keep the lists from being asked for everything', async () => {
+  const feed = await followed();
+  for (let time = 0; time < 10_000; time += 50) {
+    feed.announce('another', 1_000 + time);
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  const all = feed.queries().filter((query) => !query.includes('RunId IN')).length;
+  expect(all).toBeGreaterThanOrEqual(5);
+  expect(feed.asked()).toBeLessThan(80);
   feed.stop();
 });
 
@@ -134,7 +167,7 @@ test('a run that some lists lack for a moment has not been decided', async () =>
   feed.executions = [];
   feed.announce();
   await vi.advanceTimersByTimeAsync(1_600);
-  expect(feed.asked()).toBe(3);
+  expect(feed.asked()).toBe(4);
   feed.executions = [waiting('r')];
   await vi.advanceTimersByTimeAsync(4_000);
   expect(feed.news).toEqual(['waiting']);

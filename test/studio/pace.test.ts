@@ -1,21 +1,46 @@
 import { expect, test } from 'vitest';
-import { dueIn, pauseBehind } from '../../studio/pace.ts';
+import { dueIn, pauseBehind, settledPages } from '../../studio/pace.ts';
 
-const read = { status: 'running', answers: 3, endedAt: 10_000, ms: 20 };
+const runId = 'clerk-1';
+const read = { runId, status: 'running', answers: 3, endedAt: 10_000, ms: 20 };
 
 test('the facts of a run are read again at once if its status changes, and after a time if it has answered', () => {
-  expect(dueIn(read, { status: 'completed', answers: 3 }, 10_001)).toBe(0);
-  expect(dueIn(read, { status: 'running', answers: 4 }, 10_500)).toBe(1_500);
-  expect(dueIn(read, { status: 'running', answers: 9 }, 99_000)).toBe(0);
-  expect(dueIn(read, { status: 'running', answers: 3 }, 99_000)).toBeUndefined();
+  expect(dueIn(read, { runId, status: 'completed', answers: 3 }, 10_001)).toBe(0);
+  // After four seconds, and a moment later at which all read who show the run.
+  expect(dueIn(read, { runId, status: 'running', answers: 4 }, 10_500)).toBeGreaterThanOrEqual(3_500);
+  expect(dueIn(read, { runId, status: 'running', answers: 4 }, 10_500)).toBeLessThan(4_500);
+  expect(dueIn(read, { runId, status: 'running', answers: 9 }, 99_000)).toBe(0);
+  expect(dueIn(read, { runId, status: 'running', answers: 3 }, 99_000)).toBeUndefined();
 });
 
 test('a reading that is under way is only given up for another status', () => {
   const underWay = { ...read, endedAt: undefined };
-  expect(dueIn(underWay, { status: 'running', answers: 9 }, 99_000)).toBeUndefined();
-  expect(dueIn(underWay, { status: 'completed', answers: 9 }, 99_000)).toBe(0);
+  expect(dueIn(underWay, { runId, status: 'running', answers: 9 }, 99_000)).toBeUndefined();
+  expect(dueIn(underWay, { runId, status: 'completed', answers: 9 }, 99_000)).toBe(0);
 });
 
 test('the longer it takes to read the facts of a run, the more seldom they are read, but within seconds', () => {
-  expect([1, 40, 100, 300, 60_000].map(pauseBehind)).toEqual([2_000, 2_000, 5_000, 15_000, 15_000]);
+  expect([1, 40, 100, 300, 60_000].map(pauseBehind)).toEqual([4_000, 4_000, 10_000, 20_000, 20_000]);
+});
+
+test('of a timeline, the pages are read again that are not full, or in which something has not ended, and those behind', () => {
+  const ended = { to: '2026-11-01T00:00:01Z' };
+  const full = { next: 5, spans: [ended, ended] };
+  const open = { next: 9, spans: [ended, {}] };
+  const last = { spans: [ended] };
+  expect(settledPages([full, full, last])).toEqual([full, full]);
+  expect(settledPages([full, open, full, last])).toEqual([full]);
+  expect(settledPages([full, full])).toEqual([full, full]);
+  expect([settledPages([last]), settledPages([])]).toEqual([[], []]);
+});
+
+test('all who show a run read its facts at the same moment, and those who show another one at another moment', () => {
+  const momentOf = (id: string, endedAt: number): number => {
+    const now = endedAt + 100;
+    return now + (dueIn({ ...read, runId: id, endedAt }, { runId: id, status: 'running', answers: 9 }, now) ?? 0);
+  };
+  const ends = [10_000.5, 10_003, 10_007];
+  const moments = ends.map((endedAt) => momentOf('clerk-1', endedAt));
+  expect(new Set(moments).size).toBe(1);
+  expect(momentOf('clerk-2', 10_000)).not.toBe(moments[0]);
 });

@@ -57,7 +57,7 @@ const CALL_MEMBERS = {
   arguments: s.JSON_OBJECT,
   /** The arguments that it ran with, if others have been put in the place of those. */
   ranWith: s.optional(s.JSON_OBJECT),
-  /** Present while the call waits for a decision. */
+  /** Present while the call waits for a decision, with the whole arguments that the decision is about: a gate may have changed those of the model. */
   waiting: s.optional(APPROVAL_VIEW),
   /** The decisions about the call, in their order. */
   decisions: s.listOf(DECISION),

@@ -58,15 +58,21 @@ export function progressOf(state: RunState | undefined): RunProgress {
 /** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const MAX_ARGUMENT_BYTES = 20_000;
 
-/** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
-export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>): ApprovalView[] {
+/**
+ * Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. Large arguments are cut, unless
+ * `isWhole` asks for all of them.
+ */
+export function approvalViews(
+  state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>,
+  { isWhole = false }: { isWhole?: boolean } = {},
+): ApprovalView[] {
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const tool = waiting.kind === 'limit' ? undefined : snapshot.tools.find(({ name }) => name === waiting.toolName);
     const answer = waiting.kind === 'question' ? tool?.answer : undefined;
     return {
       ...withIsoTimes(waiting),
-      ...boundedArguments(argumentsOf(state, waiting)),
+      ...(isWhole ? { arguments: argumentsOf(state, waiting) } : boundedArguments(argumentsOf(state, waiting))),
       ...defined({ answer }),
       ...subjectOf(snapshot, tool),
     };

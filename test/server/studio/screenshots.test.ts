@@ -100,4 +100,46 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
     await look(page, 'agent');
     expect(studio.problems).toEqual([]);
   }, 180_000);
+
+  test('so is every state of a page: questions, programs, long runs, what is empty, and what is wrong', async () => {
+    const { client } = studio;
+    const page = await studio.page('#/inbox');
+    await shows(page, /Nothing waits|waiting/);
+    const asked = await client.start('asker', { input: 'Paint it' });
+    await shows(page, 'Which colour?');
+    await look(page, 'question');
+    await asked.cancel('seen');
+    await shows(page, 'Nothing waits');
+    await look(page, 'inbox-empty');
+
+    const program = await client.startProgram('letter', {});
+    await program.result();
+    await page.goto(`${studio.url}#/programs/letter`);
+    await page.locator('svg.graph g').first().waitFor();
+    await look(page, 'program');
+    await page.goto(`${studio.url}#/runs/${encodeURIComponent(program.runId)}`);
+    await page.locator('svg.graph g').first().waitFor();
+    await shows(page, /Ended\s+completed/);
+    await look(page, 'program-run');
+
+    const long = await client.start('clerk', { input: 'many steps 130', limits: { steps: 200, toolCalls: 200 } });
+    await long.result();
+    await page.goto(`${studio.url}#/runs/${encodeURIComponent(long.runId)}`);
+    await shows(page, /Ended\s+completed/);
+    await page.locator('.windowed summary').nth(1).click();
+    await page.locator('.windowed .body').first().waitFor();
+    await page.locator('.uplot').waitFor();
+    await look(page, 'run-long');
+
+    await page.goto(`${studio.url}#/runs?agent=nobody`);
+    await shows(page, 'No run fits');
+    await look(page, 'runs-none');
+    await page.goto(`${studio.url}#/runs/there-is-none`);
+    await shows(page, 'run_not_found');
+    await look(page, 'run-missing');
+    await page.goto(`${studio.url}#/playground/nobody`);
+    await shows(page, 'lists no agent nobody');
+    await look(page, 'playground-nobody');
+    expect(studio.problems).toEqual([]);
+  }, 240_000);
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Caller, RunTokens, SCOPES } from '../../../src/server/index.ts';
 import { studioFor } from '../../../src/server/studio-elsewhere.ts';
 import { listen } from '../../../src/server/node-server.ts';
-import { CHROMIUM, shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+import { axeProblems, CHROMIUM, shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
 const TOKEN_SECRET = 's'.repeat(32);
 
@@ -45,7 +45,11 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
 
   test('a wrong key is refused, and a right one is in no address and in no storage', async () => {
     const page = await opened('wrong', '#/runs');
-    await shows(page, 'This service asks who you are');
+    await shows(page, 'The service has refused these credentials');
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await axeProblems(page)).toEqual([]);
+    }
     await page.getByLabel('API key or token').fill('reader');
     await page.keyboard.press('Enter');
     await shows(page, 'reader ·');
@@ -78,6 +82,64 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     expect(await page.locator('.badge').count()).toBe(0);
     expect(await page.locator('header').innerText()).not.toContain('decider');
     expect(await page.title()).toBe('Longhaul Studio');
+    await run.cancel('seen');
+  });
+
+  test('what is still on its way for one reader when another one gives a key ends and shows nothing of the other', async () => {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    callers['late'] = { id: 'late', scopes: ['runs:read', 'approvals:decide'], principal: { tenant: studio.tenant } };
+    const page = await opened('late', '#/inbox');
+    await shows(page, '1 decision waiting');
+    const held = Promise.withResolvers<void>();
+    await page.route('**/v1/runs/*/approvals/*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await shows(page, 'This service asks who you are');
+    await page.getByLabel('API key or token').fill('other');
+    await page.keyboard.press('Enter');
+    await shows(page, 'Nothing waits');
+    // The key of the first reader is refused by now.
+    expired.add('late');
+    const refused = page.waitForResponse((response) => response.status() === 401);
+    held.resolve();
+    await (await refused).finished();
+    await page.getByRole('link', { name: 'Agents' }).click();
+    await shows(page, 'Passes people on');
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await shows(page, 'Nothing waits');
+    expect(await page.locator('header').innerText()).toMatch(/other ·/);
+    expect([await page.locator('.badge').count(), await page.getByText('not taken').count()]).toEqual([0, 0]);
+    expect((await run.approvals()).pending).toHaveLength(1);
+    await run.cancel('seen');
+  });
+
+  test('a page that came without encryption from another machine works, and says what it cannot do', async () => {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    const launched = await chromium.launch({
+      executablePath: CHROMIUM ?? '',
+      args: ['--no-sandbox', '--host-resolver-rules=MAP studio.example 127.0.0.1'],
+    });
+    try {
+      const page = await launched.newPage();
+      const url = studio.url.replace('127.0.0.1', 'studio.example');
+      await page.goto(`${url}#/runs/${encodeURIComponent(run.runId)}`);
+      await page.getByLabel('API key or token').fill('writer');
+      await page.keyboard.press('Enter');
+      expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID]')).toEqual([false, 'undefined']);
+      await page.getByLabel('Message').fill('Please hurry');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await shows(page, 'Accepted');
+      await page.goto(`${url}#/runs/${encodeURIComponent(run.runId)}/steps/1/request`);
+      await page.getByRole('button', { name: 'Copy as curl' }).click();
+      await shows(page, 'Browsers copy from pages that were loaded by https');
+    } finally {
+      await launched.close();
+    }
     await run.cancel('seen');
   });
 
@@ -144,6 +206,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       'the token of another run': {},
     };
     expect(Object.keys(expected)).toEqual(Object.keys(keys));
+    const before = studio.requests.length;
     for (const [who, key] of Object.entries(keys)) {
       const page = await opened(key, '#/agents');
       const main = page.locator('main');
@@ -163,7 +226,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       await page.context().close();
     }
     // What the page asked for is refused by the service to each of them: the matrix of access has every route.
-    const asked = new Set(studio.requests.filter(({ path }) => path.startsWith('/v1/')).map(({ method }) => method));
+    const asked = new Set(studio.requests.slice(before).flatMap(({ path, method }) => (path.startsWith('/v1/') ? [method] : [])));
     expect([...asked].toSorted()).toEqual(['GET']);
     await run.cancel('seen');
   }, 240_000);

@@ -207,7 +207,10 @@ function answerOf(instructions: string, items: readonly ContentItem[]): string |
     return lastPage(items) < PAGES ? [call('read_page', { page: lastPage(items) + 1 })] : 'I do not know the price on page 1 any more.';
   if (instructions.startsWith('You export')) return given === 0 ? [call('export_rows', {})] : 'All rows are exported.';
   if (instructions.startsWith('You guide')) return `Welcome. You have sent ${mediaIn(items)}.`;
-  if (instructions.startsWith('You ask')) return given === 0 ? [call('ask_colour', { question: 'Which colour?' })] : 'It is done.';
+  if (instructions.startsWith('You ask')) {
+    const question = ['Which colour?', 'And which one inside?'].slice(0, /inside/.test(said) ? 2 : 1)[given];
+    return question === undefined ? 'It is done.' : [call('ask_colour', { question })];
+  }
   if (instructions.startsWith('You pass')) return [call('transfer_to_agent', { agent: 'parrot' })];
   if (instructions.startsWith('You write')) return 'A draft.';
   if (instructions.startsWith('You edit')) return 'A good text.';

@@ -87,7 +87,8 @@ test('many who listen for the same principal ask the server no more than one doe
     for await (const item of own.feed({ signal: stop.signal })) return item;
     return undefined;
   });
-  await until(async () => asked.mock.calls.length > 0, 'the first question');
+  // What had started before the first answer would be no news.
+  await until(async () => asked.mock.settledResults.some(({ type }) => type === 'fulfilled'), 'the first answer');
   await own.start('nobody', { input: 'Q', taskQueue: testbed.taskQueue });
   const items = await Promise.all(listening);
   expect(items.every((item) => item?.type === 'started')).toBe(true);

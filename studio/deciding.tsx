@@ -1,0 +1,94 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { ask, Refused } from './api.ts';
+import type { Approval, DecideCall } from './api-types.ts';
+import { listDecided, me, onEnd, untilOther } from './caller.ts';
+import { Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+// The way of a decision to the service, and what becomes of it.
+
+/** Names what waits, on the page. */
+export function keyOf({ runId, callId, toolName }: Approval): string {
+  return `${runId} ${callId} ${toolName}`;
+}
+
+/** What was decided on this page, or is on its way to the service. */
+export const decidedHere = new Set<string>();
+
+/** The last decision that the service has not taken, and that is not on the screen any more. */
+const untaken = signal<{ toolName: string; problem: string } | undefined>(undefined);
+
+onEnd(() => {
+  decidedHere.clear();
+  untaken.value = undefined;
+});
+
+/** Says that a decision was not taken which is not on the screen any more. */
+export function Untaken(): JSX.Element | null {
+  if (untaken.value === undefined) return null;
+  const { toolName, problem } = untaken.value;
+  return (
+    <div class="note bad" role="alert">
+      <strong>{TEXTS.untaken}</strong> <Name of={toolName} />
+      <Text of={problem} limit={800} />
+    </div>
+  );
+}
+
+/** A decision as its reader makes it. */
+export type Answer = {
+  [Type in DecideCall['type']]: Omit<Extract<DecideCall, { type: Type }>, 'digest' | 'runId' | 'id' | 'by'>;
+}[DecideCall['type']];
+
+/** The refusals after which what waits has to be looked at again. */
+const MOVED_ON = new Set(['digest_mismatch', 'already_decided', 'unknown_call', 'run_ended']);
+
+interface Deciding {
+  busy: boolean;
+  error: unknown;
+  decide: (answer: Answer) => void;
+}
+
+/** Sends a decision about exactly the arguments that were shown: with their digest. */
+export function useDecision(approval: Approval, onRefused: (text: string) => void): Deciding {
+  const { runId = '', callId, digest } = approval;
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const isShown = useIsShown();
+  const decide = (answer: Answer): void => {
+    setBusy(true);
+    setError(undefined);
+    untaken.value = undefined;
+    const until = untilOther();
+    const asked = me.value?.runId ?? runId;
+    // The list may lose it before the answer comes.
+    decidedHere.add(keyOf(approval));
+    void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
+      .catch((failure: unknown) => {
+        if (until.aborted) return;
+        decidedHere.delete(keyOf(approval));
+        const code = failure instanceof Refused ? failure.problem.code : '';
+        const movedOn = code === 'digest_mismatch' ? TEXTS.changedMeanwhile : MOVED_ON.has(code) ? TEXTS.decidedMeanwhile : undefined;
+        if (!isShown()) untaken.value = { toolName: approval.toolName, problem: movedOn ?? String(failure) };
+        else if (movedOn !== undefined) onRefused(movedOn);
+        else setError(failure);
+      })
+      .then(() => listDecided(asked, until))
+      .finally(() => setBusy(false));
+  };
+  return { busy, error, decide };
+}
+
+/** Returns a question whether the part is still on the screen. */
+function useIsShown(): () => boolean {
+  const isShown = useRef(true);
+  useLayoutEffect(
+    () => () => {
+      isShown.current = false;
+    },
+    [],
+  );
+  return () => isShown.current;
+}

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type * as api from '../../studio/api.ts';
+
+/** What the page has sent: the idempotency key and the credentials. */
+interface Sent {
+  key: string | null;
+  authorization: string | null;
+}
+
+const { crypto: whole } = globalThis;
+
+let sent: Sent[] = [];
+/** Answers the next request. */
+let answer: () => Promise<Response>;
+
+async function opened(): Promise<typeof api> {
+  vi.stubGlobal('location', { pathname: '/studio' });
+  vi.stubGlobal('sessionStorage', { getItem: () => null, setItem: () => undefined, removeItem: () => undefined });
+  vi.stubGlobal('fetch', (_path: string, { headers }: { headers: Headers }) => {
+    sent.push({ key: headers.get('idempotency-key'), authorization: headers.get('authorization') });
+    return answer();
+  });
+  vi.resetModules();
+  return import('../../studio/api.ts');
+}
+
+beforeEach(() => {
+  sent = [];
+  answer = async () => Response.json({});
+});
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const message = { params: { runId: 'r' }, body: { content: 'Please hurry' } };
+
+test('a change whose answer is lost is taken once when its reader sends it again', async () => {
+  const { ask } = await opened();
+  answer = () => Promise.reject(new TypeError('network'));
+  await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  answer = async () => Response.json({ code: 'internal', detail: 'Later' }, { status: 503 });
+  await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  answer = async () => Response.json({});
+  await ask('POST /v1/runs/{runId}/messages', { ...message, body: { content: 'Another one' } });
+  await ask('POST /v1/runs/{runId}/messages', message);
+  const [first, second, other, third] = sent.map(({ key }) => key);
+  expect([second, third]).toEqual([first, first]);
+  expect(other).not.toBe(first);
+  // What was answered is over: the same words once more are another message.
+  await ask('POST /v1/runs/{runId}/messages', message);
+  expect(sent.at(-1)?.key).not.toBe(first);
+});
+
+test('a change that was refused is another one when it is sent again', async () => {
+  const { ask } = await opened();
+  answer = async () => Response.json({ code: 'run_ended', detail: 'No' }, { status: 409 });
+  for (let times = 0; times < 2; times += 1) await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  expect(sent[0]?.key).not.toBe(sent[1]?.key);
+});
+
+test('a page that came without encryption from another machine sends changes, too', async () => {
+  const { ask } = await opened();
+  // `randomUUID` and `subtle` are not there.
+  vi.stubGlobal('crypto', { getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => whole.getRandomValues(bytes) });
+  await ask('POST /v1/runs/{runId}/messages', message);
+  expect(sent[0]?.key).toMatch(/^[\w-]{43}$/);
+});
+
+test('the refusal of a key that its reader has changed meanwhile says nothing about the new one', async () => {
+  const { ask, needsKey, takeKey } = await opened();
+  takeKey('old', { keep: false });
+  const late = Promise.withResolvers<Response>();
+  answer = () => late.promise;
+  const asking = ask('GET /v1/runs', {}).catch(() => undefined);
+  takeKey('new', { keep: false });
+  late.resolve(Response.json({ code: 'unauthenticated', detail: 'No' }, { status: 401 }));
+  await asking;
+  expect(needsKey.value).toBe(false);
+  answer = async () => Response.json({ code: 'unauthenticated', detail: 'No' }, { status: 401 });
+  await ask('GET /v1/runs', {}).catch(() => undefined);
+  expect([needsKey.value, sent.map(({ authorization }) => authorization)]).toEqual([true, ['Bearer old', 'Bearer new']]);
+});
