@@ -219,14 +219,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return {
-      ...known,
-      queued: tasks.inbox.queued,
-      waited: run.waited,
-      modelCalls: run.modelCalls,
-      toolCalls: run.toolCalls,
-      localAttempts: [],
-    };
+    return { ...known, queued: tasks.inbox.queued, ...callsOf(run) };
   }
   const { state, position } = beginning;
   const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
@@ -245,14 +238,17 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   return {
     ...known,
     queued: tasks.inbox.queued,
-    waited: run.waited,
-    modelCalls: run.modelCalls,
-    toolCalls: run.toolCalls,
-    localAttempts: run.localAttempts,
+    ...callsOf(run),
     ...defined({ burst: run.burst }),
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
+}
+
+/** Returns what is known of the calls of a run once it was read back. */
+function callsOf(run: RecordedRun): Pick<ReadBackRun, 'waited' | 'modelCalls' | 'toolCalls' | 'localAttempts'> {
+  const { waited, modelCalls, toolCalls, localAttempts } = run;
+  return { waited, modelCalls, toolCalls, localAttempts };
 }
 
 /** The tasks of an execution, and the loop's ports over them. */
