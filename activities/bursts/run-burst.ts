@@ -33,7 +33,7 @@ import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { burstKey, type DataView, EVENTS_READ, QUERIES, type RecordPage } from '../../src/core/protocol.ts';
 import { answerQuery } from '../../src/core/queries/queries.ts';
 import type { QueriedRun } from '../../src/core/queries/run-views.ts';
-import { RunCancelled } from '../attempts/attempt.ts';
+import { attemptNumber, RunCancelled } from '../attempts/attempt.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { callModelActivity } from '../model-calls/call-model.ts';
 import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from '../run-queries/query-run.ts';
@@ -287,10 +287,12 @@ class Burst {
     this.#bytesInFlight += bytes;
     this.#hasBegun = true;
     const reports = new HeldReports();
+    // None is made of a call whose attempts were all lost before.
     let attempt = 0;
     const counted = (argument: Input): Promise<Output> => {
-      attempt = attemptInfo().attempt;
-      this.#attempts.set(key, attempt);
+      // Those that were parked are none, to whoever reads the record, and in what the attempt reports of itself.
+      attempt = attemptNumber();
+      this.#attempts.set(key, attemptInfo().attempt);
       return work(argument);
     };
     const making = callInside(jsonOf(request), counted, {
@@ -303,7 +305,7 @@ class Burst {
     });
     const learned = making.then((end) => {
       this.#reports.hold(reports, { isLeft: end.type === 'left' });
-      if (end.type === 'ended' && attempt !== 1) this.#lastAttempts[key] = attempt;
+      if (end.type === 'ended') this.#noteAttempt(key, attempt);
       return this.#learn(key, end, ofKind);
     });
     this.#running.add(learned);
@@ -311,6 +313,12 @@ class Burst {
     this.#running.delete(learned);
     this.#bytesInFlight -= bytes;
     return outcome === undefined || this.#isStopping ? this.#stop() : outcome.value;
+  }
+
+  /** Notes the attempt with which a call has ended. A model call that failed may be made again with the same key: then it counts anew. */
+  #noteAttempt(key: string, attempt: number): void {
+    if (attempt === 1) delete this.#lastAttempts[key];
+    else this.#lastAttempts[key] = attempt;
   }
 
   #learn<Outcome>(

@@ -223,15 +223,15 @@ export class ExecutionReader {
     return true;
   }
 
-  /** Ends an activity by the word of the worker of its last attempt. */
+  /** Ends an activity by the word of the worker of its last attempt, and a burst also by that of the server. */
   #endAttempt(event: HistoryEvent, scheduledEventId: HistoryEvent['eventId'], ending: { output?: unknown; failure?: Error }): void {
     const id = String(scheduledEventId);
     const activity = this.#scheduled.get(id);
     const attempt = this.#attempts.get(id);
     this.#end(scheduledEventId, ending);
-    // One that was cancelled before a worker had it has made no attempt.
-    if (activity === undefined || attempt === undefined) return;
-    const isCounted = attempt === 1 || !this.#countedByWorkers.has(id);
+    // The server ends an activity between two attempts without a start. Of a burst, what the attempts before have stored may be known.
+    if (activity === undefined || (attempt === undefined && activity.name !== ACTIVITIES.runBurst)) return;
+    const isCounted = attempt !== undefined && (attempt === 1 || !this.#countedByWorkers.has(id));
     const { name, input } = activity;
     (this.execution.endedAttempts ??= []).push({
       name,

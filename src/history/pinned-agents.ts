@@ -1,7 +1,6 @@
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import type { RunBurstInput } from '../core/activity-requests/contracts.ts';
-import { modelKey } from '../core/bursts/burst.ts';
 import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import { keptAgents } from '../core/capabilities/handoffs.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
@@ -29,7 +28,7 @@ export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' |
     // It is still open, and so is the call that it has begun with.
     if (task === undefined) return [{ input, scheduledIn }];
     return (recordOfBurst(burst, recorded.checkpoints)?.entries ?? []).flatMap(({ key, model }) => {
-      const asked = run.modelCalls.find((call) => modelKey(call) === key);
+      const asked = run.modelCalls.get(key);
       if (model === undefined || asked === undefined) return [];
       return [{ input: asked, scheduledIn, task, ...(model.type === 'response' ? { output: model } : {}) }];
     });

@@ -183,8 +183,8 @@ export interface ReadBackRun {
   waited: ReadonlySet<string>;
   /** The burst that the run waits for, and the time at which it began, in milliseconds since the epoch. */
   burst?: { begunAt: number };
-  /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
-  modelCalls: readonly CallModelInput[];
+  /** The inputs of the model calls that the loop has asked for, those of bursts among them, by their keys: of several with one, the first. */
+  modelCalls: ReadonlyMap<string, CallModelInput>;
   /** The tool calls of a run that makes bursts, by their keys. */
   toolCalls: ReadonlyMap<string, ToolCallInBurst>;
   /** The attempts with which local calls have ended: of an execution, only its markers have them. */
@@ -219,7 +219,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued, waited: run.waited, modelCalls: [], toolCalls: run.toolCalls, localAttempts: [] };
+    return { ...known, queued: tasks.inbox.queued, ...callsOf(run) };
   }
   const { state, position } = beginning;
   const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
@@ -238,14 +238,17 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   return {
     ...known,
     queued: tasks.inbox.queued,
-    waited: run.waited,
-    modelCalls: run.modelCalls,
-    toolCalls: run.toolCalls,
-    localAttempts: run.localAttempts,
+    ...callsOf(run),
     ...defined({ burst: run.burst }),
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
+}
+
+/** Returns what is known of the calls of a run once it was read back. */
+function callsOf(run: RecordedRun): Pick<ReadBackRun, 'waited' | 'modelCalls' | 'toolCalls' | 'localAttempts'> {
+  const { waited, modelCalls, toolCalls, localAttempts } = run;
+  return { waited, modelCalls, toolCalls, localAttempts };
 }
 
 /** The tasks of an execution, and the loop's ports over them. */

@@ -13,7 +13,6 @@ import { indexOf, parseAddress } from '../core/program/program-index.ts';
 import type { CallModelInput, RunToolInput, RunToolOutput } from '../core/protocol.ts';
 import type { CallModelOutput, RunBurstInput, SummariseInput, SummariseOutput } from '../core/activity-requests/contracts.ts';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
-import { modelKey } from '../core/bursts/burst.ts';
 import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../core/kernel/ports.ts';
 import type { EndedAttempt, LostActivity, RecordedExecution, ToolCallInBurst } from './recorded-execution.ts';
@@ -85,7 +84,7 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
 /** What the calls of a burst were about, as the loop has asked for them again: the history has their outcomes alone. */
 export interface BurstCalls {
   checkpoints: RecordedExecution['checkpoints'];
-  modelCalls: readonly CallModelInput[];
+  modelCalls: ReadonlyMap<string, CallModelInput>;
   toolCalls: ReadonlyMap<string, ToolCallInBurst>;
 }
 
@@ -106,7 +105,9 @@ export function burstCallsOf(
   const moment = (at: number): number => Math.min(endedAt, began + Math.max(0, at));
   let [answeredAt, lastAt] = [0, 0];
   const calls: CallAt<TracedCall>[] = [];
-  for (const { at, key, model, tool } of entries) {
+  // A model call that has failed, and was made again after as many events, has left its name to the later one.
+  const lastOfKey = new Map(entries.map(({ key }, index) => [key, index]));
+  for (const [index, { at, key, model, tool }] of entries.entries()) {
     const attempt = attempts[key] ?? 1;
     const attempted = (since: number) => ({ attempt, isInside: true as const, from: moment(Math.min(since, at)), to: moment(at) });
     if (model === undefined) {
@@ -117,8 +118,8 @@ export function burstCallsOf(
         const times = attempted(Math.max(answeredAt, Math.round(at - durationMs)));
         calls.push({ traced: { ...toolCallOf(asked.name, asked.input), ...times, ...ending }, offset: offsetOf(asked.input) });
       }
-    } else {
-      const asked = modelCalls.find((call) => modelKey(call) === key);
+    } else if (lastOfKey.get(key) === index) {
+      const asked = modelCalls.get(key);
       const { name: agent, model: first, fallback } = agentOf(asked?.agent ?? '');
       const answer = burstAnswer(model, first, { isOnly: fallback === undefined, attempt });
       if (asked !== undefined && answer !== undefined && attempt > 0) {
@@ -150,18 +151,19 @@ function burstAnswer(
     case 'response':
       return answer({ output: outcome });
     case 'cancelled':
-    case 'interrupted': {
-      const { partial } = outcome;
-      return answer(partial === undefined ? { failure: new CancelledFailure('CANCELLED') } : { output: { type: 'aborted', partial } });
-    }
+    case 'interrupted':
+      // Without the part of an answer, no request was sent.
+      return outcome.partial && answer({ output: { type: 'aborted', partial: outcome.partial } });
     case 'failed': {
+      // A worker whose time was over has interrupted the request itself, and says so.
+      if (outcome.code === 'model_timeout') return undefined;
       const usage = attempt === 1 ? outcome.spent?.reported : undefined;
       return isOnly ? { code: outcome.code, ...defined({ model: first, usage }) } : undefined;
     }
   }
 }
 
-function toolCallOf(toolName: string, { callId: call, agentName: agent, step, ofProgram }: RunToolInput): ToolCallNames {
+function toolCallOf(toolName: string, { callId: call, agentName: agent, step, ofProgram }: ToolCallInBurst['input']): ToolCallNames {
   const cell = ofProgram ? undefined : cellOfCall(call);
   return { call, toolName, agent, step, ...defined({ cell }) };
 }
@@ -189,7 +191,8 @@ function modelAnswer(
   { isOnly }: { isOnly: boolean },
 ): ModelAnswer | undefined {
   if (failure !== undefined) {
-    if (!isOnly) return undefined;
+    // One that was cancelled otherwise than by its end, with what had arrived, has sent no request.
+    if (!isOnly || isCancellation(failure)) return undefined;
     // What the attempts before have cost is in the details, too.
     const spent = attempt === 1 ? spentIn(failure instanceof ApplicationFailure ? failure.details?.[0] : undefined)?.reported : undefined;
     return { code: codeOf(failure), ...defined({ model: first, usage: spent }) };
@@ -236,7 +239,6 @@ function isCancellation(failure: Error): boolean {
 }
 
 function codeOf(failure: Error): string {
-  if (isCancellation(failure)) return 'interrupted';
   const cause = activityCause(failure);
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   return isErrorCode(type) ? type : 'internal';

@@ -1,4 +1,5 @@
 import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from '../core/activity-requests/contracts.ts';
+import { defined } from '../core/domain/defined.ts';
 import type { Resolved } from '../core/domain/children.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -129,7 +130,13 @@ export interface EndedAttempt {
 /** What a call of a tool in a burst was about: the history has its outcome alone. */
 export interface ToolCallInBurst {
   name: string;
-  input: RunToolInput;
+  input: Pick<RunToolInput, 'callId' | 'agentName' | 'step' | 'at' | 'ofProgram'>;
+}
+
+/** Returns what names a tool call. The rest of its input, the dependencies and the state of its run, would be kept once for each call. */
+export function toolCallInBurst({ name, input }: { name: string; input: RunToolInput }): ToolCallInBurst {
+  const { callId, agentName, step, at, ofProgram } = input;
+  return { name, input: { callId, agentName, step, at, ...defined({ ofProgram }) } };
 }
 
 /** An attempt at an activity whose worker has not answered any more. Times are in milliseconds since the epoch. */

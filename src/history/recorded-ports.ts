@@ -5,7 +5,7 @@ import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildReq
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest, checkpointOf } from '../core/activity-requests/burst-requests.ts';
-import { makesBursts, toolKey } from '../core/bursts/burst.ts';
+import { makesBursts, modelKey, toolKey } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
 import { type StoredBurst, withCheckpoint } from '../core/bursts/stored-burst.ts';
@@ -32,6 +32,7 @@ import {
   type RecordedActivity,
   type RecordedExecution,
   type ToolCallInBurst,
+  toolCallInBurst,
   toolCallsOf,
 } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
@@ -65,8 +66,8 @@ export class RecordedRun {
   readonly #activities: RecordedActivities;
   readonly #ids: RecordedIds;
   readonly #children: RecordedChildren;
-  /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
-  readonly modelCalls: CallModelInput[] = [];
+  /** The inputs of the model calls that the loop has asked for, those of bursts among them, by their keys: of several with one, the first. */
+  readonly modelCalls = new Map<string, CallModelInput>();
   /** The tool calls of a run that makes bursts, by their keys. */
   readonly toolCalls = new Map<string, ToolCallInBurst>();
   /** The burst of which the history has no end. */
@@ -132,12 +133,13 @@ export class RecordedRun {
     });
     const callModel = bursting.ports.callModel.bind(bursting.ports);
     bursting.ports.callModel = (call) => {
-      this.modelCalls.push(modelRequest(run, call).input);
+      const key = modelKey(call);
+      if (!this.modelCalls.has(key)) this.modelCalls.set(key, modelRequest(run, call).input);
       return callModel(call);
     };
     const runTool = bursting.ports.runTool.bind(bursting.ports);
     bursting.ports.runTool = (invocation) => {
-      if (makesBursts(run.snapshot)) this.toolCalls.set(toolKey(invocation), toolRequestInBurst(run, invocation));
+      if (makesBursts(run.snapshot)) this.toolCalls.set(toolKey(invocation), toolCallInBurst(toolRequestInBurst(run, invocation)));
       return runTool(invocation);
     };
     return bursting;

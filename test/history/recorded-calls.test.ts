@@ -37,13 +37,23 @@ test.each<[what: string, call: object | undefined, expected: object | undefined]
   ['a tool whose resource failed was not called', callOf(failed('resource_failed')), undefined],
   ['nor was one whose run did not answer', callOf(failed('server_unreachable')), undefined],
   ['of a result that could not be sent, the worker has said something else', callOf(failed('Error')), undefined],
+  [
+    'a model call that was cancelled without an answer had sent nothing',
+    callOf({ name: 'callModel', output: { type: 'aborted' } }),
+    undefined,
+  ],
+  [
+    'nor had one that its worker did not come to make',
+    callOf({ name: 'callModel', failure: new CancelledFailure('cancelled') }),
+    undefined,
+  ],
 ])('the end of an activity as a call: %s', (_, call, expected) => {
   expect([call]).toMatchObject([expected]);
 });
 
 describe('the calls of a burst that have ended', () => {
   const answer = { id: 'e3', content: [], finishReason: 'tool_calls', usage: null };
-  const modelCalls = [1, 3].map((through) => ({ agent: 'd', through, lastEventId: 'e' }));
+  const modelCalls = new Map([1, 3].map((through) => [`m${through}`, { agent: 'd', through, lastEventId: 'e' }]));
   const toolCalls = new Map(
     ['t1/0', 't1/1'].map((key, index) => {
       const input = { callId: `c${index + 1}`, agentName: 'clerk', step: 1, at: [1, index] };
@@ -99,5 +109,22 @@ describe('the calls of a burst that have ended', () => {
   test('were not called, if only the run has said how they ended', () => {
     const refused = { type: 'result', status: 'error', content: ['no worker'], durationMs: null };
     expect(callsOf({ entries: [[100, 't1/0', 'tool', refused]] })).toEqual([]);
+  });
+
+  test.each(['cancelled', 'interrupted'])('were not asked for an answer, if they were %s before a part of it had come', (type) => {
+    expect(callsOf({ entries: [[100, 'm1', 'model', { type }]] })).toEqual([]);
+    const part = [[100, 'm1', 'model', { type, partial }]];
+    expect(callsOf({ entries: part })).toMatchObject([{ call: '1', code: 'interrupted' }]);
+  });
+
+  test('have failed as their workers say, but for those whose time was over: these were interrupted', () => {
+    const failing = (code: string): object[] => callsOf({ entries: [[100, 'm1', 'model', { type: 'failed', code, message: 'no' }]] });
+    expect(failing('model_server_error')).toMatchObject([{ call: '1', code: 'model_server_error' }]);
+    expect(failing('model_timeout')).toEqual([]);
+  });
+
+  test('have the name of a model call that was made again, of which the later one is shown', () => {
+    const tooLong = [100, 'm1', 'model', { type: 'failed', code: 'context_length_exceeded', message: 'no' }];
+    expect(callsOf({ entries: [tooLong, [250, 'm1', answer]] })).toMatchObject([{ call: '1', asked: 1, from: 1_100, to: 1_250 }]);
   });
 });

@@ -8,6 +8,7 @@ import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { callTool, failWith, say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type ExportedSpan, plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
+import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120 };
@@ -38,19 +39,30 @@ function saying({ name, traceId, spanId, parentSpanId, attributes, status }: Exp
   return { name, traceId, spanId, parentSpanId, attributes, status };
 }
 
-/** Returns how a run of an agent is started, on a worker that has it. */
-function runOf(agent: AnyAgent): { parts: { agents: AnyAgent[] }; start: (testbed: Testbed) => Promise<{ runId: string }> } {
-  return { parts: { agents: [agent] }, start: ({ client, taskQueue }) => client.start(agent, { input: 'Q', taskQueue }) };
+/** How a run is started, on a worker that has these parts. */
+interface Started {
+  parts: Pick<CreateWorkerOptions, 'agents' | 'programs' | 'limits'>;
+  start: (testbed: Testbed) => Promise<{ runId: string }>;
 }
 
-const ofProgram = {
+/** Returns how a run of an agent is started. */
+function runOf(agent: AnyAgent, limits?: CreateWorkerOptions['limits']): Started {
+  const parts = { agents: [agent], ...(limits === undefined ? {} : { limits }) };
+  return { parts, start: ({ client, taskQueue }) => client.start(agent, { input: 'Q', taskQueue }) };
+}
+
+/** Calls wait for a second each, and are parked for that. */
+const limits = { scripted: { requestsPerMinute: 60, holdSlotFor: 0 } };
+
+const ofProgram: Started = {
   parts: { agents: [], programs: [program] },
-  start: ({ client, taskQueue }: Testbed) => client.startProgram(program, { taskQueue }),
+  start: ({ client, taskQueue }) => client.startProgram(program, { taskQueue }),
 };
 
-test.each([
+test.each<[what: string, started: Started, calls: number]>([
   ['of an agent', runOf(clerk), 5],
   ['of bursts', runOf(bursting), 5],
+  ['of bursts that wait for limits', runOf(bursting, limits), 5],
   ['of local tools', runOf(local), 5],
   ['of a program', ofProgram, 1],
 ])(
@@ -110,3 +122,34 @@ test.each([
     ).toEqual([ended[0]?.spanId]);
   },
 );
+
+test('a model call of a burst that was made again under the same name has no other span in a repair', async () => {
+  await using testbed = await Testbed.open();
+  const since = new Date();
+  const sdk = new RecordingSdk(idGenerator);
+  const telemetry = new Telemetry(plainApi(sdk), {});
+  // The first call has two attempts. It is too long for its model, so the loop makes it again, and a larger model is asked.
+  const tooLong = failWith('context_length_exceeded');
+  const small = scriptedModel([failWith('model_conflict'), tooLong, tooLong], { capabilities: ofSize(1_000) });
+  const large = scriptedModel([say('done')], { capabilities: ofSize(2_000_000) });
+  const agent = defineAgent({ name: 'listed', model: ['small/m', 'large/m'], fallback: { on: ['model_forbidden'] }, burst: true });
+  await testbed.work({ agents: [agent], providers: { small, large }, telemetry });
+  const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
+  small.assertUsedUp();
+  const { traceId } = await run.traceContext();
+  const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
+  await until(() => ofCalls().length === 4, 'the spans of calls');
+  const reported = ofCalls();
+  await until(async () => {
+    await telemetry.repair({ since, calls: { endedFor: 1, storedIn: async () => new Set() } });
+    return ofCalls().length > reported.length;
+  }, 'the run in the list of the server');
+  const [repaired] = ofCalls().slice(reported.length);
+  const answered = reported.find(({ attributes }) => attributes['error.type'] === undefined);
+  expect(repaired?.spanId).toBe(answered?.spanId);
+});
+
+function ofSize(contextTokens: number): { structuredOutput: boolean; contextTokens: number } {
+  return { structuredOutput: true, contextTokens };
+}
