@@ -223,7 +223,7 @@ function Attach({ file, onChange }: { file: File | undefined; onChange: (file: F
 }
 
 async function open({ name, deps: schema = {} }: AgentEntry, deps: object | undefined): Promise<string> {
-  const given = deps === undefined ? {} : { deps: withFlags(schema as Schema, deps) as never };
+  const given = deps === undefined ? {} : { deps: withFlags(schema, deps) as never };
   const { sessionId } = await ask('POST /v1/sessions', { body: { agent: name, ...given } });
   return sessionId;
 }
