@@ -66,27 +66,54 @@ export async function ask<Of extends Name>(name: Of, request: RequestOf<Of>): Pr
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = { accept: 'application/json', ...(text === undefined ? {} : { 'content-type': 'application/json' }) };
   const init = { method, headers, body: text, signal: until };
-  const response = await (method === 'GET' ? send(url, init) : sendOnce(url, init));
+  const answer = await (method === 'GET' ? send(url, init).then((response) => response.json()) : sendOnce(url, init));
   connection.value = '';
-  return (await response.json()) as Operations[Of]['answer'];
+  return answer as Operations[Of]['answer'];
 }
 
-/** The idempotency keys of changes that the service has not answered, by the change. */
-const unanswered = new Map<string, string>();
+/** A change that the service has not answered: its idempotency key, and when the page knew that it has lost the answer. */
+interface Unanswered {
+  key: string;
+  lostAt: number;
+}
 
-/** Sends a change. One whose answer is lost may be sent again by the browser or by the reader: the service takes it once. */
-async function sendOnce(url: string, init: SentRequest & { method: string; body: string | undefined }): Promise<Response> {
+const unanswered = new Map<string, Unanswered>();
+
+/** Milliseconds in which a reader who makes the same change again means the one whose answer was lost. Later it is another one. */
+const MEANT_AGAIN_WITHIN = 60_000;
+
+/** The changes that set how a run goes on, and overtake each other. */
+const SETS_RUN = /^\S+ (\S*\/v1\/(?:runs|sessions)\/[^/ ]+)\/(?:permissions|limits|pause|resume) /;
+
+/**
+ * Sends a change, and returns the body of its answer. One whose answer is lost, or cut, may be sent again by the browser or by the reader: the
+ * service takes it once.
+ */
+async function sendOnce(url: string, init: SentRequest & { method: string; body: string | undefined }): Promise<unknown> {
   const change = `${init.method} ${url} ${init.body}`;
-  const key = unanswered.get(change) ?? randomText();
-  unanswered.set(change, key);
+  const before = unanswered.get(change);
+  const isMeant = before !== undefined && Date.now() - before.lostAt < MEANT_AGAIN_WITHIN;
+  const key = isMeant ? before.key : randomText();
+  // The answer is not lost as long as it may come.
+  unanswered.set(change, { key, lostAt: Infinity });
   try {
     const response = await send(url, { ...init, headers: { ...init.headers, 'idempotency-key': key } });
+    const answer: unknown = await response.json();
     unanswered.delete(change);
-    return response;
+    forgetOvertaken(change);
+    return answer;
   } catch (error) {
     if (error instanceof Refused && !passes(error)) unanswered.delete(change);
+    else unanswered.set(change, { key, lostAt: Date.now() });
     throw error;
   }
+}
+
+/** What a run was set to before is a change again: with the key of then, the service would answer and do nothing. */
+function forgetOvertaken(change: string): void {
+  const run = SETS_RUN.exec(change)?.[1];
+  if (run === undefined) return;
+  for (const other of unanswered.keys()) if (SETS_RUN.exec(other)?.[1] === run) unanswered.delete(other);
 }
 
 function pathOf(name: Name, { params = {}, query = {} }: AnyRequest): string {
@@ -182,7 +209,7 @@ export async function follow<Of extends StreamName>(
 }
 
 /** True for a refusal that may be over when the request is sent again. */
-function passes({ problem: { status } }: Refused): boolean {
+export function passes({ problem: { status } }: Refused): boolean {
   return status === 0 || status === 429 || status >= 500;
 }
 

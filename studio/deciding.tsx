@@ -1,9 +1,10 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, Refused } from './api.ts';
+import { ask, passes, Refused } from './api.ts';
 import type { Approval, DecideCall } from './api-types.ts';
 import { listDecided, me, onEnd, untilOther } from './caller.ts';
+import { RunLink } from './parts.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -17,22 +18,42 @@ export function keyOf({ runId, callId, toolName }: Approval): string {
 /** What was decided on this page, or is on its way to the service. */
 export const decidedHere = new Set<string>();
 
-/** The last decision that the service has not taken, and that is not on the screen any more. */
-const untaken = signal<{ toolName: string; problem: string } | undefined>(undefined);
+/** A decision that the service has not taken, or has perhaps not. */
+interface UntakenDecision {
+  approval: Approval;
+  /** False if it was perhaps taken: its answer is lost. */
+  isKnown: boolean;
+  problem: string;
+}
+
+/** The last decision of which the part that it was made in cannot tell: that part may be gone from the screen. */
+const untaken = signal<UntakenDecision | undefined>(undefined);
 
 onEnd(() => {
   decidedHere.clear();
   untaken.value = undefined;
 });
 
-/** Says that a decision was not taken which is not on the screen any more. */
+/** Says that a decision was not taken, or perhaps not, which is not on the screen any more. */
 export function Untaken(): JSX.Element | null {
   if (untaken.value === undefined) return null;
-  const { toolName, problem } = untaken.value;
+  const { approval, isKnown, problem } = untaken.value;
+  const { toolName, runId = '' } = approval;
   return (
     <div class="note bad" role="alert">
-      <strong>{TEXTS.untaken}</strong> <Name of={toolName} />
+      <strong>{isKnown ? TEXTS.untaken : TEXTS.perhapsTaken}</strong>{' '}
+      <RunLink runId={runId}>
+        <Name of={toolName} /> · <Name of={runId} limit={100} />
+      </RunLink>
       <Text of={problem} limit={800} />
+      <button
+        type="button"
+        onClick={() => {
+          untaken.value = undefined;
+        }}
+      >
+        {TEXTS.hide}
+      </button>
     </div>
   );
 }
@@ -68,11 +89,16 @@ export function useDecision(approval: Approval, onRefused: (text: string) => voi
     void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
       .catch((failure: unknown) => {
         if (until.aborted) return;
-        decidedHere.delete(keyOf(approval));
-        const code = failure instanceof Refused ? failure.problem.code : '';
+        const isKnown = failure instanceof Refused && !passes(failure);
+        const code = isKnown ? failure.problem.code : '';
         const movedOn = code === 'digest_mismatch' ? TEXTS.changedMeanwhile : MOVED_ON.has(code) ? TEXTS.decidedMeanwhile : undefined;
-        if (!isShown()) untaken.value = { toolName: approval.toolName, problem: movedOn ?? String(failure) };
-        else if (movedOn !== undefined) onRefused(movedOn);
+        const problem = movedOn ?? (failure instanceof Error ? failure.message : String(failure));
+        // What is still there may be decided once more, and go in that moment: then the next one is not decided by the same key.
+        if (isKnown || isShown()) decidedHere.delete(keyOf(approval));
+        // If it was taken, the part goes with its error as soon as the list knows.
+        if (!isKnown || !isShown()) untaken.value = { approval, isKnown, problem };
+        if (!isShown()) return;
+        if (movedOn !== undefined) onRefused(movedOn);
         else setError(failure);
       })
       .then(() => listDecided(asked, until))

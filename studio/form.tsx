@@ -1,26 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasHidden } from './marks.ts';
+import { kindOf, type Schema } from './schema.ts';
 import { jsonText, Line, Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 // A form for a value by its JSON Schema: strings, numbers, booleans, enums, lists and objects; anything else is edited as JSON.
-
-export interface Schema {
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  enum?: unknown[];
-  const?: unknown;
-  anyOf?: Schema[];
-  description?: string;
-  title?: string;
-  minimum?: number;
-  maximum?: number;
-  $ref?: string;
-  additionalProperties?: unknown;
-}
 
 interface FieldOptions {
   name: string;
@@ -39,11 +24,6 @@ export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'sche
     const { [name]: _, ...others } = members;
     onChange(one === undefined ? others : { ...members, [name]: one });
   };
-  // A box that is not checked says no: one that has to be there is not left out.
-  const unsaid = required.filter((name) => members[name] === undefined && kindOf(properties[name] ?? {}, undefined) === 'flag');
-  useEffect(() => {
-    if (unsaid.length > 0) onChange({ ...members, ...Object.fromEntries(unsaid.map((name) => [name, false])) });
-  }, [unsaid.join('\n')]);
   return (
     <>
       {names.map((name) => (
@@ -58,22 +38,6 @@ export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'sche
       ))}
     </>
   );
-}
-
-type Kind = 'text' | 'number' | 'flag' | 'choice' | 'list' | 'object' | 'json';
-
-/** Returns the way in which a value is edited. A value that does not fit its schema is edited as JSON, so that nothing of it is lost. */
-function kindOf({ type, enum: values, properties, items, $ref, anyOf }: Schema, value: unknown): Kind {
-  if ($ref !== undefined || anyOf !== undefined || Array.isArray(type)) return 'json';
-  const isOpen = value === undefined;
-  if (values !== undefined && values.every((one) => typeof one === 'string'))
-    return isOpen || values.some((one) => one === value) ? 'choice' : 'json';
-  if (type === 'string') return isOpen || typeof value === 'string' ? 'text' : 'json';
-  if (type === 'number' || type === 'integer') return isOpen || typeof value === 'number' ? 'number' : 'json';
-  if (type === 'boolean') return isOpen || typeof value === 'boolean' ? 'flag' : 'json';
-  if (type === 'array' && items !== undefined) return isOpen || Array.isArray(value) ? 'list' : 'json';
-  if (type === 'object' && properties !== undefined) return isOpen || (typeof value === 'object' && value !== null) ? 'object' : 'json';
-  return 'json';
 }
 
 /** A field for a value by its schema. */

@@ -4,11 +4,12 @@ import { hrefTo } from './address.ts';
 import { Refused } from './api.ts';
 import type { Approval, CallDetails } from './api-types.ts';
 import { type Answer, decidedHere, keyOf, Untaken, useDecision } from './deciding.tsx';
-import { Field, isSound, ObjectForm, type Schema } from './form.tsx';
+import { Field, isSound, ObjectForm } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
 import { keepChecked } from './listing.ts';
 import { messageText } from './record.ts';
+import { type Schema, withFlags } from './schema.ts';
 import { listRun, listWaiting, may, me, waiting, waitingError, waitsMore } from './caller.ts';
 import { cutMembers, Fields, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -395,7 +396,7 @@ function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): 
   const decideIfSound = (answer: Answer): void => {
     if (answer.type === 'reject' || isSound(place.current)) decide(answer);
   };
-  const ways = waysOf({ approval, draft, isWhole, busy, change, decide: decideIfSound });
+  const ways = waysOf({ approval, draft, schema, isWhole, busy, change, decide: decideIfSound });
   useKeys(keys && canDecide ? ways.keys : {});
   const { form, edited } = draft;
   const leave = (event: KeyboardEvent): void => {
@@ -443,6 +444,7 @@ interface WaysToDecide {
 interface WaysOptions {
   approval: Approval;
   draft: Draft;
+  schema: Schema | undefined;
   /** True if all of the arguments were on the screen. */
   isWhole: boolean;
   busy: boolean;
@@ -451,14 +453,14 @@ interface WaysOptions {
 }
 
 /** Returns the ways in which a reader can decide now, by buttons and by keys. */
-function waysOf({ approval: { kind, answer }, draft, isWhole, busy, change, decide }: WaysOptions): WaysToDecide {
+function waysOf({ approval: { kind, answer }, draft, schema = {}, isWhole, busy, change, decide }: WaysOptions): WaysToDecide {
   const { form, edited, reason, remember, content = emptyAnswer(answer) } = draft;
   const memory = remember === '' ? {} : { remember };
   const isQuestion = kind === 'question';
   const canEdit = kind === 'tool';
   const canApprove = !busy && isWhole && !isQuestion;
   const approve = (): void =>
-    form === 'edit' ? decide({ type: 'approve', arguments: edited as never, ...memory }) : decide({ type: 'approve', ...memory });
+    decide({ type: 'approve', ...(form === 'edit' ? { arguments: withFlags(schema, edited) as never } : {}), ...memory });
   // The first press asks for a reason, the second one sends it.
   const reject = (): void =>
     form === 'reject' ? decide({ type: 'reject', reason: reason || undefined, ...memory }) : change({ form: 'reject' });
@@ -467,7 +469,7 @@ function waysOf({ approval: { kind, answer }, draft, isWhole, busy, change, deci
     approve,
     reject,
     toggleEdit,
-    respond: () => decide({ type: 'respond', content }),
+    respond: () => decide({ type: 'respond', content: withFlags(answer ?? {}, content) }),
     canRespond: !busy && content !== undefined,
     canApprove,
     canEdit,
@@ -480,7 +482,13 @@ function emptyAnswer(schema: Approval['answer']): object | undefined {
   return (schema as Schema | undefined)?.type === 'object' ? {} : undefined;
 }
 
-function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide' | 'isWhole'> & { ways: WaysToDecide }): JSX.Element {
+function Ways({
+  approval,
+  draft,
+  busy,
+  change,
+  ways,
+}: Omit<WaysOptions, 'decide' | 'isWhole' | 'schema'> & { ways: WaysToDecide }): JSX.Element {
   const { form, content, reason, remember } = draft;
   const isQuestion = approval.kind === 'question';
   return (

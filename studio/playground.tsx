@@ -3,11 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { goTo, hrefTo } from './address.ts';
 import { ask } from './api.ts';
 import type { AgentEntry, ContentPart } from './api-types.ts';
-import { ObjectForm, type Schema } from './form.tsx';
+import { ObjectForm } from './form.tsx';
 import { Approvals } from './inbox.tsx';
 import { Answer, Note, ProblemNote, Status, useAction, useAnswer } from './parts.tsx';
 import { messageText, type Row, type RunRecord } from './record.ts';
 import { may, waiting } from './caller.ts';
+import { type Schema, withFlags } from './schema.ts';
 import { Steps } from './steps.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -221,8 +222,9 @@ function Attach({ file, onChange }: { file: File | undefined; onChange: (file: F
   );
 }
 
-async function open({ name }: AgentEntry, deps: object | undefined): Promise<string> {
-  const { sessionId } = await ask('POST /v1/sessions', { body: { agent: name, ...(deps === undefined ? {} : { deps: deps as never }) } });
+async function open({ name, deps: schema = {} }: AgentEntry, deps: object | undefined): Promise<string> {
+  const given = deps === undefined ? {} : { deps: withFlags(schema, deps) as never };
+  const { sessionId } = await ask('POST /v1/sessions', { body: { agent: name, ...given } });
   return sessionId;
 }
 

@@ -319,6 +319,8 @@ export const TEXTS = {
   ] as const,
   readNext: 'This is the next one: read it, and press the key again.',
   untaken: 'Your decision was not taken:',
+  perhapsTaken: 'It is not known whether your decision was taken: look at the run.',
+  hide: 'Hide',
   limitAsked: 'The run has reached a limit. Approve to raise it to:',
   outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
   notThere: 'The decision that was shown here does not wait any more: somebody has decided it, or its run has ended.',

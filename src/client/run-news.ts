@@ -11,6 +11,7 @@ import { Bell, BoundedLog } from '../streams/waits.ts';
 import { sleep } from '../temporal/waiting.ts';
 import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 import { type ExecutionFilter, listExecutions, runEntry, waitingCondition } from './list.ts';
+import { quoted } from './visibility.ts';
 
 /** Milliseconds between two questions to the server while somebody listens. */
 const ASK_MS = 2_000;
@@ -117,6 +118,8 @@ class RunNews {
   readonly #heard = new LRUCache<string, Heard>({ max: 20_000 });
   /** The executions that the last answer had among those that wait. */
   #listed: ReadonlySet<string> = new Set();
+  /** True if the sink may have lost announcements since the last question for everything: no question for the announced alone makes up for it. */
+  #isLost = false;
   /** The pauses before the questions that are still due because of an announcement. */
   #soon: number[] = [];
   /** The time of the last question. */
@@ -196,7 +199,8 @@ class RunNews {
     try {
       for await (const read of this.#asks.waits?.({ signal, ...defined({ after: this.#position }) }) ?? []) {
         this.#position = read.position ?? this.#position;
-        if (read.type === 'entry' && (read.entry.type !== 'recorded' || !this.#isNews(read.entry))) continue;
+        if (read.type !== 'entry') this.#isLost = true;
+        else if (read.entry.type !== 'recorded' || !this.#isNews(read.entry)) continue;
         this.#soon = [...SOON_MS];
         this.#due.ring();
       }
@@ -227,17 +231,24 @@ class RunNews {
     if (pauseMs === undefined) return true;
     const isLast = this.#soon.length === 0;
     await sleep(pauseMs);
-    const named = this.#announced.size;
+    const named = this.#stillAnnounced();
     // Announcements that come all the time must not keep what has started and ended from being told.
     const isLate = Date.now() - this.#askedAt >= this.#asks.askMs;
-    if (!isLast && !isLate && named > 0 && named <= MOST_NAMED) return false;
+    if (!isLast && !isLate && !this.#isLost && named > 0 && named <= MOST_NAMED) return false;
     await sleep(Math.max(0, this.#askedAt + LEAST_MS - Date.now()));
     return true;
   }
 
+  /** Returns how many executions are announced. One that the lists do not have, or not for this principal, is forgotten after a time. */
+  #stillAnnounced(): number {
+    // The size counts what is past its time, too.
+    this.#announced.purgeStale();
+    return this.#announced.size;
+  }
+
   /** Asks for the runs that were announced, as far as they wait: a question that costs the same wherever much waits. */
   async #askAnnounced(): Promise<void> {
-    const ids = [...this.#announced.keys()].map((id) => `'${id.replaceAll("'", "''")}'`);
+    const ids = [...this.#announced.keys()].map(quoted);
     const query = `RunId IN (${ids.join(', ')}) AND (${waitingCondition(true)})`;
     const since = new Date((this.#answeredAt ?? Date.now()) - OVERLAP_MS);
     for await (const info of listExecutions(this.#client, { query, principalConditions: this.#principalConditions })) {
@@ -249,7 +260,7 @@ class RunNews {
       this.#note({ type: 'waiting', run });
     }
     // What comes next is heard of as before.
-    if (this.#announced.size === 0) this.#soon = [];
+    if (this.#stillAnnounced() === 0 && !this.#isLost) this.#soon = [];
   }
 
   /** Notes that a run has started, once. */
@@ -261,6 +272,7 @@ class RunNews {
   /** Asks for the runs that wait, and those that have started or ended since the last answer: one question. */
   async #ask(now: number): Promise<void> {
     this.#askedAt = now;
+    this.#isLost = false;
     const before = this.#answeredAt ?? now;
     const isLate = now - before > LONGEST_PAUSE_MS;
     const since = new Date((isLate ? now : before) - OVERLAP_MS);

@@ -9,8 +9,15 @@ import type { ReadStreamOptions, StreamRead } from '../../src/streams/stream-sin
 
 const { ListWorkflowExecutionsResponse } = temporal.api.workflowservice.v1;
 
-beforeEach(() => void vi.useFakeTimers({ now: 1_900_000_000_000 }));
-afterEach(() => void vi.useRealTimers());
+beforeEach(() => {
+  // What is kept for a time keeps the clock that was there at first.
+  vi.spyOn(performance, 'now').mockImplementation(() => Date.now());
+  vi.useFakeTimers({ now: 1_900_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 /** An execution that waits for a decision, as a list of the server has it. */
 function waiting(runId: string): object {
@@ -36,6 +43,8 @@ interface Followed {
   /** Does what a worker does when a run begins to wait. */
   announce: (runId?: string, events?: number) => void;
   asked: () => number;
+  /** Says that the sink may have lost announcements. */
+  lose: () => void;
   /** The questions to the server. */
   queries: () => string[];
   /** Adds a reader that knows nothing yet, and returns what it is told. */
@@ -52,7 +61,22 @@ async function followed(kept: readonly [runId: string, events: number][] = []): 
   const client = new Client({ connection: { workflowService: { listWorkflowExecutions }, plugins: [] } as never });
   const context = { namespace: 'default', dataConverter: {} as LoadedDataConverter, log: () => undefined };
   const channel = memoryStreams().open(context);
-  const waits = (options: ReadStreamOptions): AsyncIterable<StreamRead> => channel.read(WAITS_STREAM, options);
+  let lose = (): void => undefined;
+  // oxlint-disable-next-line func-style -- a generator.
+  async function* waits(options: ReadStreamOptions): AsyncGenerator<StreamRead> {
+    const reads = channel.read(WAITS_STREAM, options)[Symbol.asyncIterator]();
+    let read = reads.next();
+    for (;;) {
+      const isLost = new Promise<'lost'>((resolve) => (lose = () => resolve('lost')));
+      const first = await Promise.race([read, isLost]);
+      if (first === 'lost') yield { type: 'lost' };
+      else if (first.done === true) return;
+      else {
+        read = reads.next();
+        yield first.value;
+      }
+    }
+  }
   const announce = (runId = 'another', events = (recorded += 1)): void => {
     const totals = { events, steps: 1, status: 'pending_confirmation' } as const;
     channel.publish(WAITS_STREAM, { type: 'recorded', executionId: `execution of ${runId}`, ...totals });
@@ -71,7 +95,7 @@ async function followed(kept: readonly [runId: string, events: number][] = []): 
   };
   const queries = (): string[] => listWorkflowExecutions.mock.calls.map(([{ query }]) => query);
   const { news, stop } = await listen();
-  return Object.assign(state, { news, stop, listen, announce, asked: () => queries().length, queries });
+  return Object.assign(state, { news, stop, listen, announce, lose: () => lose(), asked: () => queries().length, queries });
 }
 
 test('what is announced is asked for twice by its id, and then among everything, before the next usual question', async () => {
@@ -159,6 +183,46 @@ test('who listens after a time in which nobody did is told no wait a second time
     expect(second.news).toEqual(meanwhile === undefined ? ['waiting', 'waiting'] : ['waiting', 'waiting', 'waiting']);
     feed.stop = second.stop;
   }
+  feed.stop();
+});
+
+test('what was announced to others, and is long past, names no question: the lists are asked for everything when the sink has lost something', async () => {
+  const feed = await followed();
+  feed.announce('not of this tenant');
+  await vi.advanceTimersByTimeAsync(40_000);
+  const before = feed.asked();
+  feed.lose();
+  await vi.advanceTimersByTimeAsync(700);
+  const asked = feed.queries().slice(before);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter((query) => query.includes('RunId IN'))).toEqual([]);
+  feed.stop();
+});
+
+test('a run is asked for by its id also after much was announced to others, and the questions end once the lists have it', async () => {
+  const feed = await followed();
+  for (let index = 0; index < 60; index += 1) feed.announce(`not of this tenant ${index}`);
+  await vi.advanceTimersByTimeAsync(41_000);
+  const before = feed.asked();
+  feed.executions = [waiting('r'), waiting('s')];
+  feed.announce('s');
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(feed.queries().slice(before)).toEqual([expect.stringContaining("RunId IN ('execution of s') AND")]);
+  expect(feed.news).toEqual(['waiting', 'waiting']);
+  feed.stop();
+});
+
+test('what a sink has lost is made up for by a question for everything, also if something is announced behind it', async () => {
+  const feed = await followed();
+  await vi.advanceTimersByTimeAsync(2_500);
+  const before = feed.asked();
+  feed.executions = [waiting('r'), waiting('s'), waiting('t')];
+  feed.lose();
+  await vi.advanceTimersByTimeAsync(10);
+  feed.announce('s');
+  await vi.advanceTimersByTimeAsync(700);
+  expect(feed.queries()[before]).not.toContain('RunId IN');
+  expect(feed.news).toEqual(['waiting', 'waiting', 'waiting']);
   feed.stop();
 });
 

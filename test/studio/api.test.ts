@@ -29,7 +29,10 @@ beforeEach(() => {
   answer = async () => Response.json({});
 });
 
-afterEach(() => void vi.unstubAllGlobals());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 const message = { params: { runId: 'r' }, body: { content: 'Please hurry' } };
 
@@ -48,6 +51,62 @@ test('a change whose answer is lost is taken once when its reader sends it again
   // What was answered is over: the same words once more are another message.
   await ask('POST /v1/runs/{runId}/messages', message);
   expect(sent.at(-1)?.key).not.toBe(first);
+});
+
+test('a change whose answer is cut behind its headers is taken once when its reader sends it again', async () => {
+  const { ask } = await opened();
+  const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError('network')) });
+  answer = async () => new Response(cut);
+  await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  answer = async () => Response.json({});
+  await ask('POST /v1/runs/{runId}/messages', message);
+  expect(sent[1]?.key).toBe(sent[0]?.key);
+});
+
+test('the same words long after an answer was lost are another message, however long the answer took to be lost', async () => {
+  vi.useFakeTimers();
+  const { ask } = await opened();
+  const lost = Promise.withResolvers<Response>();
+  answer = () => lost.promise;
+  const asking = ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  vi.advanceTimersByTime(100_000);
+  lost.reject(new TypeError('network'));
+  await asking;
+  vi.advanceTimersByTime(10_000);
+  await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  vi.advanceTimersByTime(3_600_000);
+  answer = async () => Response.json({});
+  await ask('POST /v1/runs/{runId}/messages', message);
+  const [first, second, third] = sent.map(({ key }) => key);
+  expect(second).toBe(first);
+  expect(third).not.toBe(first);
+});
+
+test('what a run was set to is set again after something else, also if the first answer was lost', async () => {
+  const { ask } = await opened();
+  const params = { runId: 'r' };
+  const lose = (): Promise<Response> => Promise.reject(new TypeError('network'));
+  const take = async (): Promise<Response> => Response.json({});
+  const limits = (steps: number): Promise<unknown> =>
+    ask('POST /v1/runs/{runId}/limits', { params, body: { limits: { steps } } }).catch(() => undefined);
+  const pause = (): Promise<unknown> => ask('POST /v1/runs/{runId}/pause', { params, body: {} }).catch(() => undefined);
+  const resume = (): Promise<unknown> => ask('POST /v1/runs/{runId}/resume', { params, body: {} });
+  const say = (): Promise<unknown> => ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
+  answer = lose;
+  await limits(10);
+  await pause();
+  await say();
+  answer = take;
+  await limits(20);
+  await limits(10);
+  await resume();
+  await pause();
+  await say();
+  const [ten, paused, said, , tenAgain, , pausedAgain, saidAgain] = sent.map(({ key }) => key);
+  expect(tenAgain).not.toBe(ten);
+  expect(pausedAgain).not.toBe(paused);
+  // It overtakes nothing: sent again, it is the same message.
+  expect(saidAgain).toBe(said);
 });
 
 test('a change that was refused is another one when it is sent again', async () => {

@@ -152,9 +152,34 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, 'Nothing waits');
     held.resolve();
     await shows(page, 'Your decision was not taken');
+    const note = page.getByRole('alert').filter({ hasText: 'Your decision was not taken' });
+    expect(await note.innerText()).not.toContain('Error:');
+    expect(await note.getByRole('link').getAttribute('href')).toContain(run.runId);
     const decisions = [];
     for await (const { decision } of run.events()) if (decision !== undefined) decisions.push(decision.type);
     expect(decisions).toEqual(['approve']);
+  });
+
+  test('of a decision that was taken, and whose answer is lost, the page does not say that it was not', async () => {
+    const run = await waitingRun();
+    const page = await studio.page('#/inbox');
+    await shows(page, '1 decision waiting');
+    const held = Promise.withResolvers<void>();
+    await page.route(`**/v1/runs/*/approvals/*`, async (route) => {
+      await route.fetch();
+      await held.promise;
+      await route.fulfill({ status: 504, body: '' });
+    });
+    await page.keyboard.press('a');
+    await run.result();
+    await shows(page, 'Nothing waits');
+    held.resolve();
+    await shows(page, 'It is not known whether your decision was taken');
+    expect(await page.getByText('not taken').count()).toBe(0);
+    const note = page.getByRole('alert');
+    expect(await note.getByRole('link').getAttribute('href')).toContain(run.runId);
+    await note.getByRole('button', { name: 'Hide' }).click();
+    await expect.poll(() => note.count(), { timeout: 20_000 }).toBe(0);
   });
 
   test('several long arguments are each opened before they can be approved, and are those with which the call runs', async () => {
