@@ -5,6 +5,9 @@ interface Matcher {
   fits?: (at: number) => boolean;
 }
 
+/** The most characters that an expression looks back. */
+const LONGEST_BEHIND = 8;
+
 /** Counts the characters that a backtracking engine reads, for the part of the syntax that the project's expressions use. */
 export class PatternSteps {
   #steps = 0;
@@ -85,7 +88,8 @@ export class PatternSteps {
     if (this.#take('^')) return (at, next) => this.#isEdge(at, -1) && next(at);
     if (this.#take('$')) return (at, next) => this.#isEdge(at, 0) && next(at);
     if (this.#take('\\b')) return (at, next) => this.#isWord(at - 1) !== this.#isWord(at) && next(at);
-    if (this.#take('(?<!')) return this.#behind(this.#group());
+    if (this.#take('(?<!')) return this.#behind(this.#group(), false);
+    if (this.#take('(?<=')) return this.#behind(this.#group(), true);
     if (this.#take('(?!')) return this.#ahead(this.#group(), false);
     if (this.#take('(?=')) return this.#ahead(this.#group(), true);
     const [open] = /^\((?:\?:|\?<\w+>)?/.exec(this.#source.slice(this.#at)) ?? [];
@@ -108,9 +112,13 @@ export class PatternSteps {
     return inner;
   }
 
-  /** Looks one character back: no expression looks further. */
-  #behind(inner: Matcher): Matcher {
-    return (at, next) => !(at > 0 && inner(at - 1, () => true)) && next(at);
+  /** Looks back for what ends here. */
+  #behind(inner: Matcher, isWanted: boolean): Matcher {
+    const ends = (at: number): boolean => {
+      for (let back = 0; back <= Math.min(at, LONGEST_BEHIND); back += 1) if (inner(at - back, (then) => then === at)) return true;
+      return false;
+    };
+    return (at, next) => ends(at) === isWanted && next(at);
   }
 
   #ahead(inner: Matcher, isWanted: boolean): Matcher {

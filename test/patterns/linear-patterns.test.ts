@@ -13,6 +13,8 @@ interface Found {
 /** Texts that no one else writes: of the developer who defines an agent, or of the operator who starts a command. */
 const OWN_TEXTS: readonly (readonly [file: string, texts: string])[] = [
   ['src/cli/serve/dev-worker.ts', "the operator's own modules"],
+  ['src/guide/markdown.ts', 'the pages of the package'],
+  ['src/guide/find-pages.ts', 'the words of these pages, and the question of their reader'],
   ['src/cli/input-files.ts', "the stack of an error in the operator's own modules"],
 ];
 

@@ -188,6 +188,14 @@ function checkProxy({ machine, flags }: Examination): Finding {
   return ok(`Calls use the proxy of ${variables.join(', ')}.`);
 }
 
+const PEM = { begin: '-----BEGIN CERTIFICATE-----', end: '-----END CERTIFICATE-----' };
+
+/** Returns the certificates of a file, each with its first and last line. */
+function certificatesIn(text: string): string[] {
+  const parts = text.split(PEM.begin).slice(1);
+  return parts.filter((part) => part.includes(PEM.end)).map((part) => PEM.begin + part.slice(0, part.indexOf(PEM.end)) + PEM.end);
+}
+
 /** Node says nothing of a file that it cannot use but for a line that scrolls away. */
 function checkCertificates({ machine }: Examination): Finding {
   const file = machine.env['NODE_EXTRA_CA_CERTS'];
@@ -198,7 +206,7 @@ function checkCertificates({ machine }: Examination): Finding {
   } catch (error) {
     return fail(`The file of NODE_EXTRA_CA_CERTS cannot be read: ${errorMessage(error)}.`, `ls -l ${file}`);
   }
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = certificatesIn(text);
   const now = Date.now();
   try {
     const certificates = blocks.map((block) => new X509Certificate(block));

@@ -167,11 +167,11 @@ const COMMON_USERS = ['root', 'node', 'runner', 'ubuntu', 'debian', 'admin', 'us
 const SHORTEST_SECRET = 6;
 
 /** A user and a password in an address. */
-const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/"']+@/gi;
+const CREDENTIALS = /(?<=:\/\/)[^\s/"']+@/g;
 
 /** Texts that look like keys wherever they come from. */
 const KEY_FORMS =
-  /\b(?:(?:sk|pk|rk|xox[abp]|xapp|glpat)[-_]|(?:gsk|hf|npm|gh[opsu]|github_pat)_)[\w-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']{8,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
+  /\b(?:(?:sk|pk|rk|xox[abp]|xapp|glpat)[-_]|(?:gsk|hf|npm|gh[opsu]|github_pat)_)[\w-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']{8,}|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 
 /**
  * Returns a function that removes from texts what an issue must not have: values of variables that are secrets, credentials in addresses,
@@ -188,7 +188,7 @@ export function redaction(env: NodeJS.ProcessEnv, home = homedir(), user = userN
       : new RegExp(`(?<![\\w.-])${escaped(user)}(?![\\w.-])`, 'g');
   const homePattern = home.length > 1 ? new RegExp(`${escaped(home)}(?![\\w.-])`, 'g') : undefined;
   return (text) => {
-    let shown = text.replace(CREDENTIALS, '$1');
+    let shown = text.replace(CREDENTIALS, '');
     for (const [value, name] of values) shown = shown.replaceAll(value, name);
     shown = shown.replace(KEY_FORMS, '[key]');
     if (homePattern !== undefined) shown = shown.replace(homePattern, '~');
