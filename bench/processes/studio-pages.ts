@@ -92,8 +92,8 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   const readFacts = async (given: AbortSignal): Promise<void> => {
     const begunAt = Date.now();
     const now = seen.status;
-    const { pages, readings } = timeline.status === now ? timeline : { pages: [], readings: 0 };
-    const before = settledPages(pages, readings);
+    const { pages: taken = [], readings = 0 } = timeline.status === now ? timeline : {};
+    const before = settledPages(taken, readings);
     const [all] = await Promise.all([readTimeline(path, before, given), read(path, given), read(`${path}/tree`, given)]);
     timeline = { status: now, pages: all, readings: readings + 1 };
     known = { ...known, endedAt: Date.now(), ms: Date.now() - begunAt };

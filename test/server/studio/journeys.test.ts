@@ -302,7 +302,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
       },
     }));
     const body = texts.map((item) => `id: ${item.offset}\nevent: event\ndata: ${JSON.stringify(item)}\n\n`).join('');
-    const end = `event: end\ndata: ${JSON.stringify({ type: 'end', result: { status: 'completed' } })}\n\n`;
+    const end = `event: end\ndata: ${JSON.stringify({ type: 'end', result: { status: 'completed', stopReason: 'final_answer', error: null, output: 'Read.' } })}\n\n`;
     await page.route('**/v1/runs/*/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body: body + end }));
     await page.evaluate(`location.hash = '#/runs/${encodeURIComponent(run.runId)}'`);
     const rows = page.locator('.windowed');
@@ -310,9 +310,9 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await rows.getByText('The end of row 0').count()).toBe(0);
     await rows.locator('summary').first().click();
     await rows.getByText('The end of row 0').waitFor();
-    await rows.evaluate((box: Element) => box.scrollTo(0, 5_000));
+    await page.evaluate(`document.querySelector('.windowed').scrollTo(0, 5000)`);
     await expect.poll(() => rows.getByText('Row 0.').count(), { timeout: 20_000 }).toBe(0);
-    await rows.evaluate((box) => box.scrollTo(0, 0));
+    await page.evaluate(`document.querySelector('.windowed').scrollTo(0, 0)`);
     await rows.getByText('The end of row 0').waitFor();
   });
 
