@@ -103,7 +103,7 @@ async function sendOnce(url: string, init: SentRequest & { method: string; body:
     forgetOvertaken(change);
     return answer;
   } catch (error) {
-    if (error instanceof Refused && !passes(error)) unanswered.delete(change);
+    if (!mayPass(error)) unanswered.delete(change);
     else unanswered.set(change, { key, lostAt: Date.now() });
     throw error;
   }
@@ -199,7 +199,7 @@ export async function follow<Of extends StreamName>(
       if (end) return;
     } catch (error) {
       if (until?.aborted) return;
-      if (error instanceof Refused && !passes(error)) throw error;
+      if (!mayPass(error)) throw error;
       failures += 1;
       if (error instanceof Refused && error.problem.status > 0) noteProblem(error.problem);
       else if (failures > 1) connection.value = 'lost';
@@ -208,8 +208,10 @@ export async function follow<Of extends StreamName>(
   }
 }
 
-/** True for a refusal that may be over when the request is sent again. */
-export function passes({ problem: { status } }: Refused): boolean {
+/** True for an error that may be over when the request is sent again: whatever it has asked for may have been done. */
+export function mayPass(error: unknown): boolean {
+  if (!(error instanceof Refused)) return true;
+  const { status } = error.problem;
   return status === 0 || status === 429 || status >= 500;
 }
 

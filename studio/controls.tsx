@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { MessageReceipt, Operations } from './api-types.ts';
 import { Fold, Note, useAction } from './parts.tsx';
@@ -11,25 +11,28 @@ interface ControlsOptions {
   runId: string;
   isOver: boolean;
   isSession: boolean;
-  isPaused: boolean;
+  status: string | undefined;
 }
 
 /** What a reader may do with a run. A control whose scope the reader lacks is absent; the service refuses it besides. */
-export function RunControls({ runId, isOver, isSession, isPaused: isShownPaused }: ControlsOptions): JSX.Element | null {
+export function RunControls({ runId, isOver, isSession, status }: ControlsOptions): JSX.Element | null {
   const { busy, outcome, act } = useAction();
-  // The status of a run that waits for a decision does not say that it is paused, too: its receipt does, until the status is another one.
-  const [receipt, setReceipt] = useState<{ paused: boolean; isShownPaused: boolean }>();
-  const isPaused = receipt?.isShownPaused === isShownPaused ? receipt.paused : isShownPaused;
+  // The status of a run that waits for a decision does not say that it is paused, too: its receipt does, until the run moves on.
+  const [receipt, setReceipt] = useState<{ paused: boolean }>();
+  const isPaused = receipt?.paused ?? status === 'paused';
+  useLayoutEffect(() => {
+    if (status !== 'pending_confirmation') setReceipt(undefined);
+  }, [status]);
   if (!may('runs:write')) return null;
   const tools: ControlOptions = { runId, busy, act };
   const toggle = (): Promise<string> =>
     isPaused
       ? ask('POST /v1/runs/{runId}/resume', { params: { runId }, body: {} }).then((answer) => {
-          setReceipt({ ...answer, isShownPaused });
+          setReceipt(answer);
           return TEXTS.receipts.resumed;
         })
       : ask('POST /v1/runs/{runId}/pause', { params: { runId }, body: {} }).then((answer) => {
-          setReceipt({ ...answer, isShownPaused });
+          setReceipt(answer);
           return TEXTS.receipts.paused;
         });
   return (

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, passes, Refused } from './api.ts';
+import { ask, mayPass, Refused } from './api.ts';
 import type { Approval, DecideCall } from './api-types.ts';
 import { listDecided, me, onEnd, untilOther } from './caller.ts';
 import { RunLink } from './parts.tsx';
@@ -89,8 +89,8 @@ export function useDecision(approval: Approval, onRefused: (text: string) => voi
     void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
       .catch((failure: unknown) => {
         if (until.aborted) return;
-        const isKnown = failure instanceof Refused && !passes(failure);
-        const code = isKnown ? failure.problem.code : '';
+        const isKnown = !mayPass(failure);
+        const code = failure instanceof Refused && isKnown ? failure.problem.code : '';
         const movedOn = code === 'digest_mismatch' ? TEXTS.changedMeanwhile : MOVED_ON.has(code) ? TEXTS.decidedMeanwhile : undefined;
         const problem = movedOn ?? (failure instanceof Error ? failure.message : String(failure));
         // What is still there may be decided once more, and go in that moment: then the next one is not decided by the same key.

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
-import { Refused } from './api.ts';
+import { mayPass, Refused } from './api.ts';
 import type { Approval, CallDetails } from './api-types.ts';
 import { type Answer, decidedHere, keyOf, Untaken, useDecision } from './deciding.tsx';
 import { Field, isSound, ObjectForm } from './form.tsx';
@@ -232,7 +232,7 @@ export function Decision({ approval: given, keys = false }: { approval: Approval
       <Subject approval={given} />
       {meanwhile !== undefined && <Note tone="warn">{meanwhile.text}</Note>}
       <Before approval={given} call={whole.call} />
-      {whole.error !== undefined && <ProblemNote error={whole.error} />}
+      {whole.error !== undefined && <ProblemNote error={whole.error} again={whole.again} />}
       {whole.arguments !== undefined ? (
         <Answers
           key={given.digest}
@@ -254,9 +254,11 @@ interface Whole {
   schema: Schema | undefined;
   call: CallDetails | undefined;
   error: unknown;
+  /** Reads anew what could not be read. */
+  again: () => void;
 }
 
-/** The first pause before a call is asked for again of which the list says something else, and how often it doubles. */
+/** The first pause before a call is asked for again that is lost, or of which the list says something else, and how often it doubles. */
 const ASKED_AGAIN_AFTER = 2_000;
 const DOUBLINGS = 5;
 
@@ -269,19 +271,20 @@ function useWhole({ runId = '', callId, arguments: listed, argumentsCut, schema,
   const { value: call, error, again } = useAnswer('GET /v1/runs/{runId}/calls/{callId}', request);
   // The digest is no part of the request: what waits under the same id may have changed, before the answer came or after.
   const isOther = call !== undefined && call.waiting?.digest !== digest;
+  const isLost = error !== undefined && (argumentsCut || !(error instanceof Refused && WITHOUT_DETAILS.has(error.problem.code)));
   const tries = useRef(0);
   useEffect(() => {
-    if (!isOther) return undefined;
+    if (!isOther && !(isLost && mayPass(error))) return undefined;
     const timer = setTimeout(again, ASKED_AGAIN_AFTER * 2 ** Math.min(DOUBLINGS, tries.current));
     tries.current += 1;
     return () => clearTimeout(timer);
-  }, [call, digest]);
-  const isLost = error !== undefined && (argumentsCut || !(error instanceof Refused && WITHOUT_DETAILS.has(error.problem.code)));
+  }, [call, digest, error]);
   return {
     arguments: argumentsCut ? (isOther ? undefined : call?.waiting?.arguments) : listed,
     schema: schema ?? call?.schema,
     call,
     error: isLost ? error : undefined,
+    again,
   };
 }
 

@@ -57,7 +57,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <Ending record={record} version={version} />
         </div>
         <aside aria-label={TEXTS.run}>
-          <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} isPaused={here === 'paused'} />
+          <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} status={here} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
           <AmountChart record={record} version={record.answers} />

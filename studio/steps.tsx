@@ -29,18 +29,7 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
   const [words, setWords] = useState('');
   const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
-  // What the reader has opened and closed stays so, also when it comes back to the screen.
-  const toggled = useMemo(() => new Map<string, boolean>(), [record]);
-  // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
-  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, timeline, isLong]);
-  const show = (row: Row): JSX.Element => {
-    const { key } = row;
-    const open = toggled.get(key) ?? !isLong;
-    const onToggle = (isOpen: boolean): void => void toggled.set(key, isOpen);
-    const view = views.get(key) ?? <RowView key={key} row={row} runId={runId} timeline={timeline} open={open} onToggle={onToggle} />;
-    views.set(key, view);
-    return view;
-  };
+  const show = useRowViews({ runId, record, timeline, isLong });
   return (
     <section aria-labelledby="steps" class="steps">
       <div class="heading">
@@ -74,6 +63,26 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
       {record.live !== undefined && words === '' && <Live live={record.live} />}
     </section>
   );
+}
+
+/** Returns a function that shows a row. */
+function useRowViews({ runId, record, timeline, isLong }: Omit<StepsOptions, 'version'> & { isLong: boolean }): (row: Row) => JSX.Element {
+  // What the reader has opened and closed stays so, also when it comes back to the screen.
+  const toggled = useMemo(() => new Map<string, boolean>(), [record]);
+  // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
+  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, timeline, isLong]);
+  return (row) => {
+    const open = toggled.get(row.key) ?? !isLong;
+    const onToggle = (isOpen: boolean): void => {
+      toggled.set(row.key, isOpen);
+      views.delete(row.key);
+    };
+    const view = views.get(row.key) ?? (
+      <RowView key={row.key} row={row} runId={runId} timeline={timeline} open={open} onToggle={onToggle} />
+    );
+    views.set(row.key, view);
+    return view;
+  };
 }
 
 /** Returns the rows that say some words: all of them without any. */

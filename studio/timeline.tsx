@@ -86,16 +86,17 @@ export function useTimeline(
 ): { read: ReadTimeline | undefined; error: unknown; readOn: () => void } {
   const [state, setState] = useState<{ of: string | undefined; read?: ReadTimeline; error?: unknown }>({ of: undefined });
   const [pages, setPages] = useState(FIRST_PAGES);
-  const known = useRef<{ of: string; status: string; pages: readonly Timeline[] } | undefined>(undefined);
+  const known = useRef<{ of: string; status: string; pages: readonly Timeline[]; readings: number } | undefined>(undefined);
   useEffect(() => {
     if (runId === undefined) return undefined;
     const gone = new AbortController();
     // Once the run is in another status, all of it is read anew.
-    const before = known.current?.of === runId && known.current.status === status ? known.current.pages : [];
-    timed(readPages(runId, { most: pages, before, signal: gone.signal })).then(
+    const last = known.current;
+    const { pages: before, readings } = last?.of === runId && last.status === status ? last : { pages: [], readings: 0 };
+    timed(readPages(runId, { most: pages, before: settledPages(before, readings), signal: gone.signal })).then(
       (all) => {
         if (gone.signal.aborted) return undefined;
-        known.current = { of: runId, status, pages: all };
+        known.current = { of: runId, status, pages: all, readings: readings + 1 };
         return setState({ of: runId, read: readTimeline(all) });
       },
       (error: unknown) => !gone.signal.aborted && setState(({ of, read }) => ({ of: runId, read: of === runId ? read : undefined, error })),
@@ -110,14 +111,14 @@ export function useTimeline(
 interface PagesToRead {
   /** The most pages. */
   most: number;
-  /** The pages that were read before. */
+  /** The first pages, as they were read before. */
   before: readonly Timeline[];
   signal: AbortSignal;
 }
 
-/** Reads the first pages of a timeline: of those that were read before, what may be another by now. */
+/** Reads the first pages of a timeline, behind those that are taken as they were. */
 async function readPages(runId: string, { most, before, signal }: PagesToRead): Promise<Timeline[]> {
-  const pages = settledPages(before);
+  const pages = [...before];
   for (let from = pages.length === 0 ? 0 : pages.at(-1)?.next; pages.length < most && from !== undefined; from = pages.at(-1)?.next)
     pages.push(await ask('GET /v1/runs/{runId}/timeline', { params: { runId }, query: { from }, signal }));
   return pages;

@@ -72,9 +72,9 @@ async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
   return (await (await get(`${url}${path}`, { signal })).json()) as Body;
 }
 
-/** Reads as many pages of the timeline as the page does by itself: of those that were read before, what may be another by now. */
+/** Reads as many pages of the timeline as the page does by itself, behind those that are taken as they were. */
 async function readTimeline(path: string, before: readonly Timeline[], signal: AbortSignal): Promise<Timeline[]> {
-  const all = settledPages(before);
+  const all = [...before];
   for (let from = all.length === 0 ? 0 : all.at(-1)?.next; all.length < FIRST_PAGES && from !== undefined; from = all.at(-1)?.next)
     all.push(await read<Timeline>(`${path}/timeline?from=${from}`, signal));
   return all;
@@ -88,13 +88,14 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   let reading: { work: Promise<void>; given: AbortController } | undefined;
   // As in a page: a reading takes the place of the one before, and what has changed meanwhile is looked at when it has ended.
-  let timeline: { status: string; pages: readonly Timeline[] } = { status: '', pages: [] };
+  let timeline: { status: string; pages: readonly Timeline[]; readings: number } = { status: '', pages: [], readings: 0 };
   const readFacts = async (given: AbortSignal): Promise<void> => {
     const begunAt = Date.now();
     const now = seen.status;
-    const before = timeline.status === now ? timeline.pages : [];
+    const { pages: taken = [], readings = 0 } = timeline.status === now ? timeline : {};
+    const before = settledPages(taken, readings);
     const [all] = await Promise.all([readTimeline(path, before, given), read(path, given), read(`${path}/tree`, given)]);
-    timeline = { status: now, pages: all };
+    timeline = { status: now, pages: all, readings: readings + 1 };
     known = { ...known, endedAt: Date.now(), ms: Date.now() - begunAt };
     look();
   };

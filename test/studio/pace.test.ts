@@ -28,10 +28,16 @@ test('of a timeline, the pages are read again that are not full, or in which som
   const full = { next: 5, spans: [ended, ended] };
   const open = { next: 9, spans: [ended, {}] };
   const last = { spans: [ended] };
-  expect(settledPages([full, full, last])).toEqual([full, full]);
-  expect(settledPages([full, open, full, last])).toEqual([full]);
-  expect(settledPages([full, full])).toEqual([full, full]);
-  expect([settledPages([last]), settledPages([])]).toEqual([[], []]);
+  expect(settledPages([full, full, last], 1)).toEqual([full, full]);
+  expect(settledPages([full, open, full, last], 1)).toEqual([full]);
+  expect(settledPages([full, full], 1)).toEqual([full, full]);
+  expect([settledPages([last], 1), settledPages([], 1)]).toEqual([[], []]);
+});
+
+test('a timeline is read whole again from time to time: what has begun long ago may be known only now', () => {
+  const pages = [{ next: 5, spans: [{ to: '2026-11-01T00:00:01Z' }] }];
+  const taken = Array.from({ length: 11 }, (_, readings) => settledPages(pages, readings).length);
+  expect(taken).toEqual([0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0]);
 });
 
 test('all who show a run read its facts at the same moment, and those who show another one at another moment', () => {

@@ -182,6 +182,22 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await expect.poll(() => note.count(), { timeout: 20_000 }).toBe(0);
   });
 
+  test('long arguments that could not be read once are read again, and by a button at once', async () => {
+    await waitingRun('filer', JSON.stringify({ tool: 'file_away', args: { paper: 'p'.repeat(21_000), letter: 'l' }, say: 'Filed' }));
+    const page = await studio.page();
+    let isAway = true;
+    await page.route('**/v1/runs/*/calls/*', (route) =>
+      isAway ? route.fulfill({ status: 503, json: { code: 'overloaded', detail: 'Restarting' } }) : route.continue(),
+    );
+    await page.evaluate(`location.hash = '#/inbox'`);
+    await shows(page, 'Restarting');
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await shows(page, 'Restarting');
+    isAway = false;
+    await shows(page, 'Show all of the arguments first');
+    expect(await page.getByText('Restarting').count()).toBe(0);
+  });
+
   test('several long arguments are each opened before they can be approved, and are those with which the call runs', async () => {
     const [paper, letter] = ['p'.repeat(21_000), 'l'.repeat(22_000)];
     const args = { paper, letter, short: 'yes', stamped: true };

@@ -265,6 +265,57 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
+  test('a run that was paused here and continued elsewhere is not said to be paused', async () => {
+    const run = await studio.client.start('asker', { input: 'Paint it, also inside' });
+    const answered = async (): Promise<void> => {
+      await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+      const [pending] = (await run.approvals()).pending;
+      await run.respond(pending!, { colour: 'blue', glossy: false });
+    };
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Which colour?');
+    await press(page, 'Pause');
+    await shows(page, 'The run pauses after its current step');
+    const resume = page.getByRole('button', { name: 'Resume', exact: true });
+    await resume.waitFor();
+    await answered();
+    await expect.poll(async () => (await run.status()).status, { timeout: 20_000 }).toBe('paused');
+    await page.locator('h1').getByText('paused', { exact: true }).waitFor();
+    await run.resume();
+    await shows(page, 'And which one inside?');
+    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
+    expect(await resume.count()).toBe(0);
+    await run.cancel('seen');
+  });
+
+  test('what a reader has opened in a long run is open when it comes back to the screen', async () => {
+    const run = await waitingRun();
+    const page = await studio.page();
+    const texts = Array.from({ length: 200 }, (_, offset) => ({
+      type: 'event',
+      offset,
+      event: {
+        id: `e${offset}`,
+        author: 'user',
+        timestamp: '2026-11-01T00:00:00Z',
+        content: [{ type: 'message', role: 'user', content: `Row ${offset}. ${'It is about lamps. '.repeat(20)}The end of row ${offset}` }],
+      },
+    }));
+    const body = texts.map((item) => `id: ${item.offset}\nevent: event\ndata: ${JSON.stringify(item)}\n\n`).join('');
+    const end = `event: end\ndata: ${JSON.stringify({ type: 'end', result: { status: 'completed', stopReason: 'final_answer', error: null, output: 'Read.' } })}\n\n`;
+    await page.route('**/v1/runs/*/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body: body + end }));
+    await page.evaluate(`location.hash = '#/runs/${encodeURIComponent(run.runId)}'`);
+    const rows = page.locator('.windowed');
+    await rows.getByText('Row 0.').first().waitFor();
+    expect(await rows.getByText('The end of row 0').count()).toBe(0);
+    await rows.locator('summary').first().click();
+    await rows.getByText('The end of row 0').waitFor();
+    await page.evaluate(`document.querySelector('.windowed').scrollTo(0, 5000)`);
+    await expect.poll(() => rows.getByText('Row 0.').count(), { timeout: 20_000 }).toBe(0);
+    await page.evaluate(`document.querySelector('.windowed').scrollTo(0, 0)`);
+    await rows.getByText('The end of row 0').waitFor();
+  });
+
   test('a message steers a run before its next model call, and another one interrupts the model', async () => {
     const run = await studio.client.start('clerk', { input: 'Answer slowly' });
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
