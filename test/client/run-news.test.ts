@@ -62,7 +62,6 @@ async function followed(kept: readonly [runId: string, events: number][] = []): 
   const context = { namespace: 'default', dataConverter: {} as LoadedDataConverter, log: () => undefined };
   const channel = memoryStreams().open(context);
   let lose = (): void => undefined;
-  // oxlint-disable-next-line func-style -- a generator.
   async function* waits(options: ReadStreamOptions): AsyncGenerator<StreamRead> {
     const reads = channel.read(WAITS_STREAM, options)[Symbol.asyncIterator]();
     let read = reads.next();

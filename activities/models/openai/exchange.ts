@@ -112,8 +112,8 @@ async function* joined(begin: string, rest: AsyncIterable<string>): AsyncGenerat
   yield* rest;
 }
 
-async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
-  for await (const { data, complete } of serverSentEvents(text)) {
+async function* eventsOf(pieces: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
+  for await (const { data, complete } of serverSentEvents(pieces)) {
     const text = data.trim();
     if (text === '') continue;
     if (text === '[DONE]') {
