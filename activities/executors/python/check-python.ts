@@ -36,11 +36,11 @@ export async function checkPython({ platform, bubblewrap, python, program }: Iso
     if (found !== expected) throw limitProblem(problem);
   }
   const kinds = [
-    { code: MEMORY_PROBE, kind: 'memory', problem: 'code could take more memory than its limit' },
-    { code: TIME_PROBE, kind: 'timeout', problem: 'code could take more time than its limit' },
+    { code: MEMORY_PROBE, kind: 'memory', problem: 'code could take more memory than its limit', timeoutSeconds: PROBE_SECONDS },
+    { code: TIME_PROBE, kind: 'timeout', problem: 'code could take more time than its limit', timeoutSeconds: TIME_PROBE_SECONDS },
   ];
-  for (const { code, kind, problem } of kinds) {
-    const result = await probed(program, [code]);
+  for (const { code, kind, problem, timeoutSeconds } of kinds) {
+    const result = await probed(program, [code], timeoutSeconds);
     if (result.error?.kind !== kind) throw limitProblem(problem);
   }
   const rested = await probed(program, [REST_PROBE, '']);
@@ -52,8 +52,12 @@ function limitProblem(problem: string): UsageError {
 }
 
 /** Runs cells one after the other, with a pause between them, and returns the last result. */
-async function probed(program: () => Program, [first = '', ...others]: readonly string[]): Promise<ExecutionResult> {
-  const limits = executionLimits(PROBE_LIMITS);
+async function probed(
+  program: () => Program,
+  [first = '', ...others]: readonly string[],
+  timeoutSeconds = PROBE_SECONDS,
+): Promise<ExecutionResult> {
+  const limits = executionLimits({ timeoutSeconds, maxMemoryMb: PROBE_MEMORY_MB });
   const executor = new ProcessExecutor(program, { language: 'python', limits, allowedImports: ['os'] }, { tools: [], scratchpad: false });
   try {
     let result = await executor.run(first, { now: 0, seed: 0 });
@@ -97,8 +101,14 @@ function missingIsolation(reason: string, remedy: string): UsageError {
   return new UsageError(`the executor "python" cannot isolate code on this machine: ${reason}. To use it, ${remedy}`);
 }
 
-/** Small limits, for code that goes a little beyond them. */
-const PROBE_LIMITS = { timeoutSeconds: 0.5, maxMemoryMb: 8 };
+/** A small limit, for code that goes a little beyond it. */
+const PROBE_MEMORY_MB = 8;
+
+/** The time of a probe that ends by itself: on a busy machine, one that ran out of time would look as if another limit did not hold. */
+const PROBE_SECONDS = 10;
+
+/** The time of the probe that never ends. */
+const TIME_PROBE_SECONDS = 0.5;
 
 /** Tries a handful of processes, which end at once, a file, a connection and a user namespace, and reports what it got. */
 const REACH_PROBE = `
