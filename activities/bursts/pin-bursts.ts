@@ -1,3 +1,4 @@
+import { makesBursts } from '../../src/core/bursts/burst.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { BurstFields } from '../../src/define/bursts.ts';
 import type { TierFields } from '../../src/define/tier.ts';
@@ -19,7 +20,7 @@ export const burstsInWorker: WorkerPart = {
 
 /** Says which agents make no bursts because their worker has a sink of streams. Without it, those of the tier `batch` would make none, either. */
 export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
-  for (const { name } of agents.filter(({ burst, tier }) => burst !== undefined && tier !== 'batch'))
+  for (const { name } of agents.filter(makesBursts))
     logOnce(
       `Agent "${name}" makes no bursts on this worker, which has a sink of streams: remove "burst" of the agent, or "streams" of the worker`,
     );

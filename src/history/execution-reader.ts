@@ -209,10 +209,7 @@ export class ExecutionReader {
     else if (timedOut) {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, timedOut.failure);
       const ending = { failure: failure ?? new Error('unknown failure') };
-      // The calls of a burst have ended, as far as the server has stored them.
-      if (this.#scheduled.get(String(timedOut.scheduledEventId))?.name === ACTIVITIES.runBurst)
-        this.#endAttempt(event, timedOut.scheduledEventId, ending);
-      else this.#end(timedOut.scheduledEventId, ending);
+      this.#endAttempt(event, timedOut.scheduledEventId, ending, { isAnswered: false });
       const attempt = this.#attempts.get(String(timedOut.scheduledEventId)) ?? 0;
       await this.#noteLoss(event, { scheduledEventId: timedOut.scheduledEventId, failure: timedOut.failure, attempt });
     } else if (failed) {
@@ -223,14 +220,23 @@ export class ExecutionReader {
     return true;
   }
 
-  /** Ends an activity by the word of the worker of its last attempt, and a burst also by that of the server. */
-  #endAttempt(event: HistoryEvent, scheduledEventId: HistoryEvent['eventId'], ending: { output?: unknown; failure?: Error }): void {
+  /**
+   * Ends an activity, with the last attempt at it if its worker has answered. A burst has ended with one in any case: what the server has
+   * stored of it may be known.
+   */
+  #endAttempt(
+    event: HistoryEvent,
+    scheduledEventId: HistoryEvent['eventId'],
+    ending: { output?: unknown; failure?: Error },
+    { isAnswered = true }: { isAnswered?: boolean } = {},
+  ): void {
     const id = String(scheduledEventId);
     const activity = this.#scheduled.get(id);
     const attempt = this.#attempts.get(id);
     this.#end(scheduledEventId, ending);
-    // The server ends an activity between two attempts without a start. Of a burst, what the attempts before have stored may be known.
-    if (activity === undefined || (attempt === undefined && activity.name !== ACTIVITIES.runBurst)) return;
+    // The server ends an activity between two attempts without a start.
+    const hasEnded = (isAnswered && attempt !== undefined) || activity?.name === ACTIVITIES.runBurst;
+    if (activity === undefined || !hasEnded) return;
     const isCounted = attempt !== undefined && (attempt === 1 || !this.#countedByWorkers.has(id));
     const { name, input } = activity;
     (this.execution.endedAttempts ??= []).push({

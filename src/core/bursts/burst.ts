@@ -1,4 +1,5 @@
 import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
+import type { Tier } from '../domain/batch.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import type { UnnamedEvent } from '../kernel/run-state.ts';
@@ -21,7 +22,7 @@ export interface BurstRecord {
   entries: BurstEntry[];
   /** The calls that the run makes to their end. Absent: none was begun. */
   left?: BegunCall[];
-  /** The number of the attempt with which calls have ended, by their keys; 0 for the word of no worker. Absent for a call: the first. */
+  /** How many attempts each call took, by its key. Absent for a call: one. 0: it ended because all its attempts were lost. */
   attempts?: Record<string, number>;
   /** A request ended the burst before its first call. */
   givenUp?: true;
@@ -68,7 +69,7 @@ function fingerprint(text: string): string {
 }
 
 /** True if a run makes bursts as long as it has this agent. A model call that waits for a batch is ended by another workflow, as an activity. */
-export function makesBursts({ burst, tier }: Pick<AgentSnapshot, 'burst' | 'tier'>): boolean {
+export function makesBursts({ burst, tier }: Pick<AgentSnapshot, 'burst'> & { tier?: Tier }): boolean {
   return burst !== undefined && tier !== 'batch';
 }
 
