@@ -121,7 +121,7 @@ class Burst {
   readonly #running = new Set<Promise<unknown>>();
   /** The attempts at the calls that have no outcome yet. */
   readonly #attempts = new Map<string, number>();
-  /** The attempts with which calls have ended, but for the first. */
+  /** How many attempts each call took that has ended and took more than one. */
   readonly #lastAttempts: Record<string, number>;
   readonly #reports: BurstReports;
   /** When the attempts before have stored their last outcome, in milliseconds since the burst began. */
@@ -290,7 +290,7 @@ class Burst {
     // None is made of a call whose attempts were all lost before.
     let attempt = 0;
     const counted = (argument: Input): Promise<Output> => {
-      // Those that were parked are none, to whoever reads the record, and in what the attempt reports of itself.
+      // Attempts that were parked do not count, neither in the record nor in what the attempt reports.
       attempt = attemptNumber();
       this.#attempts.set(key, attemptInfo().attempt);
       return work(argument);
@@ -315,7 +315,7 @@ class Burst {
     return outcome === undefined || this.#isStopping ? this.#stop() : outcome.value;
   }
 
-  /** Notes the attempt with which a call has ended. A model call that failed may be made again with the same key: then it counts anew. */
+  /** Records how many attempts a call took. A failed model call may be made again under the same key, and is then counted from the start. */
   #noteAttempt(key: string, attempt: number): void {
     if (attempt === 1) delete this.#lastAttempts[key];
     else this.#lastAttempts[key] = attempt;

@@ -112,7 +112,7 @@ class RunNews {
    * would look as if nothing had happened.
    */
   readonly #announced = new LRUCache<string, true>({ max: 10_000, ttl: OVERLAP_MS });
-  /** The place in the sink of what was heard last: whoever listens after a pause hears what has come meanwhile, and nothing a second time. */
+  /** The position of the last announcement read from the sink: after a pause, reading continues there, and nothing is read twice. */
   #position: string | undefined;
   /** What was heard last of each execution: a sink that has lost its place begins anew. */
   readonly #heard = new LRUCache<string, Heard>({ max: 20_000 });

@@ -142,7 +142,7 @@ async function* responseText(response: Response, watch: IdleTimeout): AsyncGener
   yield decoder.decode();
 }
 
-/** The reason of the signal of a request that is over. An error of its own for each call would capture a stack that nobody reads. */
+/** Why a request that is over was aborted. One error for all: to create one for each call captures a stack that nobody reads. */
 const OVER = new DOMException('The request is over', 'AbortError');
 
 /** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */

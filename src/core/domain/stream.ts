@@ -59,8 +59,8 @@ export type StreamEntry =
   | { type: 'recorded'; executionId: string; events: number; steps: number; status: RunStatus };
 
 /**
- * Under this id, in the place of the id of a run, workers publish once more what a run has recorded when it begins to wait for a decision, or for
- * others than before: whoever follows all runs need not wait until the lists of the server are asked again. No run may have this id (`checkNewRunId`).
+ * Under this id, in the place of the id of a run, workers also publish that a run has begun to wait for a decision, or waits for other ones.
+ * A reader of all runs then does not have to wait for the next question to the lists of the server. No run may have this id (`checkNewRunId`).
  */
 export const WAITS_STREAM = 'longhaul-waits';
 
