@@ -4,9 +4,8 @@ import { type AgentSnapshot, toolOwner, type ToolSnapshot } from '../../src/core
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { canonicalJson, defined } from '../../src/core/domain/json.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { canonicalJson } from '../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import { type ApprovalContext, requirementFrom } from '../../src/define/approvals.ts';

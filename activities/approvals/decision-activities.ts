@@ -1,14 +1,12 @@
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, type JsonObject } from '../../src/core/domain/json.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
-import type { JsonObject } from '../../src/core/domain/json.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import type { RunSubject } from '../../src/core/domain/run.ts';
 import {
   type ApprovalsPage,
-  type ReevaluateApprovalInput,
   type AuthorizeDecisionInput,
   type AuthorizeDecisionOutput,
   type DataView,
@@ -16,6 +14,7 @@ import {
   type DecisionQuestion,
   type NotifyWaitingInput,
   QUERIES,
+  type ReevaluateApprovalInput,
   type StatusView,
 } from '../../src/core/protocol.ts';
 import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize, WaitingNotice } from '../../src/define/approvals.ts';

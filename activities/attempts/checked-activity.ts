@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import {

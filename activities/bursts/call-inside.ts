@@ -3,9 +3,8 @@ import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporali
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import type { BegunCall } from '../../src/core/bursts/burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, type JsonValue } from '../../src/core/domain/json.ts';
 import { missingIn } from '../../src/core/domain/missing-definitions.ts';
-import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
 import { aroundCalls } from './around-calls.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, Context, getClient } from '@temporalio/activity';
 import type { ActivitySerializationContext, Payload } from '@temporalio/common';
 import { encodeToPayloadsWithContext } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { GRPC, grpcCode } from '../../src/temporal/server-calls.ts';
 
 /** The time in which a heartbeat of the SDK has reached the server, in milliseconds. */

@@ -19,7 +19,7 @@ import {
   type StoredEntry,
   storedEntry,
 } from '../../src/core/bursts/stored-burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
@@ -40,7 +40,7 @@ import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from 
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { callInside, type CallEnd } from './call-inside.ts';
+import { type CallEnd, callInside } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { BurstReports, HeldReports } from './held-reports.ts';
 import { loopDigest } from './loop-digest.ts';

@@ -1,6 +1,5 @@
 import type { ContentPart } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, type McpServerDefinition, ToolFailure, type ToolOutput, toolOutput } from '../../src/define/tool-definition.ts';

@@ -1,7 +1,6 @@
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { FORGET, MEMORY_TOOLS, memoryTools, RECALL, REMEMBER } from '../../src/core/domain/memory.ts';
 import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { errorCode, ModelCallError } from '../../src/core/domain/errors.ts';
 import type { AnswerOrigin } from '../../src/core/domain/fallback.ts';

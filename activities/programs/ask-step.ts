@@ -2,10 +2,9 @@ import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent.ts';
 import type { SpilledContent } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes, jsonPiece, WHOLE_BYTES } from '../../src/core/domain/byte-budgets.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelCapabilities, RecordedResponse } from '../../src/core/domain/model.ts';
 import type { AskDocument, ProgramDocument, UnitDocument } from '../../src/core/domain/program-document.ts';
 import type {

@@ -6,8 +6,7 @@ import {
   type SkillSnapshot,
   type ToolSnapshot,
 } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';

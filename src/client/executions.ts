@@ -6,7 +6,7 @@ import { isOwnActivity, traitsOf } from '../core/activity-requests/contracts.ts'
 import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
 import { batchedCallKey, type CallPlace, registrationIn } from '../core/domain/batch.ts';
 import { COLLECTOR_QUERIES, collectorId } from '../core/protocol-names.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
 import { refusalDetails } from '../core/domain/model.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { RunState } from '../core/kernel/run-state.ts';

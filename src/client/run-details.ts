@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { type ContentItem, isToolCall, outputText, type ToolCall } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
+import { canonicalJson, defined } from '../core/domain/json.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import { canonicalJson } from '../core/domain/json.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/run-details.ts';
 import { oneLine } from '../core/domain/text.ts';

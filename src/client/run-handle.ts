@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Remember } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../core/domain/content.ts';
@@ -11,7 +11,6 @@ import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { CallDetails, PinnedAgent } from '../core/domain/run-details.ts';
 import type { StepRequest } from '../core/domain/step-request.ts';
 import type { RunTimeline } from '../core/domain/timeline.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {

@@ -7,9 +7,8 @@ import {
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
 import type { ContentPart } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import type { JsonValue } from '../core/domain/json.ts';
 import {
   type CompletedRun,
   type DefaultOutput,

@@ -1,6 +1,6 @@
 import type { ContentItem } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import type { LimitOptions, SessionLimits } from '../core/domain/limits.ts';
 import type { SessionInput } from '../core/domain/run-input.ts';
 import type { Principal } from '../core/domain/run.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { isRecall, recallEvent } from '../core/domain/memory.ts';
 import type { ModelClient, ModelRequest, PromptCache } from '../core/domain/model.ts';

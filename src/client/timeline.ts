@@ -1,4 +1,4 @@
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { type RunTimeline, timeByKind, type TimelineSpan } from '../core/domain/timeline.ts';
 import type { ChainedExecution } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { defined } from '../core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { isEncodedAs, metadataText, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
 
 /** The encoding of an encrypted payload. */

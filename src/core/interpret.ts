@@ -1,9 +1,8 @@
 import type { AllPorts } from './capabilities.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities: whoever runs or reads a run does it through this file.
 import './capabilities.ts';
-import { defined } from './domain/defined.ts';
+import { defined, type JsonValue } from './domain/json.ts';
 import { errorMessage } from './domain/errors.ts';
-import type { JsonValue } from './domain/json.ts';
 import { isBlock, type StepDocument, type UnitDocument } from './domain/program-document.ts';
 import type { ProgramState, UnitState } from './domain/program-run.ts';
 import { limitStatus } from './domain/run.ts';

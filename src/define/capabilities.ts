@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
+import { canonicalJson, defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import type { Instructions, ResourcesOfTools } from './agent-definition.ts';
 import { both, type Contribution, contributions, mergedList } from './agent-part.ts';

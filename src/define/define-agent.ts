@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import {
   checkAmounts,
   type ChildrenOptions,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { ToolCaller } from '../core/domain/agent.ts';
 import { RAISE_LIMITS } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER, notExecutable, RUN_CODE } from '../core/domain/tool-calls.ts';
 import { ACTIVITIES } from '../core/protocol.ts';

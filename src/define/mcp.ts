@@ -1,8 +1,7 @@
 import type { ToolCaller, ToolPolicy } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { isSecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';

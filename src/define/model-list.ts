@@ -1,6 +1,6 @@
-import { defined } from '../core/domain/defined.ts';
 import { type ErrorCode, UsageError } from '../core/domain/errors.ts';
 import { MAY_MOVE_ON, MOST_MODELS } from '../core/domain/fallback.ts';
+import { defined } from '../core/domain/json.ts';
 import { type ModelName, modelName } from '../core/domain/model.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';

@@ -1,7 +1,7 @@
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolCaller, type ToolPolicy } from '../core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../core/domain/byte-budgets.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
 import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';

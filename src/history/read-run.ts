@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
 import { endedWithHooks } from '../core/activity-requests/hook-requests.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -24,8 +24,8 @@ import { type ChainedExecution, executionBeginning, recordedExecution, type SeeE
 import { isGone } from './history-events.ts';
 import {
   activitiesNamed,
-  type ExecutionEnd,
   type EndedAttempt,
+  type ExecutionEnd,
   type LostActivity,
   type RecordedActivity,
   type RecordedExecution,

@@ -1,8 +1,14 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import {
+  type CallModelOutput,
+  isOwnActivity,
+  type RunBurstInput,
+  type SummariseInput,
+  type SummariseOutput,
+} from '../core/activity-requests/contracts.ts';
 import { activityCause } from '../core/activity-requests/activity-request.ts';
 import { type AgentSnapshot, summaryModelsOf } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { isErrorCode } from '../core/domain/errors.ts';
 import { missingIn } from '../core/domain/missing-definitions.ts';
 import type { AskStepOutput } from '../core/domain/program-run.ts';
@@ -11,7 +17,6 @@ import { beginningOfLoss, type TracedCall, type TracedLoss } from '../core/domai
 import { spentIn, type UsageStats } from '../core/domain/usage.ts';
 import { indexOf, parseAddress } from '../core/program/program-index.ts';
 import type { CallModelInput, RunToolInput, RunToolOutput } from '../core/protocol.ts';
-import type { CallModelOutput, RunBurstInput, SummariseInput, SummariseOutput } from '../core/activity-requests/contracts.ts';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../core/kernel/ports.ts';

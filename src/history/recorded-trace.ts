@@ -1,15 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
-import { type TracedEnd, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
+import { type TracedEnd, type TracedPart, tracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
-import { type RunTrace, traceOfChild, tracedRun, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
+import { type RunTrace, tracedRun, traceOfChild, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
 import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { executionChain } from './history-events.ts';
 import { isOfFlow, type ReadBackRun, readExecution } from './read-run.ts';

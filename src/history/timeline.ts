@@ -5,9 +5,8 @@ import { isOwnActivity, type RunBurstInput } from '../core/activity-requests/con
 import type { StoredBurst } from '../core/bursts/stored-burst.ts';
 import { cutText } from '../core/domain/byte-budgets.ts';
 import { isToolCall, type ToolCall } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../core/domain/errors.ts';
-import { isJsonObject } from '../core/domain/json.ts';
+import { defined, isJsonObject } from '../core/domain/json.ts';
 import { completesStep } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { SpanKind, TimelineSpan } from '../core/domain/timeline.ts';

@@ -1,7 +1,6 @@
 import type { ApprovalView, Remember } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 
 /** The decision of a test about a pending call, question or limit. */

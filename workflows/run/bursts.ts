@@ -6,7 +6,7 @@ import { makesBursts } from '../../src/core/bursts/burst.ts';
 import type { Bursts } from '../../src/core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../src/core/bursts/recorded-burst.ts';
 import { withCheckpoint } from '../../src/core/bursts/stored-burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { ModelCall } from '../../src/core/kernel/ports.ts';
 import { burstKey } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';

@@ -3,10 +3,9 @@ import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, s
 import { type ActivityRequest, afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
 import type { BegunCall } from '../../src/core/bursts/burst.ts';
 import { type ActivityCall, type ActivityHost, performActivity } from '../../src/core/activity-requests/perform-activity.ts';
-import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
+import { defined, readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { interruptibleRequest, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { parentOf } from '../../src/core/domain/run-input.ts';
 import { sessionOf } from '../../src/core/domain/sessions.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
 import type {
   DescribedRequest,
@@ -21,7 +21,6 @@ import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
 import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
-import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };

@@ -1,5 +1,4 @@
-import { defined } from '../../../src/core/domain/defined.ts';
-import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
+import { canonicalJson, defined, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { Source } from '../../../src/core/domain/sources.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';

@@ -1,5 +1,4 @@
-import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { Source } from '../../../src/core/domain/sources.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { identityOf } from '../../core/domain/run.ts';
 import { isoTime, milliseconds } from '../../core/domain/time.ts';
 import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';

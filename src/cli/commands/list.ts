@@ -1,6 +1,6 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { printList, withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';

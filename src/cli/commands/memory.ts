@@ -1,5 +1,5 @@
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { oneLine, printableLine } from '../../core/domain/text.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import { fileMemory } from '../../memory/file-memory.ts';

@@ -1,9 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/replayer.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined, isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
 import { chosenCodec, withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';

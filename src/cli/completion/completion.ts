@@ -1,5 +1,5 @@
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { didYouMean, oneLine } from '../../core/domain/text.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';

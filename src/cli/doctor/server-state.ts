@@ -1,9 +1,9 @@
-import { Connection, makeGrpcRetryInterceptor, defaultGrpcRetryOptions } from '@temporalio/client';
+import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
 import { resolveServer } from '../../temporal/server-connection.ts';
-import { grpcCode, GRPC } from '../../temporal/server-calls.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
+import { defined } from '../../core/domain/json.ts';
 import { unreachable } from '../../client/longhaul-client.ts';
 import type { ServerFlags } from '../define-command.ts';
 

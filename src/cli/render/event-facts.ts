@@ -1,5 +1,5 @@
 import { type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { amountsOf, type LimitChanges } from '../../core/domain/limits.ts';
 import type { Event, MemoryNote, RefreshNote, TurnNote } from '../../core/domain/record.ts';
 import { printableLine } from '../../core/domain/text.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { endsModelCall, type Event, isResponse } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';

@@ -1,5 +1,5 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import { type ContinueAsNewState, fromContinueAsNewState, STATE_VERSION, toContinueAsNewState } from '../kernel/continue-as-new.ts';

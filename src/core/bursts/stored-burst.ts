@@ -1,6 +1,5 @@
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { UsageStats } from '../domain/usage.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../kernel/ports.ts';

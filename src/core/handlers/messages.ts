@@ -1,5 +1,5 @@
 import type { QueuedMessage } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { parentOf } from '../domain/run-input.ts';
 import { isSameIdentity } from '../domain/run.ts';
 import { sessionOf } from '../domain/sessions.ts';

@@ -1,5 +1,5 @@
 import type { NextTurnInput } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { parentOf, type SessionKind } from '../domain/run-input.ts';
 import {
   type CloseInput,
@@ -12,7 +12,7 @@ import {
 } from '../domain/sessions.ts';
 import { closeAfterTurn, interruptTurn, isSession, keepNextTurn, nextTurnOf, takeNextTurn } from '../sessions/open-session.ts';
 import { closeProblem, interruptProblem, nextTurnProblem } from '../input-checks.ts';
-import { refuseIfEnded, invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './decisions.ts';
+import { invalidRequest, type MessageReceiver, type Refusal, refuseIfEnded, type RequestKind, unavailable } from './decisions.ts';
 
 /** Interrupts the current turn of a session. The session stays usable. */
 export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {

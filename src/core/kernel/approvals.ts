@@ -9,8 +9,7 @@ import {
   type RememberedDecision,
 } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { defined, type JsonObject } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';

@@ -1,7 +1,6 @@
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';

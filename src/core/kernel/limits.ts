@@ -1,5 +1,5 @@
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';

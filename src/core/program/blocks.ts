@@ -1,5 +1,4 @@
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonValue } from '../domain/json.ts';
 import {
   type BranchDocument,
   type ForEachDocument,

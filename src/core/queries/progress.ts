@@ -1,8 +1,7 @@
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import { defined } from '../domain/defined.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { defined, type JsonObject } from '../domain/json.ts';
 import { jsonTextPrefix, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';

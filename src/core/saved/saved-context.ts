@@ -1,6 +1,5 @@
-import { defined } from '../domain/defined.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath } from '../domain/json.ts';
 import { isPlain, isSecretReference, suspectedCredentialKey } from '../domain/deps.ts';
-import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath } from '../domain/json.ts';
 import { DEFAULT_STEPS } from '../domain/limits.ts';
 import { withMissingResults } from '../domain/model.ts';
 import { type CallsNotRun, INTERRUPTED_CALL, requestedCalls } from '../domain/tool-calls.ts';

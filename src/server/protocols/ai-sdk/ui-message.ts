@@ -1,6 +1,5 @@
 import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
-import type { JsonValue } from '../../../core/domain/json.ts';
+import { defined, type JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import type { Source } from '../../../core/domain/sources.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';

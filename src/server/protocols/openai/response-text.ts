@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ResponseOutputMessage, ResponseOutputText, ResponseReasoningItem } from 'openai/resources/responses/responses';
-import { defined } from '../../../core/domain/defined.ts';
 import { LonghaulError } from '../../../core/domain/errors.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { type Source, SOURCE_BOUNDS } from '../../../core/domain/sources.ts';
 import { type ItemEvent, urlCitations } from './response-body.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sendDecision } from '../../../client/run-handle.ts';
-import { defined } from '../../../core/domain/defined.ts';
+import { defined } from '../../../core/domain/json.ts';
 import type { Duration } from '../../../core/domain/time.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireRaise } from '../../auth/caller.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { defined } from '../../../core/domain/defined.ts';
+import { defined } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import type { Shape } from '../../../core/domain/shape.ts';
 import { defineRoute, ok, pageSize, READ_PROBLEMS, readRoute, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';

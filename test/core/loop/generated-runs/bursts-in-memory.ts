@@ -5,7 +5,7 @@ import { fromBurstState, toBurstState } from '../../../../src/core/bursts/burst-
 import type { EndedBurst } from '../../../../src/core/bursts/recorded-burst.ts';
 import { burstRecordOf, type StoredEntry, storedEntry } from '../../../../src/core/bursts/stored-burst.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
-import { defined } from '../../../../src/core/domain/defined.ts';
+import { defined } from '../../../../src/core/domain/json.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { ModelCall, RunPorts } from '../../../../src/core/kernel/ports.ts';
 import { runTurn } from '../../../../src/core/kernel/run-loop.ts';
