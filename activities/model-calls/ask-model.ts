@@ -6,7 +6,7 @@ import { defined } from '../../src/core/domain/json.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { errorCode, ModelCallError } from '../../src/core/domain/errors.ts';
 import type { AnswerOrigin } from '../../src/core/domain/fallback.ts';
-import { PAUSED } from '../../src/core/domain/hosted.ts';
+import { PAUSED } from '../../src/core/domain/content.ts';
 import {
   addSpent,
   cleanUsage,

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { getClient, log } from '@temporalio/activity';
-import { agentModels, type AgentSnapshot, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
+import { agentModels, type AgentSnapshot, estimatedPromptTokens, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
 import { isToolCall, SPILLED_CONTENT, type SpilledContent } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import { defined, isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { utf8Prefix } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';

@@ -4,7 +4,7 @@ import { type ContentItem, isToolCall, outputText, type ToolCall } from '../core
 import { canonicalJson, defined } from '../core/domain/json.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../core/domain/record.ts';
-import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/run-details.ts';
+import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/views.ts';
 import { oneLine } from '../core/domain/text.ts';
 import { callFacts, type StepResult } from '../core/domain/tool-calls.ts';
 import { noUsage } from '../core/domain/usage.ts';

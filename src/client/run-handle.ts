@@ -8,9 +8,7 @@ import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult, type TraceContext } from '../core/domain/result.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
-import type { CallDetails, PinnedAgent } from '../core/domain/run-details.ts';
-import type { StepRequest } from '../core/domain/step-request.ts';
-import type { RunTimeline } from '../core/domain/timeline.ts';
+import type { CallDetails, PinnedAgent, RunTimeline, StepRequest } from '../core/domain/views.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {

@@ -49,7 +49,7 @@ import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
 import { AuthorizedRun, type RunAccess } from './run-access.ts';
-import type { TurnsPage } from '../core/domain/run-details.ts';
+import type { TurnsPage } from '../core/domain/views.ts';
 import type { TurnsOptions } from './run-details.ts';
 import type { RunHandle } from './run-handle.ts';
 import { readSaved, withEarlier } from './saved-context.ts';

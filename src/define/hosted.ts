@@ -1,6 +1,6 @@
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import type { HostedTool } from '../core/domain/content.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { HostedTool } from '../core/domain/hosted.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 
 /** A hosted tool as `hosted` returns it: checked. */

@@ -1,6 +1,6 @@
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { type Source, SOURCE_BOUNDS } from '../core/domain/content.ts';
 import { defined, isJsonObject, type JsonObject } from '../core/domain/json.ts';
-import { type Source, SOURCE_BOUNDS } from '../core/domain/sources.ts';
 import { oneLine } from '../core/domain/text.ts';
 import { cleanJson } from './parse-json.ts';
 

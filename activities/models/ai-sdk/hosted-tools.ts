@@ -1,5 +1,5 @@
+import type { HostedCall, HostedTool } from '../../../src/core/domain/content.ts';
 import { errorMessage, ModelCallError } from '../../../src/core/domain/errors.ts';
-import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { hostedInput } from '../openai/hosted-tools.ts';

@@ -1,4 +1,4 @@
-import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
+import type { HostedCall, HostedTool } from '../../../src/core/domain/content.ts';
 
 /** The hosted tools of the Responses API by the `type` of their calls. */
 const TOOL_OF_ITEM: Readonly<Record<string, string>> = {

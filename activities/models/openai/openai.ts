@@ -3,9 +3,8 @@ import OpenAI, { APIError } from 'openai';
 import type { ToolDescription } from '../../../src/core/domain/agent.ts';
 import { defined, type JsonObject } from '../../../src/core/domain/json.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/deps.ts';
-import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
+import type { ContentItem, ContentPart, HostedTool, Message } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
-import type { HostedTool } from '../../../src/core/domain/hosted.ts';
 import type {
   BatchClient,
   ConversationEvent,

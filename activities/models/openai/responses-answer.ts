@@ -1,6 +1,6 @@
+import type { Source } from '../../../src/core/domain/content.ts';
 import { defined, isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
-import type { Source } from '../../../src/core/domain/sources.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
 import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';

@@ -3,10 +3,16 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunTree } from '../../client/run-tree.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
-import type { TurnEntry } from '../../core/domain/run-details.ts';
-import type { RequestItem, StepRequest } from '../../core/domain/step-request.ts';
 import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
-import { type SpanKind, type TimeByKind, timeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
+import {
+  type RequestItem,
+  type SpanKind,
+  type StepRequest,
+  type TimeByKind,
+  timeByKind,
+  type TimelineSpan,
+  type TurnEntry,
+} from '../../core/domain/views.ts';
 import { printList, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { loadAgentsModule } from '../input-files.ts';

@@ -1,14 +1,13 @@
 import { decider } from '../../core/domain/approvals.ts';
-import { type ContentItem, outputText, type ToolCall } from '../../core/domain/content.ts';
+import { type ContentItem, outputText, sourceText, type ToolCall } from '../../core/domain/content.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
-import { sourceText } from '../../core/domain/sources.ts';
 import { oneLine, printable, printableLine } from '../../core/domain/text.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
 import { dollars, dollarsSpent, type EstimatedUsage, type Spent, type UsageStats } from '../../core/domain/usage.ts';
-import { type Look, type Output, lineText, visibleJson } from '../output.ts';
+import { lineText, type Look, type Output, visibleJson } from '../output.ts';
 import { eventHeadline } from './event-facts.ts';
 
 /** Options for printing events. */

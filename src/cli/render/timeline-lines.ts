@@ -1,9 +1,8 @@
 import { decider, type Decision } from '../../core/domain/approvals.ts';
-import { type ContentItem, outputText } from '../../core/domain/content.ts';
+import { type ContentItem, outputText, type Source, sourceText } from '../../core/domain/content.ts';
 import type { AnswerOrigin, SkippedModel } from '../../core/domain/fallback.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
 import { defined } from '../../core/domain/json.ts';
-import { type Source, sourceText } from '../../core/domain/sources.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
 import { cachedText } from '../../core/domain/usage.ts';

@@ -1,8 +1,7 @@
 import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals.ts';
-import { type ContentItem, isToolCall, outputText, type ToolCall } from '../../core/domain/content.ts';
+import { type ContentItem, isToolCall, outputText, type Source, type ToolCall } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { Event, RunRecord } from '../../core/domain/record.ts';
-import type { Source } from '../../core/domain/sources.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { newStep, newToolCallRecord, resultText, type StepResult, type ToolCallRecord } from '../../core/domain/tool-calls.ts';
 import type { StepNote } from '../../core/domain/verdicts.ts';

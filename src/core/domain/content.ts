@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import * as s from './shape.ts';
 import { shortened } from './text.ts';
 
@@ -18,7 +18,7 @@ export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
 export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
 /** The source of a media part: exactly one of `url`, `data` (base64), and for what a model has made, `spilled`. */
-const SOURCE = {
+const MEDIA_SOURCE = {
   /** An address that the provider of the model can read. */
   url: s.optional(s.TEXT),
   /** The content itself in base64. */
@@ -30,15 +30,15 @@ const SOURCE = {
 };
 
 /** Where the content of a media part is: exactly one of `url`, `data`, and `spilled`. */
-export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
+export interface MediaSource extends s.ObjectOf<typeof MEDIA_SOURCE> {}
 
 const SIZE = s.boundedNumber({ minimum: 0 });
 
 const TEXT_PART = s.closedObject({ type: s.fixed('text'), text: s.TEXT });
-const IMAGE = s.closedObject({ type: s.fixed('image'), ...SOURCE, width: s.optional(SIZE), height: s.optional(SIZE) });
-const AUDIO = s.closedObject({ type: s.fixed('audio'), ...SOURCE, format: s.optional(s.TEXT) });
-const VIDEO = s.closedObject({ type: s.fixed('video'), ...SOURCE, format: s.optional(s.TEXT) });
-const FILE = s.closedObject({ type: s.fixed('file'), ...SOURCE, name: s.optional(s.TEXT) });
+const IMAGE = s.closedObject({ type: s.fixed('image'), ...MEDIA_SOURCE, width: s.optional(SIZE), height: s.optional(SIZE) });
+const AUDIO = s.closedObject({ type: s.fixed('audio'), ...MEDIA_SOURCE, format: s.optional(s.TEXT) });
+const VIDEO = s.closedObject({ type: s.fixed('video'), ...MEDIA_SOURCE, format: s.optional(s.TEXT) });
+const FILE = s.closedObject({ type: s.fixed('file'), ...MEDIA_SOURCE, name: s.optional(s.TEXT) });
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). @useDeclaredType */
 export type ContentPart =
@@ -323,4 +323,60 @@ export function isToolResult(item: ContentItem): item is ToolResult {
 export function isMediaPart(value: unknown): value is JsonValue & ContentPart {
   if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
   return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
+}
+
+/** A tool that the provider of a model runs by itself, as it is pinned for a run and offered with a request. */
+export interface HostedTool {
+  /** The name of the provider, and its name of the tool: `anthropic.web_search_20250305`. */
+  id: string;
+  /** The name by which rules and records know it: `web_search`. */
+  name: string;
+  /** Its options, in the words of the provider. */
+  args: JsonObject;
+}
+
+/** The finish reason of an answer that the provider has stopped between hosted calls, and that the model continues if it is sent back. */
+export const PAUSED = 'pause_turn';
+
+/** The most hosted calls of a step, and the most bytes of the input of each. */
+export const HOSTED_BOUNDS = { calls: 20, inputBytes: 1_000 } as const;
+
+const HOSTED_CALL_MEMBERS = {
+  /** The name of the hosted tool. */
+  name: s.TEXT,
+  /** The beginning of its input, as JSON. Absent: it had none. */
+  input: s.optional(s.TEXT),
+  /** The provider says that it has failed. */
+  isError: s.optional(s.TRUE),
+};
+
+/** A call that the provider of a model has made by itself. It is no tool call of the run. */
+export interface HostedCall extends s.ObjectOf<typeof HOSTED_CALL_MEMBERS> {}
+export const HOSTED_CALL: s.Shape<HostedCall> = s.object(HOSTED_CALL_MEMBERS);
+
+/** The most sources of one answer, and the most bytes of JSON of each. */
+export const SOURCE_BOUNDS = { sources: 50, bytes: 2_000 } as const;
+
+const SOURCE_MEMBERS = {
+  /** The page, by http or https. Absent: a document without an address. */
+  url: s.optional(s.TEXT),
+  /** The title of the page, or the name of the document. */
+  title: s.optional(s.TEXT),
+  /** The type of a document. */
+  mediaType: s.optional(s.TEXT),
+  /** The name of the file of a document. */
+  filename: s.optional(s.TEXT),
+  /** The place in the text of the answer that relies on it, with `end`, as the provider counts. Absent: it is not known. */
+  start: s.optional(s.COUNT),
+  /** The end of that place, as the provider counts. Absent: it is not known. */
+  end: s.optional(s.COUNT),
+};
+
+/** A page or a document that the provider of a model has used for an answer. */
+export interface Source extends s.ObjectOf<typeof SOURCE_MEMBERS> {}
+export const SOURCE: s.Shape<Source> = s.object(SOURCE_MEMBERS);
+
+/** Returns a source in words: its title, and where it is. */
+export function sourceText({ url, title, filename }: Source): string {
+  return [...new Set([title, url ?? filename])].filter((one) => one !== undefined).join(' · ');
 }

@@ -1,5 +1,5 @@
 import { DECISION, type RefusedRequest } from './approvals.ts';
-import { CONTENT_ITEM, type ContentItem } from './content.ts';
+import { CONTENT_ITEM, type ContentItem, SOURCE } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
 import { ANSWERED_BY } from './fallback.ts';
 import type { GuardrailNote } from './guardrails.ts';
@@ -8,7 +8,6 @@ import type { LimitRaise } from './limits.ts';
 import { type ActivityNotes, EVENT_PARTS } from './parts.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
-import { SOURCE } from './sources.ts';
 import { isoTime } from './time.ts';
 import type { StepResult } from './tool-calls.ts';
 import { addEstimated, addReported, addUsage, type AggregatedUsage, ESTIMATED_USAGE, type Spent, USAGE_STATS } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { HostedCall } from './hosted.ts';
+import type { HostedCall } from './content.ts';
 import { defined } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';

@@ -6,7 +6,7 @@ import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from 
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { Window } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
-import { BYTES_PER_TOKEN, sizesOf } from '../domain/snapshot-sizes.ts';
+import { BYTES_PER_TOKEN, sizesOf } from '../domain/agent.ts';
 import type { NextStep, PhasePosition, Position, RunPosition, ToolsPosition } from './next-step.ts';
 import { points } from './points.ts';
 import {

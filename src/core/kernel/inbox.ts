@@ -1,6 +1,5 @@
 import type { Decision, RefusedRequest } from '../domain/approvals.ts';
-import { AcceptedIds, type RememberedIds } from '../domain/accepted-ids.ts';
-import { AwaitedVerdicts } from '../domain/awaited-verdicts.ts';
+import { AcceptedIds, AwaitedVerdicts, type RememberedIds } from '../domain/requests.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_QUEUED_MESSAGES } from '../domain/byte-budgets.ts';
 import type { QueuedMessage } from '../domain/content.ts';
 import { defined } from '../domain/json.ts';

@@ -1,6 +1,5 @@
-import { isToolCall } from '../domain/content.ts';
+import { isToolCall, PAUSED } from '../domain/content.ts';
 import { hasLargerModel } from '../domain/fallback.ts';
-import { PAUSED } from '../domain/hosted.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';

@@ -10,11 +10,17 @@ import { SESSION_VIEW, TURN_MEMBERS } from '../../core/domain/sessions.ts';
 import { described, fixed, listOf, NUMBER, object, oneOf, optional, TEXT, TRUE, union, VERSION } from '../../core/domain/shape.ts';
 import { DELTA } from '../../core/domain/stream.ts';
 import { CALLS_NOT_RUN, STEP_RESULT } from '../../core/domain/tool-calls.ts';
-import { CONTEXT_PAGE, STATUS_VIEW } from '../../core/domain/views.ts';
+import {
+  CALL_DETAILS,
+  CONTEXT_PAGE,
+  PINNED_AGENT,
+  RUN_TIMELINE,
+  STATUS_VIEW,
+  STEP_REQUEST,
+  TIMELINE_SPAN,
+  TURN_ENTRY,
+} from '../../core/domain/views.ts';
 import { EVENT } from '../../core/domain/record.ts';
-import { CALL_DETAILS, PINNED_AGENT, TURN_ENTRY } from '../../core/domain/run-details.ts';
-import { STEP_REQUEST } from '../../core/domain/step-request.ts';
-import { RUN_TIMELINE, TIMELINE_SPAN } from '../../core/domain/timeline.ts';
 import { trace } from './run-record.ts';
 import { component, ignoredBy, jsonObject, jsonValue, nameText, requestIdText, runIdText } from './values.ts';
 
