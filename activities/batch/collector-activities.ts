@@ -3,8 +3,8 @@ import { ActivityNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import {
-  type BatchEnd,
   batchedCallKey,
+  type BatchEnd,
   type BatchFailure,
   type BatchView,
   type CompleteBatchOutput,
@@ -13,8 +13,8 @@ import {
   type PollBatchOutput,
   type SubmitBatchOutput,
 } from '../../src/core/domain/batch.ts';
-import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
-import { partsOfModelName, type BatchContext, type BatchItem, type BatchResult } from '../../src/core/domain/model.ts';
+import { type AskStepOutput, type CallModelOutput, COLLECTOR_QUERIES } from '../../src/core/protocol.ts';
+import { type BatchContext, type BatchItem, type BatchResult, partsOfModelName } from '../../src/core/domain/model.ts';
 import {
   ERROR_CODES,
   type ErrorCode,
@@ -25,7 +25,6 @@ import {
   ModelCallError,
 } from '../../src/core/domain/errors.ts';
 import { missingIn } from '../../src/core/domain/missing-definitions.ts';
-import type { AskStepOutput, CallModelOutput } from '../../src/core/protocol.ts';
 import { costOf, type Spent, spentIn, type UsageStats } from '../../src/core/domain/usage.ts';
 import { priceOf } from '../../src/model/models.ts';
 import { runAttempt } from '../attempts/attempt.ts';
@@ -34,7 +33,7 @@ import { thrownCode } from '../models/errors/error-rules.ts';
 import { queryHandle } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { answerOfBatch, requestOfCall } from './batched-request.ts';
-import { customId, pendingCall, type PendingCall, withinCall } from './pending-call.ts';
+import { customId, type PendingCall, pendingCall, withinCall } from './pending-call.ts';
 import { type ProviderBatches, WorkerBatches } from './worker-batches.ts';
 
 /** The activities of the collectors of batches. */

@@ -1,8 +1,8 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallPlace } from '../../src/core/domain/batch.ts';
 import { isInstance } from '../../src/core/domain/errors.ts';
-import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
+import { COLLECTOR_QUERIES } from '../../src/core/protocol.ts';
 
 /** The time that a question waits for others, in milliseconds. Calls that were parked together come back together. */
 const GATHER_MS = 100;

@@ -2,17 +2,16 @@ import { activityInfo, cancellationSignal, getClient, log } from '@temporalio/ac
 import type { ActivityTiming, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import {
   type BatchDetails,
-  type BatchEnd,
-  type BatchPolicy,
   type BatchedCall,
   batchedCallKey,
+  type BatchEnd,
+  type BatchPolicy,
   type CollectorInput,
   registrationIn,
 } from '../../src/core/domain/batch.ts';
-import { BATCH_COLLECTOR, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
+import { type AskStepInput, BATCH_COLLECTOR, type CallModelInput, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import type { AskStepInput, CallModelInput } from '../../src/core/protocol.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { lastDetails } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';

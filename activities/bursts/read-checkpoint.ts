@@ -1,7 +1,7 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { decodeArrayFromPayloads, extstoreInboundOptions } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { ReadCheckpointInput } from '../../src/core/activity-requests/contracts.ts';
-import { type Checkpoint, checkpointIn } from '../../src/core/bursts/stored-burst.ts';
+import { type Checkpoint, checkpointIn } from '../../src/core/bursts/burst.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';

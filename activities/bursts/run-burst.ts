@@ -6,19 +6,24 @@ import type { ActivityRequest } from '../../src/core/activity-requests/activity-
 import { toolRequestInBurst } from '../../src/core/activity-requests/activity-ports.ts';
 import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
-import { type BegunCall, type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
-import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
-import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
 import {
+  type BegunCall,
   BURST_NOT_STORED,
+  type BurstEntry,
   burstRecordOf,
+  type BurstView,
   type Checkpoint,
   checkpointIn,
   entryOf,
+  fromBurstState,
+  mayRunInBurst,
+  modelKey,
   type StoredBurst,
   type StoredEntry,
   storedEntry,
-} from '../../src/core/bursts/stored-burst.ts';
+  toolKey,
+} from '../../src/core/bursts/burst.ts';
+import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';

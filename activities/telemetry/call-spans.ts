@@ -1,6 +1,6 @@
 import { activityInfo, cancellationDetails, getClient } from '@temporalio/activity';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { BURST_NOT_STORED } from '../../src/core/bursts/stored-burst.ts';
+import { BURST_NOT_STORED } from '../../src/core/bursts/burst.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
 import { defined, type JsonValue } from '../../src/core/domain/json.ts';

@@ -106,8 +106,14 @@ export type {
 export { LonghaulError, type ErrorCode } from '../core/domain/errors.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, RefusedRequest, Remember, RememberedDecision } from '../core/domain/approvals.ts';
 export type { Archiving, NotArchived, RunSubject } from '../core/domain/run.ts';
-export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
-export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
+export {
+  type ReadSavedContext,
+  readSavedContext,
+  type SavedContext,
+  type SavedMessage,
+  type SavedRole,
+  type SavedUsage,
+} from '../core/saved/saved-context.ts';
 export type { FromCall, ParentInput, ParentRun, RunOpening, RunTerms, SessionInput } from '../core/domain/run-input.ts';
 export type { Duration } from '../core/domain/time.ts';
 export type { ModelName } from '../core/domain/model.ts';

@@ -26,11 +26,10 @@ import {
   type StepsEnd,
   type Stop,
 } from './program/program-run.ts';
-import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
+import { loadForRun, loadNeeded, loadOutputs, neededBefore, reusableOutput, spillOutputs } from './program/stored-outputs.ts';
 import { runAttempts } from './program/step-attempts.ts';
 import { conditionHolds, contextOf, lookupAt, lookupOf, resolveValue } from './program/references.ts';
 import { addressText, type StepAddress } from './program/program-index.ts';
-import { reusableOutput } from './program/needed-outputs.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 

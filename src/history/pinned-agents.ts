@@ -1,7 +1,7 @@
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import type { RunBurstInput } from '../core/activity-requests/contracts.ts';
-import type { StoredBurst } from '../core/bursts/stored-burst.ts';
+import type { StoredBurst } from '../core/bursts/burst.ts';
 import { keptAgents } from '../core/capabilities/handoffs.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';

@@ -18,7 +18,7 @@ import { spentIn, type UsageStats } from '../core/domain/usage.ts';
 import { indexOf, parseAddress } from '../core/program/program-index.ts';
 import type { CallModelInput, RunToolInput, RunToolOutput } from '../core/protocol.ts';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
-import type { StoredBurst } from '../core/bursts/stored-burst.ts';
+import type { StoredBurst } from '../core/bursts/burst.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../core/kernel/ports.ts';
 import type { EndedAttempt, LostActivity, RecordedExecution, ToolCallInBurst } from './recorded-execution.ts';
 

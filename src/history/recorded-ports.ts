@@ -5,10 +5,8 @@ import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildReq
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest, checkpointOf } from '../core/activity-requests/burst-requests.ts';
-import { makesBursts, modelKey, toolKey } from '../core/bursts/burst.ts';
-import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
-import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
-import { type StoredBurst, withCheckpoint } from '../core/bursts/stored-burst.ts';
+import { makesBursts, modelKey, type StoredBurst, toolKey, withCheckpoint } from '../core/bursts/burst.ts';
+import { type BurstingPorts, burstPorts, type EndedBurst } from '../core/bursts/burst-ports.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
 import type { Decision } from '../core/domain/approvals.ts';

@@ -2,7 +2,7 @@ import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
 import { isOwnActivity, type RunBurstInput } from '../core/activity-requests/contracts.ts';
-import type { StoredBurst } from '../core/bursts/stored-burst.ts';
+import type { StoredBurst } from '../core/bursts/burst.ts';
 import { cutText } from '../core/domain/byte-budgets.ts';
 import { isToolCall, type ToolCall } from '../core/domain/content.ts';
 import { errorCode, errorMessage } from '../core/domain/errors.ts';

@@ -1,4 +1,4 @@
-import { SEARCH_ATTRIBUTES } from '../../core/protocol-names.ts';
+import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { counted } from '../../core/domain/text.ts';
 import { type CheckGroup, type Finding, ok, skipped, warn } from './check.ts';
 import { type Examination, PREREQUISITE_MS } from './examination.ts';

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../core/domain/errors.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol-names.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 import { findUi } from '../command.ts';
 import { type CheckGroup, fail, type Finding, type Fix, ok, skipped, warn } from './check.ts';

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { type BurstView, toBurstState } from '../bursts/burst-state.ts';
+import { type BurstView, toBurstState } from '../bursts/burst.ts';
 import type { JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
 import type { HookedCalls } from '../domain/hooks.ts';
 import type { AgentSnapshot } from '../domain/agent.ts';
@@ -18,7 +18,7 @@ import { answerAtPoint, hookedCallsOf, hookedResultOf } from '../capabilities/ho
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { failureText } from '../program/step-errors.ts';
-import { ITEMS_SUFFIX } from '../program/needed-outputs.ts';
+import { ITEMS_SUFFIX } from '../program/stored-outputs.ts';
 import { traceEntries, type TraceEntry, traceNames, type TracePage } from '../program/trace.ts';
 import {
   type CallArgumentsQuestion,
