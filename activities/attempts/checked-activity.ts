@@ -27,9 +27,8 @@ import {
   waitTimes,
   withWorkerWait,
 } from './attempt.ts';
-import { attemptInfo } from './attempt-info.ts';
+import { attemptInfo, isParked } from './attempt-info.ts';
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
-import { isParked } from './parked-attempt.ts';
 
 /**
  * Wraps an activity so that its worker can report everything that leaves it, although tools, models and other functions of the user may throw

@@ -45,9 +45,8 @@ import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from 
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { type CallEnd, callInside } from './call-inside.ts';
+import { BurstReports, type CallEnd, callInside, HeldReports } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { BurstReports, HeldReports } from './held-reports.ts';
 import { loopDigest } from './loop-digest.ts';
 
 /** Wraps an activity as all activities of a worker are. */

@@ -25,7 +25,7 @@ import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../
 import type { ExecutorDefinition } from '../../src/define/code.ts';
 import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { requireReviews } from '../all-parts.ts';
-import { requirePredicate } from '../approvals/approval-requirements.ts';
+import { requirePredicate } from '../approvals/approvals.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';

@@ -6,8 +6,7 @@ import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { memoryNamespace, type MemoryStore, recalledEntry } from '../../src/memory/memory-store.ts';
 import { type ActivityRuntime, memoryOf } from '../runtime.ts';
-import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
-import type { WorkerPart } from '../worker-part.ts';
+import { ordinaryTool, type WorkerPart } from '../worker-part.ts';
 
 /** The memory in a worker: an agent that uses it has tools for it. */
 export const memoryInWorker: WorkerPart = {

@@ -25,7 +25,7 @@ import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } fro
 import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
-import { ParkedAttempt } from '../attempts/parked-attempt.ts';
+import { ParkedAttempt } from '../attempts/attempt-info.ts';
 import type { GovernedCall } from '../governor/governed-call.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';

@@ -24,7 +24,7 @@ import { memoryNamespace, type RecalledEntry, recalledEntry, recallText } from '
 import { askingModel, promptCache, requestOfCall } from '../../src/model/build-request.ts';
 import { interpretReply } from '../../src/model/reply-formats.ts';
 import { answeredByParts, preparedByParts, requireModelCalls, requireReviews } from '../all-parts.ts';
-import { requirePredicate } from '../approvals/approval-requirements.ts';
+import { requirePredicate } from '../approvals/approvals.ts';
 import { currentRun, withTimeout } from '../attempts/attempt.ts';
 import { callContext } from '../governor/governed-call.ts';
 import { parkAgain, parkForBatch, registeringTiming } from '../batch/park-call.ts';

@@ -11,8 +11,7 @@ import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/c
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
-import type { WorkerPart } from '../worker-part.ts';
+import { ordinaryTool, type WorkerPart } from '../worker-part.ts';
 import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';
 
 /** The parts of a skill that the model reads. */
