@@ -6,7 +6,7 @@ import { defined, isJsonObject, type JsonObject, type JsonValue, parsedJson } fr
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
-import { withoutPlaces } from '../../src/model/check-sources.ts';
+import { withoutPlaces } from '../../src/model/check-output.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { missingOnWorker } from '../attempts/failure.ts';

@@ -34,9 +34,8 @@ import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../run
 import { modelStream } from '../streams/activity-streams.ts';
 import { modelSpans } from '../telemetry/call-spans.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
-import { fileReader, withFiles } from './answer-files.ts';
+import { fileReader, limitResponseSize, withFiles } from './recorded-answer.ts';
 import { askModel, modelActivity } from './ask-model.ts';
-import { limitResponseSize } from './limit-response-size.ts';
 import { type AskedModel, type AskedModels, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 import { LRUCache } from 'lru-cache';

@@ -21,8 +21,7 @@ import {
   unwrapped,
 } from '../core/json-schema/read-by-schema.ts';
 import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts';
-import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
-import { checkSources } from './check-sources.ts';
+import { checkAnswerText, checkOutput, checkOutputText, checkSources, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** The data that the interpretation of a response depends on. */

@@ -14,11 +14,10 @@ import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define
 import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { reportRateLimits } from '../rate-limits.ts';
-import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
+import { type CreateAiSdkModel, CreatedModels, packageFailure } from './created-models.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
-import { packageFailure } from './package-errors.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
 import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
 
