@@ -11,7 +11,7 @@ import { sleep } from '../../temporal/waiting.ts';
 import { osUser, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
-import { DECIDED } from '../render/event-facts.ts';
+import { DECIDED } from '../render/event-lines.ts';
 import type { ApprovalsFlags, APPROVE, DecisionFlags, REJECT, RESPOND, REVOKE } from '../run-commands.ts';
 
 /** The part of a run handle that decisions need. */

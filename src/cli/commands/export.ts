@@ -8,7 +8,7 @@ import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import { refuseFolder, unwritable } from '../user-files.ts';
+import { refuseFolder, unwritable } from '../input-files.ts';
 import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 

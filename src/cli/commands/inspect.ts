@@ -16,8 +16,8 @@ import {
 import { printList, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
 import { type EntryColumn, entryLines, type Output, pointInTime, tableLines } from '../output.ts';
+import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../run-commands.ts';
 
 /** Prints the timeline of a run, and with `--tree` those of all its descendants. */
 export async function timeline(io: CommandIo, flags: FlagsOf<typeof TIMELINE>): Promise<number> {

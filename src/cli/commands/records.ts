@@ -14,7 +14,7 @@ import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
-import { foundAt, unwritable } from '../user-files.ts';
+import { foundAt, unwritable } from '../input-files.ts';
 import { memoryIn } from './memory.ts';
 import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 

@@ -9,7 +9,7 @@ import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { untilInterrupted } from '../terminal.ts';
-import { readUserFile } from '../user-files.ts';
+import { readUserFile } from '../input-files.ts';
 import type { ReplayedRun, ServerRuns } from './replay-server.ts';
 import type { ReplayFlags } from '../run-commands.ts';
 

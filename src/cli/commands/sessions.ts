@@ -16,8 +16,8 @@ import { readJson } from '../input-files.ts';
 import { SESSION_LIMIT_FLAGS, sessionLimitOptions } from '../options.ts';
 import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
-import { turnText } from '../render/event-facts.ts';
-import { principalText, sessionFacts } from '../render/facts.ts';
+import { turnText } from '../render/event-lines.ts';
+import { principalText, sessionFacts } from '../render/run-view.ts';
 import { removeRun, storesIn, writeSaved } from './records.ts';
 import type {
   CLOSE_SESSION,

@@ -27,7 +27,7 @@ import { readJson } from '../input-files.ts';
 import { sharedStartOptions, type StartingFlags } from '../options.ts';
 import type { Output } from '../output.ts';
 import { noteWaitingApprovals } from '../render/approvals.ts';
-import { resultLine, unitStatus } from '../render/facts.ts';
+import { resultLine, unitStatus } from '../render/run-view.ts';
 import { LiveRun, liveService, SILENCE_MS, streamedItems } from '../render/live.ts';
 import { stepLines } from '../render/timeline-lines.ts';
 import { Interruption, textOrStdin } from '../terminal.ts';

@@ -6,7 +6,7 @@ import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
 import { osUser, sendWithId, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
-import { limitsText } from '../render/event-facts.ts';
+import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
 import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND } from '../run-commands.ts';
 
