@@ -83,7 +83,29 @@ export {
   type McpStdioOptions,
   type McpTransportOptions,
 } from './define/mcp.ts';
-export { hosted, type HostedToolDefinition } from './define/hosted.ts';
+export {
+  type AgentToolDefinition,
+  type AnyTool,
+  type BackoffOptions,
+  hosted,
+  type HostedToolDefinition,
+  type McpCallInfo,
+  type McpEffect,
+  type McpServerDefinition,
+  type McpTransport,
+  type McpValue,
+  ModelRetry,
+  type NamesOfTools,
+  type Overflow,
+  type RetryOn,
+  type ToolDefinition,
+  ToolFailure,
+  type ToolOutput,
+  toolOutput,
+  type ToolPolicyOptions,
+  type VerifiedOutcome,
+  type Verify,
+} from './define/tool-definition.ts';
 export type {
   ContentItem,
   ContentPart,
@@ -136,33 +158,22 @@ export {
   type SavedRole,
   type SavedUsage,
 } from './core/saved/saved-context.ts';
-export {
-  type AgentToolDefinition,
-  type AnyTool,
-  type McpCallInfo,
-  type McpEffect,
-  type McpServerDefinition,
-  type McpTransport,
-  type McpValue,
-  ModelRetry,
-  type NamesOfTools,
-  type ToolDefinition,
-  ToolFailure,
-  type ToolOutput,
-  toolOutput,
-} from './define/tool-definition.ts';
 export type {
   AgentDefinition,
   AllOf,
   AnyAgent,
   DepsOf,
   DepsOption,
+  FallbackDefinition,
+  FallbackOptions,
   GivenDepsOf,
   HandoffTarget,
   Instructions,
+  ModelOption,
   Named,
   OutputDefinition,
   OutputOf,
+  ProposedModel,
   RequiresSomething,
   ResourceOption,
   ResourcesOf,
@@ -175,7 +186,6 @@ export type {
 } from './define/agent-definition.ts';
 export type { MemoryOptions, RecallOptions } from './define/memory.ts';
 export type { Event, ExecutionContext, MemoryNote } from './core/domain/record.ts';
-export type { FallbackDefinition, FallbackOptions, ModelOption, ProposedModel } from './define/model-list.ts';
 export type { FallbackPolicy, ListedModel, SkippedModel, TriedModel } from './core/domain/fallback.ts';
 export type {
   ApprovalAnswer,
@@ -188,7 +198,6 @@ export type {
   ToolApproval,
 } from './define/approvals.ts';
 export type { Anchor, AnchorConstraint, AnchorContext } from './anchors/anchors.ts';
-export type { BackoffOptions, Overflow, RetryOn, ToolPolicyOptions, VerifiedOutcome, Verify } from './define/tool-policy.ts';
 export type {
   ActivityTiming,
   AgentOfTool,

@@ -19,8 +19,7 @@ import {
   type VerifyCallOutput,
 } from '../../src/core/protocol.ts';
 import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
-import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool, VerifiedOutcome } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, heartbeatDetails, lastDetails, runAttempt } from '../attempts/attempt.ts';

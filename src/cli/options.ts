@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Versioning } from '../../worker/index.ts';
 import { IF_EXISTS } from '../client/client-options.ts';
-import type { SessionLimitOptions } from '../client/session-options.ts';
+import type { SessionLimitOptions } from '../client/session-handle.ts';
 import type { ProgramOptions } from '../client/start-workflow.ts';
 import { TIERS } from '../core/domain/batch.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';

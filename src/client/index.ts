@@ -54,8 +54,15 @@ export type {
 export type { TurnsOptions } from './run-details.ts';
 export type { TimelineOptions } from './timeline.ts';
 export type { StepRequestOptions } from './step-request.ts';
-export { type OfSession, SessionHandle, type SessionOf, TurnResult } from './session-handle.ts';
-export type { SessionLimitOptions, SessionOptions, SessionSettings } from './session-options.ts';
+export {
+  type OfSession,
+  SessionHandle,
+  type SessionLimitOptions,
+  type SessionOf,
+  type SessionOptions,
+  type SessionSettings,
+  TurnResult,
+} from './session-handle.ts';
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
 export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-view.ts';

@@ -31,8 +31,7 @@ import {
 import { watchForWorker } from './missing-workers.ts';
 import { type KnownRun, RunAccess } from './run-access.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-import { SessionHandle, type SessionOf } from './session-handle.ts';
-import { principalOf, type SessionOptions } from './session-options.ts';
+import { principalOf, SessionHandle, type SessionOf, type SessionOptions } from './session-handle.ts';
 import {
   type ClientSettings,
   type ProgramOptions,

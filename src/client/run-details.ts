@@ -9,8 +9,7 @@ import { oneLine } from '../core/domain/text.ts';
 import { callFacts, type StepResult } from '../core/domain/tool-calls.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { approvalViews } from '../core/queries/run-views.ts';
-import { agentAt } from '../history/pinned-agents.ts';
-import { type ReadExecution, readExecution, readRun } from '../history/read-run.ts';
+import { agentAt, type ReadExecution, readExecution, readRun } from '../history/read-run.ts';
 import { eventsRemoved, type RunReader } from './reader.ts';
 import { sessionOf } from '../core/domain/sessions.ts';
 

@@ -13,11 +13,10 @@ import {
   mergeBundledParts,
   type PartOptions,
 } from './all-parts.ts';
-import type { HostedToolDefinition } from './hosted.ts';
+import type { AnyTool, HostedToolDefinition, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import type { AnyTool, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what an agent is given by it. */

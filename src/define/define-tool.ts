@@ -11,8 +11,16 @@ import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import { type ToolDefinition, ToolFailure } from './tool-definition.ts';
-import { type Overflow, resultBudget, TOOL_POLICY_OPTIONS, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+import {
+  type Overflow,
+  resultBudget,
+  TOOL_POLICY_OPTIONS,
+  toolCallers,
+  type ToolDefinition,
+  ToolFailure,
+  toolPolicy,
+  type ToolPolicyOptions,
+} from './tool-definition.ts';
 import { TOOL_CATEGORIES, type ToolCategory } from '../core/domain/tool-categories.ts';
 
 /** An object schema, strict or not. */

@@ -1,4 +1,4 @@
-import type { SessionOptions } from '../client/session-options.ts';
+import type { SessionOptions } from '../client/session-handle.ts';
 import { defined } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { ModelClient } from '../core/domain/model.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { SessionHandle } from '../../client/session-handle.ts';
-import { answeringTurn, type SessionOptions } from '../../client/session-options.ts';
+import { answeringTurn, type SessionHandle, type SessionOptions } from '../../client/session-handle.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { isToolCall, outputText } from '../../core/domain/content.ts';

@@ -5,10 +5,10 @@ import type { RunStatus } from '../../core/domain/run.ts';
 import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import { requireKnown } from '../../define/option-checks.ts';
 import { unlessAborted } from '../../streams/waits.ts';
-import { oneByOne } from './item-lists.ts';
 import {
   beginning,
   cursorAt,
+  oneByOne,
   placeOf,
   placeText,
   type StreamItem,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { USER_STORES } from '../../client/forget-options.ts';
-import type { SessionOptions } from '../../client/session-options.ts';
+import type { SessionOptions } from '../../client/session-handle.ts';
 import type { StartOptions } from '../../client/start-workflow.ts';
 import { canonicalJson, defined, type JsonValue } from '../../core/domain/json.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';

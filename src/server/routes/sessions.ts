@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { SessionHandle } from '../../client/session-handle.ts';
-import { answeringTurn } from '../../client/session-options.ts';
+import { answeringTurn, type SessionHandle } from '../../client/session-handle.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
