@@ -16,8 +16,16 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import { type PartFields, toolNamesOfParts } from '../../define/all-parts.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
-import { type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
-import { type Decide, type Fault, faultText, type TestDecision, type Waiting } from '../test-plan.ts';
+import {
+  type Decide,
+  type Fault,
+  faultText,
+  type Moment,
+  type Occurrence,
+  occurrenceText,
+  type TestDecision,
+  type Waiting,
+} from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
 import { assertModelsUsedUp, type TestModel } from './test-models.ts';
 

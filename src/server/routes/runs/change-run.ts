@@ -19,8 +19,7 @@ import {
   retryBody,
   retryReceipt,
 } from '../../schemas/requests.ts';
-import { decisionReceipt } from '../../schemas/run-record.ts';
-import { decisionBody, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
+import { decisionBody, decisionReceipt, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
 import { setPermissionsRoute } from './set-permissions.ts';
 
 const runChange = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runParams } as const;
