@@ -18,7 +18,7 @@ export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
 export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
 /** The source of a media part: exactly one of `url`, `data` (base64), and for what a model has made, `spilled`. */
-const MEDIA_SOURCE = {
+const SOURCE = {
   /** An address that the provider of the model can read. */
   url: s.optional(s.TEXT),
   /** The content itself in base64. */
@@ -30,15 +30,15 @@ const MEDIA_SOURCE = {
 };
 
 /** Where the content of a media part is: exactly one of `url`, `data`, and `spilled`. */
-export interface MediaSource extends s.ObjectOf<typeof MEDIA_SOURCE> {}
+export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
 
 const SIZE = s.boundedNumber({ minimum: 0 });
 
 const TEXT_PART = s.closedObject({ type: s.fixed('text'), text: s.TEXT });
-const IMAGE = s.closedObject({ type: s.fixed('image'), ...MEDIA_SOURCE, width: s.optional(SIZE), height: s.optional(SIZE) });
-const AUDIO = s.closedObject({ type: s.fixed('audio'), ...MEDIA_SOURCE, format: s.optional(s.TEXT) });
-const VIDEO = s.closedObject({ type: s.fixed('video'), ...MEDIA_SOURCE, format: s.optional(s.TEXT) });
-const FILE = s.closedObject({ type: s.fixed('file'), ...MEDIA_SOURCE, name: s.optional(s.TEXT) });
+const IMAGE = s.closedObject({ type: s.fixed('image'), ...SOURCE, width: s.optional(SIZE), height: s.optional(SIZE) });
+const AUDIO = s.closedObject({ type: s.fixed('audio'), ...SOURCE, format: s.optional(s.TEXT) });
+const VIDEO = s.closedObject({ type: s.fixed('video'), ...SOURCE, format: s.optional(s.TEXT) });
+const FILE = s.closedObject({ type: s.fixed('file'), ...SOURCE, name: s.optional(s.TEXT) });
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). @useDeclaredType */
 export type ContentPart =
@@ -374,7 +374,7 @@ const SOURCE_MEMBERS = {
 
 /** A page or a document that the provider of a model has used for an answer. */
 export interface Source extends s.ObjectOf<typeof SOURCE_MEMBERS> {}
-export const SOURCE: s.Shape<Source> = s.object(SOURCE_MEMBERS);
+export const ANSWER_SOURCE: s.Shape<Source> = s.object(SOURCE_MEMBERS);
 
 /** Returns a source in words: its title, and where it is. */
 export function sourceText({ url, title, filename }: Source): string {
