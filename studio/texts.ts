@@ -307,6 +307,7 @@ export const TEXTS = {
   decidedMeanwhile: 'Somebody has decided it meanwhile.',
   mayNotDecide: 'Your credentials do not allow decisions.',
   since: (when: string) => `asked ${when}`,
+  now: 'now',
   due: (when: string) => `due ${when}`,
   keys: 'Keys: j and k move, a approves, e edits, r rejects, ? shows this.',
   keyList: [

@@ -4,7 +4,7 @@ import { ask, connection } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
-import { dueIn, FIRST_PAGES, type Reading, settledPages } from './pace.ts';
+import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { TEXTS } from './texts.ts';
@@ -44,7 +44,9 @@ export function useFacts(runId: string | undefined, { status, answers }: RunReco
   const read = useRef<Reading>({ runId: runId ?? '', status, answers, endedAt: 0, ms: 0 });
   const parts = useRef(0);
   useEffect(() => {
-    const due = dueIn(read.current, { runId: runId ?? '', status, answers }, Date.now());
+    const seen = { runId: runId ?? '', status, answers };
+    read.current = withFirstStatus(read.current, seen);
+    const due = dueIn(read.current, seen, Date.now());
     if (due === undefined) return undefined;
     const timer = setTimeout(() => {
       read.current = { ...read.current, status, answers };
