@@ -7,6 +7,7 @@ import { costText, number, span } from './format.ts';
 import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
+import { Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 /** What the timeline knows of a call. */
@@ -178,6 +179,8 @@ export function TimeBar({ read, error, readOn }: ReturnType<typeof useTimeline>)
 
 interface StepAmount {
   step: number;
+  /** The address of the step of a program. */
+  at?: string;
   tokens: number;
   cost: number | undefined;
 }
@@ -188,7 +191,12 @@ export function amounts(record: RunRecord): StepAmount[] {
     if (row.kind !== 'answer' || row.event.usage === undefined) return [];
     const { usage, estimated } = row.event;
     return [
-      { step: row.number, tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0), cost: usage?.costUsd ?? estimated?.costUsd },
+      {
+        step: row.number,
+        at: row.at,
+        tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0),
+        cost: usage?.costUsd ?? estimated?.costUsd,
+      },
     ];
   });
 }
@@ -207,20 +215,22 @@ export function AmountChart({ record, version }: { record: RunRecord; version: n
   return (
     <section aria-labelledby="amounts">
       <h3 id="amounts">{TEXTS.chart}</h3>
-      <p class="dim">{TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most)}</p>
+      <p class="dim">
+        <Name of={TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most.at ?? TEXTS.theStep(most.step))} limit={300} />
+      </p>
       <div class="chart" ref={place} role="img" aria-label={`${TEXTS.chart}: ${number(tokens)}`} />
     </section>
   );
 }
 
 /** Returns what the answers have used together, and the step that has used most; undefined for fewer than two, which are no chart. */
-function sumsOf(all: readonly StepAmount[]): { tokens: number; cost: number | undefined; most: number } | undefined {
+function sumsOf(all: readonly StepAmount[]): { tokens: number; cost: number | undefined; most: StepAmount } | undefined {
   if (all.length < 2) return undefined;
   const costs = all.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
   return {
     tokens: all.reduce((sum, one) => sum + one.tokens, 0),
     cost: costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0),
-    most: all.reduce((one, other) => (other.tokens > one.tokens ? other : one)).step,
+    most: all.reduce((one, other) => (other.tokens > one.tokens ? other : one)),
   };
 }
 
