@@ -59,6 +59,7 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
   const loop = typeof LONGHAUL_LOOP === 'string' ? LONGHAUL_LOOP : '';
   const request = burstRequest({ ...run, state }, { ...call, ...defined({ news: news?.digest }) }, { seed, now: begunAt, loop });
+  run.lastBurst = { step: call.step, counted: state.toolCallsByName, calls: new Map(state.toolCallsByName) };
   return scheduleActivity(run, request, (started) => scope.run(() => startActivity(started))).then((record) => {
     delete run.burst;
     const known = withCheckpoint(record, burst.stored);

@@ -1,4 +1,5 @@
 import type { CancellationScope, Sinks } from '@temporalio/workflow';
+import type { LastBurst } from '../../src/core/activity-requests/burst-requests.ts';
 import type { AgentDocument, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
@@ -51,6 +52,8 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. */
   burst?: LiveBurst;
+  /** The last burst, which the summary of the next one tells of. */
+  lastBurst?: LastBurst;
   /** The scope of bursts, and that by which the run, or its turn, is cancelled. */
   burstScope?: { outer: CancellationScope; scope: CancellationScope };
   /** The scope of the current turn of a session. */
