@@ -196,12 +196,12 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
 }
 
 function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeline'> & { row: AnswerRow }): JSX.Element {
-  const { event, number, calls, text, step } = row;
+  const { event, number, at, calls, text, step } = row;
   const model = event.caller === 'code' ? undefined : timeline?.models.get(number);
   return (
     <div class="body">
       <p class="dim">
-        <Name of={event.author} />
+        {at === undefined && <Name of={event.author} />}
         {event.answeredBy !== undefined && (
           <>
             {' '}

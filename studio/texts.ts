@@ -149,7 +149,7 @@ export const TEXTS = {
     duration: 'Duration',
   },
   sorts: {
-    started: 'Unended first, then the latest',
+    started: 'Ongoing first, then the latest',
     duration: 'Longest first',
     tokens: 'Most tokens first',
     cost: 'Most expensive first',
@@ -241,6 +241,7 @@ export const TEXTS = {
   reason: 'Reason',
   fromStep: 'From step',
   retryHelp: 'Makes the model call of this step again, and continues from there. Without a number: of the last step.',
+  retryProgram: 'Begins the program again.',
   maxSteps: 'Steps',
   maxTokens: 'Tokens',
   maxCost: 'Cost in US dollars',

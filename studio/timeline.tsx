@@ -241,25 +241,29 @@ function useChart(place: { current: HTMLElement | null }, all: readonly StepAmou
   const drawn = useRef<(() => void) | undefined>(undefined);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isGone = useRef(false);
+  const draw = async (): Promise<void> => {
+    const chart = await loadLazily(
+      () => import('./chart.ts'),
+      () => isGone.current,
+    );
+    soon.current = undefined;
+    if (isGone.current || chart === undefined || place.current === null) return;
+    drawn.current?.();
+    drawn.current = chart.drawChart(place.current, newest.current);
+  };
   useEffect(() => {
-    const draw = async (): Promise<void> => {
-      const chart = await loadLazily(
-        () => import('./chart.ts'),
-        () => isGone.current,
-      );
-      soon.current = undefined;
-      if (isGone.current || chart === undefined || place.current === null) return;
-      drawn.current?.();
-      drawn.current = chart.drawChart(place.current, newest.current);
-    };
     if (all.length > 1) soon.current ??= setTimeout(() => void draw(), DRAWN_AFTER);
   }, [all]);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    // What is drawn keeps the colours of its time.
+    const repaint = (): void => void (drawn.current !== undefined && draw());
+    scheme.addEventListener('change', repaint);
+    return () => {
+      scheme.removeEventListener('change', repaint);
       isGone.current = true;
       clearTimeout(soon.current);
       drawn.current?.();
-    },
-    [],
-  );
+    };
+  }, []);
 }
