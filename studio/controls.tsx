@@ -10,14 +10,13 @@ import { TEXTS } from './texts.ts';
 interface ControlsOptions {
   runId: string;
   isOver: boolean;
-  isSession: boolean;
   /** The run of a program takes no messages, has no permissions, and no numbers of steps. */
   isProgram: boolean;
   status: string | undefined;
 }
 
 /** What a reader may do with a run. A control whose scope the reader lacks is absent; the service refuses it besides. */
-export function RunControls({ runId, isOver, isSession, isProgram, status }: ControlsOptions): JSX.Element | null {
+export function RunControls({ runId, isOver, isProgram, status }: ControlsOptions): JSX.Element | null {
   const { busy, outcome, act } = useAction();
   // The status of a run that waits for a decision does not say that it is paused, too: its receipt does, until the run moves on.
   const [receipt, setReceipt] = useState<{ paused: boolean }>();
@@ -44,7 +43,7 @@ export function RunControls({ runId, isOver, isSession, isProgram, status }: Con
         <Retry {...tools} isProgram={isProgram} />
       ) : (
         <>
-          {!isProgram && <SendForm {...tools} isSession={isSession} />}
+          {!isProgram && <SendForm {...tools} />}
           <button type="button" disabled={busy} onClick={() => act(toggle)}>
             {isPaused ? TEXTS.resume : TEXTS.pause}
           </button>
@@ -72,7 +71,7 @@ interface ControlOptions {
 
 type Mode = keyof typeof TEXTS.modes;
 
-function SendForm({ runId, busy, act }: ControlOptions & { isSession: boolean }): JSX.Element {
+function SendForm({ runId, busy, act }: ControlOptions): JSX.Element {
   const [content, setContent] = useState('');
   const [mode, setMode] = useState<Mode>('queue');
   const send = async (): Promise<string> => {

@@ -105,7 +105,7 @@ export class RunRecord {
     this.revision += 1;
     const key = String(offset);
     if (event.id === this.live?.eventId) this.live = undefined;
-    const { content, author } = event;
+    const { content } = event;
     const calls = content.filter((one) => one.type === 'tool_call').map((call): CallRow => ({ call }));
     const results = content.filter((one) => one.type === 'tool_result');
     const messages = content.filter((one) => one.type === 'message');
@@ -114,20 +114,25 @@ export class RunRecord {
       const found = this.#calls.get(result.toolCallId);
       if (found !== undefined) found.result = result;
     }
-    const isAnswer = isResponse(event) && event.given === undefined;
-    const { step } = event as EventNotes;
-    // Calls that no model has asked for: those of code, and of steps of programs.
-    const hasCalls = calls.length > 0 && (event.caller === 'code' || step !== undefined);
-    if (isAnswer || hasCalls) {
-      const number = (step === undefined ? this.#steps : this.answers) + 1;
-      const row: AnswerRow = { kind: 'answer', key, event, number, text: messages.map(messageText).join('\n'), calls };
-      if (step === undefined) this.#placeOfAgent(row, isAnswer);
-      else row.at = step.at;
-      this.answers += 1;
-      this.rows.push(row);
-    } else if (messages.length > 0) this.rows.push({ kind: 'message', key, event, messages });
+    const rest = messages.length > 0 ? { kind: 'message' as const, key, event, messages } : undefined;
+    const row = this.#answer(event, key, { calls, messages }) ?? rest;
+    if (row !== undefined) this.rows.push(row);
     const texts = noteTexts(event);
     if (texts.length > 0) this.rows.push({ kind: 'note', key: `${key}!`, event, texts });
+  }
+
+  /** Returns the row of an answer of a model, or of calls that no model has asked for: those of code, and of steps of programs. */
+  #answer(event: Event, key: string, { calls, messages }: { calls: CallRow[]; messages: Message[] }): AnswerRow | undefined {
+    const whole: object = event;
+    const { step } = whole as EventNotes;
+    const isAnswer = isResponse(event) && event.given === undefined;
+    if (!isAnswer && (calls.length === 0 || (event.caller !== 'code' && step === undefined))) return undefined;
+    const number = (step === undefined ? this.#steps : this.answers) + 1;
+    const row: AnswerRow = { kind: 'answer', key, event, number, text: messages.map(messageText).join('\n'), calls };
+    if (step === undefined) this.#placeOfAgent(row, isAnswer);
+    else row.at = step.at;
+    this.answers += 1;
+    return row;
   }
 
   /** Notes whose answer it is, and of which step. */

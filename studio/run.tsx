@@ -57,13 +57,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <Ending record={record} version={version} />
         </div>
         <aside aria-label={TEXTS.run}>
-          <RunControls
-            runId={runId}
-            isOver={isOver}
-            isSession={status.value?.session !== undefined}
-            isProgram={tree.value?.kind === 'program'}
-            status={here}
-          />
+          <RunControls runId={runId} isOver={isOver} isProgram={tree.value?.kind === 'program'} status={here} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
           <AmountChart record={record} version={record.answers} />
