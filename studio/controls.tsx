@@ -10,12 +10,13 @@ import { TEXTS } from './texts.ts';
 interface ControlsOptions {
   runId: string;
   isOver: boolean;
-  isSession: boolean;
+  /** The run of a program takes no messages, has no permissions, and no numbers of steps. */
+  isProgram: boolean;
   status: string | undefined;
 }
 
 /** What a reader may do with a run. A control whose scope the reader lacks is absent; the service refuses it besides. */
-export function RunControls({ runId, isOver, isSession, status }: ControlsOptions): JSX.Element | null {
+export function RunControls({ runId, isOver, isProgram, status }: ControlsOptions): JSX.Element | null {
   const { busy, outcome, act } = useAction();
   // The status of a run that waits for a decision does not say that it is paused, too: its receipt does, until the run moves on.
   const [receipt, setReceipt] = useState<{ paused: boolean }>();
@@ -39,15 +40,15 @@ export function RunControls({ runId, isOver, isSession, status }: ControlsOption
     <section aria-labelledby="controls" class="controls">
       <h3 id="controls">{TEXTS.controls}</h3>
       {isOver ? (
-        <Retry {...tools} />
+        <Retry {...tools} isProgram={isProgram} />
       ) : (
         <>
-          <SendForm {...tools} isSession={isSession} />
+          {!isProgram && <SendForm {...tools} />}
           <button type="button" disabled={busy} onClick={() => act(toggle)}>
             {isPaused ? TEXTS.resume : TEXTS.pause}
           </button>
           <Fold title={TEXTS.raise}>{() => <Raise {...tools} />}</Fold>
-          <Fold title={TEXTS.permissions}>{() => <Permissions {...tools} />}</Fold>
+          {!isProgram && <Fold title={TEXTS.permissions}>{() => <Permissions {...tools} />}</Fold>}
           <Fold title={TEXTS.cancel}>{() => <Cancel {...tools} />}</Fold>
         </>
       )}
@@ -70,7 +71,7 @@ interface ControlOptions {
 
 type Mode = keyof typeof TEXTS.modes;
 
-function SendForm({ runId, busy, act }: ControlOptions & { isSession: boolean }): JSX.Element {
+function SendForm({ runId, busy, act }: ControlOptions): JSX.Element {
   const [content, setContent] = useState('');
   const [mode, setMode] = useState<Mode>('queue');
   const send = async (): Promise<string> => {
@@ -204,7 +205,7 @@ function Cancel({ runId, busy, act }: ControlOptions): JSX.Element {
   );
 }
 
-function Retry({ runId, busy, act }: ControlOptions): JSX.Element {
+function Retry({ runId, busy, act, isProgram }: ControlOptions & { isProgram: boolean }): JSX.Element {
   const send = async (fromStep: number | undefined): Promise<string> => {
     const until = untilOther();
     const receipt = await ask('POST /v1/runs/{runId}/retry', { params: { runId }, body: { fromStep } });
@@ -221,11 +222,13 @@ function Retry({ runId, busy, act }: ControlOptions): JSX.Element {
         act(() => send(fromStep === undefined ? undefined : Number(fromStep)));
       }}
     >
-      <label>
-        {TEXTS.fromStep}
-        <input name="fromStep" type="number" min={1} />
-      </label>
-      <small class="dim">{TEXTS.retryHelp}</small>
+      {!isProgram && (
+        <label>
+          {TEXTS.fromStep}
+          <input name="fromStep" type="number" min={1} />
+        </label>
+      )}
+      <small class="dim">{isProgram ? TEXTS.retryProgram : TEXTS.retryHelp}</small>
       <button type="submit" disabled={busy}>
         {TEXTS.retry}
       </button>

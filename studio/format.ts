@@ -7,8 +7,10 @@ let days: Intl.DateTimeFormat | undefined;
 /** Returns a time span as people read it: `< 1 ms`, `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
   if (ms < 1) return '< 1 ms';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  // What would be rounded up to the next unit is written in it.
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 60_000) return '1 min';
   const units = [
     ['d', 86_400_000],
     ['h', 3_600_000],
@@ -41,10 +43,12 @@ export function moment(iso: string): string {
   return (days ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })).format(date);
 }
 
-/** Returns how long it is until then, or since then. */
-export function fromNow(iso: string): string {
-  const ms = Date.parse(iso) - Date.now();
-  return ms >= 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+/** Returns how long it is until then, or since then, in whole seconds. */
+export function fromNow(iso: string, now: number = Date.now()): string {
+  const seconds = Math.round((Date.parse(iso) - now) / 1_000);
+  const length = Math.abs(seconds) < 60 ? `${Math.abs(seconds)} s` : span(Math.abs(seconds) * 1_000);
+  if (seconds === 0) return TEXTS.now;
+  return seconds > 0 ? `in ${length}` : `${length} ago`;
 }
 
 /** The statuses of runs, by what they mean for a reader. */

@@ -90,7 +90,7 @@ function Bar(): JSX.Element {
       <strong class="brand">{TEXTS.title}</strong>
       <nav aria-label={TEXTS.nav}>
         {links.map(([key, text]) => (
-          <a key={key} href={hrefTo([key])} aria-current={page === key ? 'page' : undefined}>
+          <a key={key} href={hrefTo([key])} aria-current={page === key || (page === 'programs' && key === 'agents') ? 'page' : undefined}>
             {text}
             {key === 'inbox' && count > 0 && <span class="badge">{`${count}${waitsMore.value ? '+' : ''}`}</span>}
           </a>

@@ -44,6 +44,17 @@ export interface Reading extends Moment {
   ms: number;
 }
 
+/** The statuses of runs that continue. */
+const LIVE: ReadonlySet<string> = new Set(['running', 'pending_confirmation', 'paused', 'idle']);
+
+/**
+ * Returns a reading that was begun before the stream of the run had told its status: the first one that it tells is that of the reading. The
+ * end of a run is not: the reading may have been a moment before it.
+ */
+export function withFirstStatus(read: Reading, { status }: Moment): Reading {
+  return read.status === '' && LIVE.has(status) ? { ...read, status } : read;
+}
+
 /**
  * Returns the milliseconds until the facts of a run are to be read: none if its status is another one, undefined if nothing has changed, or
  * before a reading has ended.

@@ -17,10 +17,23 @@ export interface CallRow {
 /** One row of the record. */
 export type Row =
   | { kind: 'message'; key: string; event: Event; messages: Message[] }
-  | { kind: 'answer'; key: string; event: Event; number: number; text: string; calls: CallRow[]; step?: StepResult; handedFrom?: string }
+  | AnswerRow
   | { kind: 'note'; key: string; event: Event; texts: NoteText[] };
 
-export type AnswerRow = Extract<Row, { kind: 'answer' }>;
+/** An answer of a model. */
+export interface AnswerRow {
+  kind: 'answer';
+  key: string;
+  event: Event;
+  /** The number of the step; in the run of a program, whose steps have addresses, that of the answer. */
+  number: number;
+  /** The address of the step of a program. */
+  at?: string;
+  text: string;
+  calls: CallRow[];
+  step?: StepResult;
+  handedFrom?: string;
+}
 
 /** A fact of the record in words. */
 export interface NoteText {
@@ -92,7 +105,7 @@ export class RunRecord {
     this.revision += 1;
     const key = String(offset);
     if (event.id === this.live?.eventId) this.live = undefined;
-    const { content, author } = event;
+    const { content } = event;
     const calls = content.filter((one) => one.type === 'tool_call').map((call): CallRow => ({ call }));
     const results = content.filter((one) => one.type === 'tool_result');
     const messages = content.filter((one) => one.type === 'message');
@@ -101,17 +114,33 @@ export class RunRecord {
       const found = this.#calls.get(result.toolCallId);
       if (found !== undefined) found.result = result;
     }
-    const isAnswer = isResponse(event) && event.given === undefined;
-    if (isAnswer || (event.caller === 'code' && calls.length > 0)) {
-      const row: AnswerRow = { kind: 'answer', key, event, number: this.#steps + 1, text: messages.map(messageText).join('\n'), calls };
-      if (this.#agent !== undefined && this.#agent !== author) row.handedFrom = this.#agent;
-      this.#agent = author;
-      if (isAnswer) this.#answers.set(row.number, row);
-      this.answers += 1;
-      this.rows.push(row);
-    } else if (messages.length > 0) this.rows.push({ kind: 'message', key, event, messages });
+    const rest = messages.length > 0 ? { kind: 'message' as const, key, event, messages } : undefined;
+    const row = this.#answer(event, key, { calls, messages }) ?? rest;
+    if (row !== undefined) this.rows.push(row);
     const texts = noteTexts(event);
     if (texts.length > 0) this.rows.push({ kind: 'note', key: `${key}!`, event, texts });
+  }
+
+  /** Returns the row of an answer of a model, or of calls that no model has asked for: those of code, and of steps of programs. */
+  #answer(event: Event, key: string, { calls, messages }: { calls: CallRow[]; messages: Message[] }): AnswerRow | undefined {
+    const whole: object = event;
+    const { step } = whole as EventNotes;
+    const isAnswer = isResponse(event) && event.given === undefined;
+    if (!isAnswer && (calls.length === 0 || (event.caller !== 'code' && step === undefined))) return undefined;
+    const number = (step === undefined ? this.#steps : this.answers) + 1;
+    const row: AnswerRow = { kind: 'answer', key, event, number, text: messages.map(messageText).join('\n'), calls };
+    if (step === undefined) this.#placeOfAgent(row, isAnswer);
+    else row.at = step.at;
+    this.answers += 1;
+    return row;
+  }
+
+  /** Notes whose answer it is, and of which step. */
+  #placeOfAgent(row: AnswerRow, isAnswer: boolean): void {
+    const { author } = row.event;
+    if (this.#agent !== undefined && this.#agent !== author) row.handedFrom = this.#agent;
+    this.#agent = author;
+    if (isAnswer) this.#answers.set(row.number, row);
   }
 
   #step(step: StepResult): void {

@@ -57,7 +57,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <Ending record={record} version={version} />
         </div>
         <aside aria-label={TEXTS.run}>
-          <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} status={here} />
+          <RunControls runId={runId} isOver={isOver} isProgram={tree.value?.kind === 'program'} status={here} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
           <AmountChart record={record} version={record.answers} />
@@ -89,6 +89,7 @@ function isBelow(id: string | undefined, runId: string): boolean {
 
 function Heading({ runId, status, view }: { runId: string; status: string | undefined; view: StatusView | undefined }): JSX.Element {
   const { uiUrl, namespace = '' } = me.value ?? {};
+  const isOver = status !== undefined && ENDED.has(status);
   const parent = runId.includes('/') ? runId.slice(0, runId.lastIndexOf('/')) : undefined;
   return (
     <header class="title">
@@ -124,8 +125,9 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
           <Line of={view.about.question} limit={300} />
         </p>
       )}
-      {view?.lastError !== undefined && (
-        <div class="note bad">
+      {view?.lastError !== undefined && status !== 'completed' && (
+        <div class={`note ${isOver ? 'bad' : 'warn'}`}>
+          <h3>{TEXTS.lastError}</h3>
           <Text of={view.lastError} limit={800} />
         </div>
       )}

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
@@ -270,8 +270,11 @@ function RunRow({ run }: { run: RunEntry }): JSX.Element {
         <Status of={status} />
       </td>
       <td>
-        {waitingFor.map((tool) => (
-          <Name key={tool} of={tool} limit={40} />
+        {waitingFor.map((tool, index) => (
+          <Fragment key={index}>
+            {index > 0 && ', '}
+            <Name of={tool} limit={40} />
+          </Fragment>
         ))}
       </td>
       <td class="who-for">

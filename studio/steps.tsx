@@ -50,7 +50,7 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
           height={CLOSED_HEIGHT}
           row={(index) => show(rows[index] as Row)}
           keyOf={(index) => rows[index]?.key ?? ''}
-          label={TEXTS.steps}
+          label={TEXTS.stepList}
           version={version}
         />
       ) : (
@@ -114,7 +114,7 @@ function RowView({ row, runId, timeline, open, onToggle }: RowOptions): JSX.Elem
         <Fold open={open} onToggle={onToggle} titleClass="rowhead" title={<AnswerTitle row={row} />}>
           {() => <AnswerBody row={row} runId={runId} timeline={timeline} />}
         </Fold>
-        {row.event.caller !== 'code' && (
+        {row.event.caller !== 'code' && row.at === undefined && (
           <a
             class="request"
             href={hrefTo(['runs', runId, 'steps', String(row.number), 'request'])}
@@ -170,12 +170,12 @@ function MessageRow({ row: { event, messages }, open, onToggle }: MessageRowOpti
 }
 
 function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
-  const { event, number, calls, text, step } = row;
+  const { event, number, at, calls, text, step } = row;
   const { usage, caller } = event;
   const isCode = caller === 'code';
   return (
     <>
-      <strong>{isCode ? TEXTS.byCode : TEXTS.step(number)}</strong>
+      <strong>{isCode ? TEXTS.byCode : at === undefined ? TEXTS.step(number) : <Name of={at} limit={60} />}</strong>
       {calls.map(({ call }) => (
         <code key={call.toolCallId}>
           <Name of={call.name} limit={40} />
@@ -196,12 +196,12 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
 }
 
 function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeline'> & { row: AnswerRow }): JSX.Element {
-  const { event, number, calls, text, step } = row;
+  const { event, number, at, calls, text, step } = row;
   const model = event.caller === 'code' ? undefined : timeline?.models.get(number);
   return (
     <div class="body">
       <p class="dim">
-        <Name of={event.author} />
+        {at === undefined && <Name of={event.author} />}
         {event.answeredBy !== undefined && (
           <>
             {' '}

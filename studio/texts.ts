@@ -148,7 +148,12 @@ export const TEXTS = {
     cost: 'Cost',
     duration: 'Duration',
   },
-  sorts: { started: 'Newest first', duration: 'Longest first', tokens: 'Most tokens first', cost: 'Most expensive first' },
+  sorts: {
+    started: 'Ongoing first, then the latest',
+    duration: 'Longest first',
+    tokens: 'Most tokens first',
+    cost: 'Most expensive first',
+  },
   noRuns: 'No runs yet. Start one: talk to an agent in the playground, or use “longhaul start”.',
   noRunsFound: 'No run fits these filters.',
   cut: 'More runs match than the service has put in order.',
@@ -157,6 +162,7 @@ export const TEXTS = {
   // A run
   run: 'Run',
   steps: 'Steps',
+  stepList: 'All steps',
   step: (number: number) => `Step ${number}`,
   request: 'Request',
   requestOf: (number: number) => `Request of step ${number}`,
@@ -202,7 +208,8 @@ export const TEXTS = {
   timePartial: 'of the part that is read so far',
   readOn: 'Read on',
   chart: 'Tokens and cost by step',
-  chartText: (tokens: string, cost: string, most: number) => `${tokens} in this run, ${cost}; step ${digits(most)} has the most`,
+  chartText: (tokens: string, cost: string, most: string) => `${tokens} in this run, ${cost}; ${most} has the most`,
+  theStep: (number: number) => `step ${digits(number)}`,
   tokens: (tokens: number) => count(tokens, 'token'),
   noCost: 'cost unknown',
   tree: (runs: number) => `with ${count(runs - 1, 'run')} below`,
@@ -215,6 +222,8 @@ export const TEXTS = {
   removed: 'The server has removed the history of this run.',
   unreadable: 'This service cannot decode the run: it lacks the key or the codec of the workers.',
   noSteps: 'Nothing is recorded yet.',
+  // A run that goes on, or has ended well, may have made up for it.
+  lastError: 'The last error',
 
   // Controls
   controls: 'Controls',
@@ -232,6 +241,7 @@ export const TEXTS = {
   reason: 'Reason',
   fromStep: 'From step',
   retryHelp: 'Makes the model call of this step again, and continues from there. Without a number: of the last step.',
+  retryProgram: 'Begins the program again.',
   maxSteps: 'Steps',
   maxTokens: 'Tokens',
   maxCost: 'Cost in US dollars',
@@ -307,6 +317,7 @@ export const TEXTS = {
   decidedMeanwhile: 'Somebody has decided it meanwhile.',
   mayNotDecide: 'Your credentials do not allow decisions.',
   since: (when: string) => `asked ${when}`,
+  now: 'now',
   due: (when: string) => `due ${when}`,
   keys: 'Keys: j and k move, a approves, e edits, r rejects, ? shows this.',
   keyList: [

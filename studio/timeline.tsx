@@ -4,9 +4,10 @@ import { ask, connection } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
-import { dueIn, FIRST_PAGES, type Reading, settledPages } from './pace.ts';
+import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
+import { Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 /** What the timeline knows of a call. */
@@ -44,7 +45,9 @@ export function useFacts(runId: string | undefined, { status, answers }: RunReco
   const read = useRef<Reading>({ runId: runId ?? '', status, answers, endedAt: 0, ms: 0 });
   const parts = useRef(0);
   useEffect(() => {
-    const due = dueIn(read.current, { runId: runId ?? '', status, answers }, Date.now());
+    const seen = { runId: runId ?? '', status, answers };
+    read.current = withFirstStatus(read.current, seen);
+    const due = dueIn(read.current, seen, Date.now());
     if (due === undefined) return undefined;
     const timer = setTimeout(() => {
       read.current = { ...read.current, status, answers };
@@ -176,6 +179,8 @@ export function TimeBar({ read, error, readOn }: ReturnType<typeof useTimeline>)
 
 interface StepAmount {
   step: number;
+  /** The address of the step of a program. */
+  at?: string;
   tokens: number;
   cost: number | undefined;
 }
@@ -186,7 +191,12 @@ export function amounts(record: RunRecord): StepAmount[] {
     if (row.kind !== 'answer' || row.event.usage === undefined) return [];
     const { usage, estimated } = row.event;
     return [
-      { step: row.number, tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0), cost: usage?.costUsd ?? estimated?.costUsd },
+      {
+        step: row.number,
+        at: row.at,
+        tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0),
+        cost: usage?.costUsd ?? estimated?.costUsd,
+      },
     ];
   });
 }
@@ -205,20 +215,22 @@ export function AmountChart({ record, version }: { record: RunRecord; version: n
   return (
     <section aria-labelledby="amounts">
       <h3 id="amounts">{TEXTS.chart}</h3>
-      <p class="dim">{TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most)}</p>
+      <p class="dim">
+        <Name of={TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most.at ?? TEXTS.theStep(most.step))} limit={300} />
+      </p>
       <div class="chart" ref={place} role="img" aria-label={`${TEXTS.chart}: ${number(tokens)}`} />
     </section>
   );
 }
 
 /** Returns what the answers have used together, and the step that has used most; undefined for fewer than two, which are no chart. */
-function sumsOf(all: readonly StepAmount[]): { tokens: number; cost: number | undefined; most: number } | undefined {
+function sumsOf(all: readonly StepAmount[]): { tokens: number; cost: number | undefined; most: StepAmount } | undefined {
   if (all.length < 2) return undefined;
   const costs = all.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
   return {
     tokens: all.reduce((sum, one) => sum + one.tokens, 0),
     cost: costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0),
-    most: all.reduce((one, other) => (other.tokens > one.tokens ? other : one)).step,
+    most: all.reduce((one, other) => (other.tokens > one.tokens ? other : one)),
   };
 }
 
@@ -229,25 +241,29 @@ function useChart(place: { current: HTMLElement | null }, all: readonly StepAmou
   const drawn = useRef<(() => void) | undefined>(undefined);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const isGone = useRef(false);
+  const draw = async (): Promise<void> => {
+    const chart = await loadLazily(
+      () => import('./chart.ts'),
+      () => isGone.current,
+    );
+    soon.current = undefined;
+    if (isGone.current || chart === undefined || place.current === null) return;
+    drawn.current?.();
+    drawn.current = chart.drawChart(place.current, newest.current);
+  };
   useEffect(() => {
-    const draw = async (): Promise<void> => {
-      const chart = await loadLazily(
-        () => import('./chart.ts'),
-        () => isGone.current,
-      );
-      soon.current = undefined;
-      if (isGone.current || chart === undefined || place.current === null) return;
-      drawn.current?.();
-      drawn.current = chart.drawChart(place.current, newest.current);
-    };
     if (all.length > 1) soon.current ??= setTimeout(() => void draw(), DRAWN_AFTER);
   }, [all]);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    // What is drawn keeps the colours of its time.
+    const repaint = (): void => void (drawn.current !== undefined && draw());
+    scheme.addEventListener('change', repaint);
+    return () => {
+      scheme.removeEventListener('change', repaint);
       isGone.current = true;
       clearTimeout(soon.current);
       drawn.current?.();
-    },
-    [],
-  );
+    };
+  }, []);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedItem, Timeline } from '../../studio/api-types.ts';
 import { movedRuns } from '../../studio/listing.ts';
-import { dueIn, FIRST_PAGES, type Reading, settledPages } from '../../studio/pace.ts';
+import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from '../../studio/pace.ts';
 import type { PagesReply, PagesRequest } from '../studio/load.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
@@ -109,6 +109,7 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
     reading = { work, given };
   };
   const look = (): void => {
+    known = withFirstStatus(known, seen);
     const due = dueIn(known, seen, Date.now());
     if (due === undefined) return;
     clearTimeout(timer);

@@ -44,8 +44,9 @@ export interface ListFilter extends PrincipalFilter {
   /** True: the entries have the steps, tokens and cost of their runs. Each run is read for that. */
   amounts?: boolean;
   /**
-   * The order: `started` (default), the newest first, or by what the runs have used, the most first. The server knows no other order than
-   * the first one: the others put the newest 1,000 runs in order that match.
+   * The order: `started` (default), that of the server, in which runs that have not ended come first, the newest first among them, and then
+   * the others by their end, the latest first; or by what the runs have used, the most first. The server knows no other order than its own:
+   * the others put the first 1,000 runs of it in order that match.
    */
   sort?: RunSort;
   /** The largest number. Default: all. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueIn, pauseBehind, settledPages } from '../../studio/pace.ts';
+import { dueIn, pauseBehind, settledPages, withFirstStatus } from '../../studio/pace.ts';
 
 const runId = 'clerk-1';
 const read = { runId, status: 'running', answers: 3, endedAt: 10_000, ms: 20 };
@@ -17,6 +17,15 @@ test('a reading that is under way is only given up for another status', () => {
   const underWay = { ...read, endedAt: undefined };
   expect(dueIn(underWay, { runId, status: 'running', answers: 9 }, 99_000)).toBeUndefined();
   expect(dueIn(underWay, { runId, status: 'completed', answers: 9 }, 99_000)).toBe(0);
+});
+
+test('the first status that a stream tells asks for no other reading, and the next one does, as the end of the run does', () => {
+  const first = { ...read, status: '', answers: 0 };
+  const begun = withFirstStatus(first, { runId, status: 'running', answers: 0 });
+  expect(dueIn(begun, { runId, status: 'running', answers: 0 }, 10_001)).toBeUndefined();
+  expect(dueIn(withFirstStatus(begun, { runId, status: 'paused', answers: 0 }), { runId, status: 'paused', answers: 0 }, 10_001)).toBe(0);
+  const ended = { runId, status: 'completed', answers: 0 };
+  expect(dueIn(withFirstStatus(first, ended), ended, 10_001)).toBe(0);
 });
 
 test('the longer it takes to read the facts of a run, the more seldom they are read, but within seconds', () => {

@@ -76,3 +76,29 @@ test('what the model writes changes neither the rows nor what is read besides th
   expect(run.revision).toBeGreaterThan(before[0] as number);
   expect(run.answers).toBe(2);
 });
+
+test('the answers and calls of the steps of a program have addresses in the place of numbers, and hand nothing over', () => {
+  const run = new RunRecord();
+  const at = (address: string, parts: object): Partial<Event> => ({ author: address, ...({ step: { at: address, ...parts } } as object) });
+  run.take([
+    event(0, {
+      ...at('read.Facts', { kind: 'ask', type: 'attempt', attempt: 1 }),
+      content: [{ type: 'message', role: 'assistant', content: 'A' }],
+      usage,
+    }),
+    event(1, { ...at('read.Look', { kind: 'tool', type: 'start', attempt: 1 }), content: [call] }),
+    event(2, { ...at('read.Look', { kind: 'tool', type: 'attempt', attempt: 1 }), content: [result] }),
+    event(3, {
+      ...at('write.Letter', { kind: 'ask', type: 'attempt', attempt: 1 }),
+      content: [{ type: 'message', role: 'assistant', content: 'B' }],
+      usage,
+    }),
+  ]);
+  const answers = run.rows.flatMap((row) => (row.kind === 'answer' ? [row] : []));
+  expect(answers.map(({ at: address, number, text, handedFrom }) => [address, number, text, handedFrom])).toEqual([
+    ['read.Facts', 1, 'A', undefined],
+    ['read.Look', 2, '', undefined],
+    ['write.Letter', 3, 'B', undefined],
+  ]);
+  expect(answers[1]?.calls).toMatchObject([{ call, result }]);
+});

@@ -94,7 +94,8 @@ const runsRoute = paged(
         .enum(RUN_SORTS)
         .exactOptional()
         .describe(
-          'The order. Default `started`, the newest first. The others put the newest 1,000 runs in order that match, the most first.',
+          'The order. Default `started`: runs that have not ended come first, the newest first among them, and then the others by their ' +
+            'end, the latest first. The others put the first 1,000 runs of that order that match in order, the most first.',
         ),
     }),
     page: ok(runsPage, 'A page. It may be empty although there is a next one.'),

@@ -10,7 +10,8 @@ import type { StreamItem } from './read-stream.ts';
 
 const OF: StreamedAttempt = { executionId: 'execution-1', eventId: 'answer', through: 0, activity: 1, attempt: 1 };
 
-beforeEach(() => void vi.useFakeTimers());
+// Readers are woken in the next turn of the event loop, for which no time passes.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 /** A run on a server, the sink of its workers, and the feeds of one client. */

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { fromNow, span } from '../../studio/format.ts';
+
+test('a time span is written in the unit that it is rounded to', () => {
+  expect([0, 0.4, 1, 840, 999.4, 999.6, 3_210, 59_940].map(span)).toEqual([
+    '< 1 ms',
+    '< 1 ms',
+    '1 ms',
+    '840 ms',
+    '999 ms',
+    '1.0 s',
+    '3.2 s',
+    '59.9 s',
+  ]);
+  expect([59_960, 60_000, 250_000, 7_500_000, 273_600_000].map(span)).toEqual(['1 min', '1 min', '4 min 10 s', '2 h 5 min', '3 d 4 h']);
+});
+
+test('how long ago something was is written in whole seconds', () => {
+  const now = Date.parse('2026-11-01T00:00:00Z');
+  const at = (seconds: number): string => fromNow(new Date(now + seconds * 1_000).toISOString(), now);
+  expect([-15, -0.2, 0.4, 9.6, 59.7, -3_700].map(at)).toEqual(['15 s ago', 'now', 'now', 'in 10 s', 'in 1 min', '1 h 1 min ago']);
+});
