@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasHidden } from './marks.ts';
-import { kindOf, type Schema } from './schema.ts';
+import { asWritten, kindOf, type Schema } from './schema.ts';
 import { jsonText, Line, Name } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -19,14 +19,16 @@ interface FieldOptions {
 export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'schema' | 'onChange'> & { value: object }): JSX.Element {
   const members = value as Record<string, unknown>;
   const { properties = {}, required = [] } = schema;
-  const names = [...new Set([...Object.keys(properties), ...Object.keys(members)])];
+  // A field that its reader empties stays: with it, the focus would go from the form.
+  const names = useRef(new Set<string>()).current;
+  for (const name of [...Object.keys(properties), ...Object.keys(members)]) names.add(name);
   const change = (name: string, one: unknown): void => {
     const { [name]: _, ...others } = members;
     onChange(one === undefined ? others : { ...members, [name]: one });
   };
   return (
     <>
-      {names.map((name) => (
+      {[...names].map((name) => (
         <Field
           key={name}
           name={name}
@@ -40,10 +42,19 @@ export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'sche
   );
 }
 
-/** A field for a value by its schema. */
+/**
+ * A field for a value by its schema. It stays what it is at first, whatever is written into it: another one in its place would take the focus from
+ * who writes, and what they write next would be keys of the page.
+ */
 export function Field(options: FieldOptions): JSX.Element {
   const { name, schema, value, onChange } = options;
-  switch (kindOf(schema, value)) {
+  const [kind] = useState(() => {
+    const first = kindOf(schema, value);
+    // What was written as JSON before is a form from now on.
+    if (first !== 'json' && typeof value === 'object' && value !== null) asWritten.delete(value);
+    return first;
+  });
+  switch (kind) {
     case 'text':
       return <TextField {...options} />;
     case 'number':
@@ -111,11 +122,12 @@ function Hidden({ text }: { text: string }): JSX.Element | null {
 function TextField(options: FieldOptions): JSX.Element {
   const { value, onChange } = options;
   const text = (value as string | undefined) ?? '';
+  const [isLong] = useState(text.length > 60 || text.includes('\n'));
   const change = (event: { currentTarget: { value: string } }): void => onChange(event.currentTarget.value);
   return (
     <label>
       <Title {...options} />
-      {text.length > 60 || text.includes('\n') ? (
+      {isLong ? (
         <textarea rows={Math.min(12, text.split('\n').length + 2)} value={text} onInput={change} />
       ) : (
         <input type="text" value={text} onInput={change} />
@@ -203,7 +215,9 @@ export function JsonField(options: FieldOptions): JSX.Element {
   const change = (written: string): void => {
     setText(written);
     try {
-      onChange(written.trim() === '' ? undefined : (JSON.parse(written) as unknown));
+      const read = written.trim() === '' ? undefined : (JSON.parse(written) as unknown);
+      if (typeof read === 'object' && read !== null) asWritten.add(read);
+      onChange(read);
       setProblem('');
     } catch (error) {
       setProblem(TEXTS.invalidJson(error instanceof Error ? error.message : String(error)));

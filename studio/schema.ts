@@ -17,6 +17,9 @@ export interface Schema {
   additionalProperties?: unknown;
 }
 
+/** The objects and lists that a reader has written as JSON: what is not in them is not filled in. */
+export const asWritten = new WeakSet<object>();
+
 type Kind = 'text' | 'number' | 'flag' | 'choice' | 'list' | 'object' | 'json';
 
 /** Returns the way in which a value is edited. A value that does not fit its schema is edited as JSON, so that nothing of it is lost. */
@@ -39,6 +42,7 @@ export function kindOf({ type, enum: values, properties, items, $ref, anyOf }: S
  */
 export function withFlags(schema: Schema, value: unknown): unknown {
   const { properties = {}, required = [], items } = schema;
+  if (typeof value === 'object' && value !== null && asWritten.has(value)) return value;
   if (Array.isArray(value)) return items === undefined ? value : value.map((one: unknown) => filled(items, one));
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, one]) => [name, filled(properties[name] ?? {}, one)] as const);

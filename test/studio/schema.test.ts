@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Schema, withFlags } from '../../studio/schema.ts';
+import { asWritten, type Schema, withFlags } from '../../studio/schema.ts';
 
 const flag: Schema = { type: 'boolean' };
 const options: Schema = { type: 'object', properties: { dryRun: flag, force: flag, note: { type: 'string' } }, required: ['dryRun'] };
@@ -38,4 +38,13 @@ test('what is edited as JSON is sent as it was written, and other members that a
   expect(withFlags({ type: 'object', properties: { options } }, { options: [] })).toEqual({ options: [] });
   expect(withFlags({}, { anything: true })).toEqual({ anything: true });
   expect(withFlags({ type: 'string' }, undefined)).toBeUndefined();
+});
+
+test('what a reader has written as JSON is sent as it is, until it is edited as a form', () => {
+  const written = { note: 'x' };
+  asWritten.add(written);
+  const schema: Schema = { type: 'object', properties: { options }, required: ['options'] };
+  expect(withFlags(schema, { options: written })).toEqual({ options: { note: 'x' } });
+  asWritten.delete(written);
+  expect(withFlags(schema, { options: written })).toEqual({ options: { note: 'x', dryRun: false } });
 });
