@@ -167,6 +167,9 @@ async function problemIn(response: Response): Promise<Refused['problem']> {
 /** The streams of the service. */
 type StreamName = 'GET /v1/feed' | 'GET /v1/runs/{runId}/stream' | 'GET /v1/sessions/{sessionId}/stream';
 
+/** The service writes a comment every 15 s: a stream from which nothing comes for so many milliseconds was cut, and nobody has said so. */
+const LONGEST_SILENCE = 45_000;
+
 /** The longest pause before a stream that was cut is opened again, in milliseconds. */
 const LONGEST_PAUSE = 10_000;
 
@@ -182,6 +185,7 @@ export async function follow<Of extends StreamName>(
   const { signal: until } = request;
   let cursor: string | undefined;
   let failures = 0;
+  let wasSilent = false;
   // oxlint-disable-next-line no-unmodified-loop-condition -- its owner aborts it.
   while (until?.aborted !== true) {
     try {
@@ -189,8 +193,11 @@ export async function follow<Of extends StreamName>(
       const response = await send(pathOf(name, request as AnyRequest), { method: 'GET', headers, signal: until });
       if (response.status === 204 || response.body === null) return;
       // A stream whose first message is a problem has not begun.
-      if (connection.value === 'lost') connection.value = '';
+      if (connection.value === 'lost' && !wasSilent) connection.value = '';
       const end = await readEvents(response.body, (events) => {
+        wasSilent = false;
+        if (connection.value === 'lost') connection.value = '';
+        if (events.length === 0) return;
         failures = 0;
         connection.value = '';
         cursor = events.findLast(({ id }) => id !== undefined)?.id ?? cursor;
@@ -201,6 +208,7 @@ export async function follow<Of extends StreamName>(
       if (until?.aborted) return;
       if (!mayPass(error)) throw error;
       failures += 1;
+      wasSilent = error instanceof Silent;
       if (error instanceof Refused && error.problem.status > 0) noteProblem(error.problem);
       else if (failures > 1) connection.value = 'lost';
     }
@@ -221,19 +229,43 @@ interface ServerEvent {
   data: string;
 }
 
-/** Reads server-sent events until the stream is cut. True if its last item was the end. Throws Refused for an event that is a problem. */
+/** Says that nothing comes from the service, although the connection seems to stand. */
+class Silent extends Error {}
+
+/** Reads what comes next. Throws Silent if nothing does. */
+async function readInTime<Value>(reader: ReadableStreamDefaultReader<Value>): Promise<ReadableStreamReadResult<Value>> {
+  let isSilent = false;
+  const timer = setTimeout(() => {
+    isSilent = true;
+    // The read ends with it.
+    reader.cancel().catch(() => undefined);
+  }, LONGEST_SILENCE);
+  try {
+    const read = await reader.read();
+    if (isSilent) throw new Silent();
+    return read;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Reads server-sent events until the stream is cut, and hands over none for a comment. True if its last item was the end. Throws Refused for an
+ * event that is a problem.
+ */
 async function readEvents(body: ReadableStream<Uint8Array>, take: (events: ServerEvent[]) => void): Promise<boolean> {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest = '';
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await readInTime(reader);
     if (done) return false;
     const blocks = (rest + value).split('\n\n');
     rest = blocks.pop() ?? '';
     const events = blocks.map(eventOf).filter(({ data }) => data !== '');
     const problem = events.find(({ event }) => event === 'problem');
     const items = problem === undefined ? events : events.slice(0, events.indexOf(problem));
-    if (items.length > 0) take(items);
+    // A comment says that the stream is still there.
+    if (items.length > 0 || problem === undefined) take(items);
     if (problem !== undefined) throw new Refused(JSON.parse(problem.data) as Problem);
     if (items.some(({ event }) => event === 'end')) return true;
   }

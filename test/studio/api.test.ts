@@ -138,3 +138,36 @@ test('the refusal of a key that its reader has changed meanwhile says nothing ab
   await ask('GET /v1/runs', {}).catch(() => undefined);
   expect([needsKey.value, sent.map(({ authorization }) => authorization)]).toEqual([true, ['Bearer old', 'Bearer new']]);
 });
+
+test('a stream that falls silent is opened again behind its cursor, and its reader is told if it stays silent', async () => {
+  vi.useFakeTimers();
+  const { follow, connection } = await opened();
+  const cursors: (string | null)[] = [];
+  let says = ['id: 7\nevent: status\ndata: {"type":"status","status":"running"}\n\n', ': still here\n\n'];
+  let isOver = false;
+  vi.stubGlobal('fetch', async (_path: string, { headers }: { headers: Headers }) => {
+    cursors.push(headers.get('last-event-id'));
+    if (isOver) return new Response(null, { status: 204 });
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        for (const [index, text] of says.entries()) setTimeout(() => controller.enqueue(new TextEncoder().encode(text)), 40_000 * index);
+      },
+    });
+    return new Response(body);
+  });
+  const taken: object[] = [];
+  const following = follow('GET /v1/runs/{runId}/stream', { params: { runId: 'r' } }, (items) => taken.push(...items));
+  // The comment says that the stream is still there.
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect(cursors).toEqual([null]);
+  says = [];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([cursors, connection.value]).toEqual([[null, '7'], '']);
+  await vi.advanceTimersByTimeAsync(46_000);
+  expect(connection.value).toBe('lost');
+  isOver = true;
+  await vi.advanceTimersByTimeAsync(60_000);
+  await following;
+  expect([cursors.length > 2, ...new Set(cursors)]).toEqual([true, null, '7']);
+  expect(taken).toEqual([{ type: 'status', status: 'running' }]);
+});

@@ -53,7 +53,13 @@ async function opened(): Promise<World> {
     if (path === '/v1/me') return json(ME);
     if (path === '/v1/feed') {
       const body = new ReadableStream<Uint8Array>({ start: (controller) => (feed = controller) });
-      signal?.addEventListener('abort', () => feed?.error(new Error('aborted')));
+      // As the service does, so that the stream is known to be there.
+      const own = feed;
+      const comments = setInterval(() => own?.enqueue(new TextEncoder().encode(': here\n\n')), 15_000);
+      signal?.addEventListener('abort', () => {
+        clearInterval(comments);
+        own?.error(new Error('aborted'));
+      });
       return new Response(body);
     }
     await world.held.until;
