@@ -76,7 +76,8 @@ function SendForm({ runId, busy, act }: ControlOptions): JSX.Element {
   const [mode, setMode] = useState<Mode>('queue');
   const send = async (): Promise<string> => {
     const receipt = await ask('POST /v1/runs/{runId}/messages', { params: { runId }, body: { content, mode } });
-    setContent('');
+    // What was written meanwhile is the next message.
+    setContent((now) => (now === content ? '' : now));
     return receiptText(receipt);
   };
   return (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { goTo, hrefTo } from './address.ts';
+import { goTo, hrefTo, place } from './address.ts';
 import { ask } from './api.ts';
 import type { AgentEntry, ContentPart } from './api-types.ts';
 import { ObjectForm } from './form.tsx';
@@ -31,11 +31,11 @@ interface ChatPlace {
 }
 
 /** The chats with the agents of the service. */
-export function Chats(place: ChatPlace): JSX.Element {
+export function Chats(chat: ChatPlace): JSX.Element {
   const agents = useAnswer('GET /v1/agents', {});
   return (
     <Answer of={agents}>
-      {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <ChosenChat all={all} {...place} />)}
+      {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <ChosenChat all={all} {...chat} />)}
     </Answer>
   );
 }
@@ -99,13 +99,23 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
   );
 }
 
+/** Pixels from the end of what was said at which a reader is at the end. */
+const END = 40;
+
 /** What was said, without the calls. */
 function Conversation({ record, version }: { record: RunRecord; version: number }): JSX.Element {
   const log = useRef<HTMLDivElement>(null);
-  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [version]);
+  // Who reads what was said before stays there.
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    if (isAtEnd.current) log.current?.scrollTo({ top: log.current.scrollHeight });
+  }, [version]);
+  const note = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLDivElement }): void => {
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < END;
+  };
   const isWorking = record.status === 'running';
   return (
-    <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log}>
+    <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log} onScroll={note}>
       {record.rows.length === 0 && record.live === undefined && record.status === '' && <p class="dim">{TEXTS.sayFirst}</p>}
       {record.rows.flatMap((row) => {
         const said = sentence(row);
@@ -155,13 +165,16 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
     return opened.current.sessionId;
   };
   const send = async (): Promise<string> => {
+    const from = place.peek();
     const content = file === undefined ? words : [{ type: 'text' as const, text: words }, await partOf(file)];
     const sessionId = session ?? (await openOnce());
     const receipt = await ask('POST /v1/sessions/{sessionId}/messages', { params: { sessionId }, body: { content } });
-    setWords('');
-    setFile(undefined);
+    // What was written meanwhile is the next message.
+    setWords((now) => (now === words ? '' : now));
+    setFile((now) => (now === file ? undefined : now));
     opened.current = undefined;
-    if (session === undefined) goTo(['playground', agent.name, sessionId]);
+    // A reader who has gone elsewhere meanwhile does something there.
+    if (session === undefined && place.peek() === from) goTo(['playground', agent.name, sessionId]);
     return TEXTS.receipts.sent(receipt.turn === undefined ? '' : TEXTS.receipts.turn(receipt.turn));
   };
   const submit = (event: Event): void => {
