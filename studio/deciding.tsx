@@ -3,20 +3,17 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, mayPass, Refused } from './api.ts';
 import type { Approval, DecideCall } from './api-types.ts';
-import { listDecided, me, onEnd, untilOther } from './caller.ts';
+import { listDecided, me, onEnd, untilOther, waiting } from './caller.ts';
+import { Decided } from './decided.ts';
 import { RunLink } from './parts.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 // The way of a decision to the service, and what becomes of it.
 
-/** Names what waits, on the page. */
-export function keyOf({ runId, callId, toolName }: Approval): string {
-  return `${runId} ${callId} ${toolName}`;
-}
-
 /** What was decided on this page, or is on its way to the service. */
-export const decidedHere = new Set<string>();
+export const decidedHere = new Decided();
+waiting.subscribe((all) => decidedHere.see(all ?? []));
 
 /** A decision that the service has not taken, or has perhaps not. */
 interface UntakenDecision {
@@ -85,7 +82,7 @@ export function useDecision(approval: Approval, onRefused: (text: string) => voi
     const until = untilOther();
     const asked = me.value?.runId ?? runId;
     // The list may lose it before the answer comes.
-    decidedHere.add(keyOf(approval));
+    decidedHere.add(approval);
     void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId: asked, callId }, body: { ...answer, digest, runId } })
       .catch((failure: unknown) => {
         if (until.aborted) return;
@@ -94,7 +91,7 @@ export function useDecision(approval: Approval, onRefused: (text: string) => voi
         const movedOn = code === 'digest_mismatch' ? TEXTS.changedMeanwhile : MOVED_ON.has(code) ? TEXTS.decidedMeanwhile : undefined;
         const problem = movedOn ?? (failure instanceof Error ? failure.message : String(failure));
         // What is still there may be decided once more, and go in that moment: then the next one is not decided by the same key.
-        if (isKnown || isShown()) decidedHere.delete(keyOf(approval));
+        if (isKnown || isShown()) decidedHere.delete(approval);
         // If it was taken, the part goes with its error as soon as the list knows.
         if (!isKnown || !isShown()) untaken.value = { approval, isKnown, problem };
         if (!isShown()) return;

@@ -3,7 +3,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { hrefTo } from './address.ts';
 import { mayPass, Refused } from './api.ts';
 import type { Approval, CallDetails } from './api-types.ts';
-import { type Answer, decidedHere, keyOf, Untaken, useDecision } from './deciding.tsx';
+import { keyOf } from './decided.ts';
+import { type Answer, decidedHere, Untaken, useDecision } from './deciding.tsx';
 import { Field, isSound, ObjectForm } from './form.tsx';
 import { fromNow } from './format.ts';
 import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
@@ -217,20 +218,24 @@ function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent:
 
 /** One decision: what is asked, in which run, and the ways to answer. */
 export function Decision({ approval: given, keys = false }: { approval: Approval; keys?: boolean }): JSX.Element {
-  const [meanwhile, setMeanwhile] = useState<{ digest: string; text: string }>();
-  // The digest of the arguments that were on the screen when the reader began: others are shown again before anything is decided.
-  const seen = useRef(given.digest);
-  const hasChanged = seen.current !== given.digest;
-  useEffect(() => {
-    if (!hasChanged) return;
-    seen.current = given.digest;
-    setMeanwhile({ digest: given.digest, text: TEXTS.changedMeanwhile });
-  }, [given.digest]);
+  const [meanwhile, setMeanwhile] = useState<string>();
+  // The digest of the arguments that the reader knows: a key that was meant for them does not decide about others.
+  const [known, setKnown] = useState(given.digest);
+  const isNew = known !== given.digest;
+  const notice = (): void => {
+    setKnown(given.digest);
+    setMeanwhile(undefined);
+  };
+  useKeys(keys && isNew ? { a: notice, e: notice, r: notice } : {});
   const whole = useWhole(given);
   return (
     <article class="decision" aria-label={given.toolName}>
       <Subject approval={given} />
-      {meanwhile !== undefined && <Note tone="warn">{meanwhile.text}</Note>}
+      {isNew ? (
+        <Note tone="warn">{keys ? `${TEXTS.changedMeanwhile} ${TEXTS.readAgain}` : TEXTS.changedMeanwhile}</Note>
+      ) : (
+        meanwhile !== undefined && <Note tone="warn">{meanwhile}</Note>
+      )}
       <Before approval={given} call={whole.call} />
       {whole.error !== undefined && <ProblemNote error={whole.error} again={whole.again} />}
       {whole.arguments !== undefined ? (
@@ -239,8 +244,8 @@ export function Decision({ approval: given, keys = false }: { approval: Approval
           approval={given}
           shown={whole.arguments}
           schema={whole.schema}
-          keys={keys}
-          onRefused={(text) => setMeanwhile({ digest: given.digest, text })}
+          keys={keys && !isNew}
+          onRefused={setMeanwhile}
         />
       ) : (
         whole.error === undefined && <p class="dim">{TEXTS.loading}</p>

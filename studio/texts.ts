@@ -334,6 +334,7 @@ export const TEXTS = {
   hide: 'Hide',
   limitAsked: 'The run has reached a limit. Approve to raise it to:',
   outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
+  readAgain: 'Read it, and press the key again.',
   notThere: 'The decision that was shown here does not wait any more: somebody has decided it, or its run has ended.',
 
   // Forms
