@@ -210,7 +210,8 @@ function Retry({ runId, busy, act, isProgram }: ControlOptions & { isProgram: bo
   const send = async (fromStep: number | undefined): Promise<string> => {
     const until = untilOther();
     const receipt = await ask('POST /v1/runs/{runId}/retry', { params: { runId }, body: { fromStep } });
-    const text = TEXTS.receipts.retried(receipt.fromStep, receipt.dropped.length);
+    const { receipts } = TEXTS;
+    const text = isProgram ? receipts.begunAgain : receipts.retried(receipt.fromStep, receipt.dropped.length);
     if (until.aborted) return text;
     retried.value = { runId, text };
     restarts.value += 1;

@@ -241,7 +241,7 @@ export const TEXTS = {
   reason: 'Reason',
   fromStep: 'From step',
   retryHelp: 'Makes the model call of this step again, and continues from there. Without a number: of the last step.',
-  retryProgram: 'Begins the program again.',
+  retryProgram: 'Begins the newest execution of the program again: what executions before it have done stays.',
   maxSteps: 'Steps',
   maxTokens: 'Tokens',
   maxCost: 'Cost in US dollars',
@@ -257,6 +257,7 @@ export const TEXTS = {
     permissions: 'The permissions are set.',
     cancelled: 'The run has been asked to end.',
     alreadyEnded: 'The run had ended already.',
+    begunAgain: 'The program begins again.',
     retried: (step: number, dropped: number) => `The run continues from step ${step}; ${count(dropped, 'message')} dropped.`,
   },
 
