@@ -67,6 +67,31 @@ export function orderOf({ deadlineAt, requestedAt }: Pick<Approval, 'deadlineAt'
   return `${deadlineAt ?? '9'} ${requestedAt}`;
 }
 
+/** What a run has used, in its entry. */
+const AMOUNTS = ['steps', 'tokens', 'cost', 'durationMs'] as const;
+
+/** Returns the entry of a run as the feed has it now. What it has used, once it has begun or ended anew, is the service's to say. */
+export function changed(run: RunEntry, items: readonly FeedItem[]): RunEntry {
+  const own = items.filter((one) => one.type !== 'gap').filter((one) => one.run.runId === run.runId);
+  const last = own.at(-1);
+  if (last === undefined) return run;
+  const { status, waitingFor, endTime, title } = last.run;
+  const isOther = own.some(({ type }) => type === 'started' || type === 'ended');
+  const now: RunEntry = { ...run, waitingFor, endTime: endTime ?? null };
+  if (status !== undefined) now.status = status;
+  if (title !== undefined) now.title = title;
+  if (isOther) for (const amount of AMOUNTS) delete now[amount];
+  return now;
+}
+
+/** True if the feed tells of an execution of a run that has begun after its end: somebody has retried it. */
+export function isBegunAgain(items: readonly FeedItem[], { runId, endTime }: { runId: string; endTime: string | null }): boolean {
+  return items.some((item) => {
+    if (item.type === 'gap' || item.run.runId !== runId) return false;
+    return endTime === null ? item.type === 'started' : Date.parse(item.run.startTime) > Date.parse(endTime);
+  });
+}
+
 /** The runs that a page shows, and how to read more. */
 export interface RunPages {
   runs: RunEntry[];

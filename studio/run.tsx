@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Refused } from './api.ts';
+import { ask, Refused } from './api.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { Approvals } from './inbox.tsx';
-import { Fold, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
+import { isBegunAgain } from './listing.ts';
+import { Fold, type Loaded, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
-import { listWaiting, me, waiting } from './caller.ts';
+import { listWaiting, me, onFeed, restarts, waiting } from './caller.ts';
 import { Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -33,8 +34,8 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
     // Without a feed, the run itself says that something begins or ends to wait.
     if (me.value?.runId !== undefined) void listWaiting();
   });
+  useBegunAgain(runId, record.result);
   const here = record.status || status.value?.status;
-  const isOver = here !== undefined && ENDED.has(here);
   const failure = status.error ?? tree.error;
   // The service says at once, and only once, why there is nothing to show.
   if (status.error !== undefined && status.value === undefined && record.rows.length === 0)
@@ -57,7 +58,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <Ending record={record} version={version} />
         </div>
         <aside aria-label={TEXTS.run}>
-          <RunControls runId={runId} isOver={isOver} isProgram={tree.value?.kind === 'program'} status={here} />
+          <Controls runId={runId} tree={tree} status={here} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
           <AmountChart record={record} version={record.answers} />
@@ -82,9 +83,49 @@ function useAgain(moved: number, again: () => void): void {
   }, [moved]);
 }
 
+/** Reads the record of a run that has ended from its beginning once somebody else has retried it: its stream is over, and does not tell. */
+function useBegunAgain(runId: string, result: RunRecord['result']): void {
+  const shown = useRef(result);
+  shown.current = result;
+  useEffect(
+    () =>
+      onFeed((items) => {
+        if (shown.current !== undefined && isBegunAgain(items, { runId, endTime: shown.current.endTime })) restarts.value += 1;
+      }),
+    [runId],
+  );
+  // A token for one run has no feed, and a page that nobody has looked at for long may have missed what it said.
+  useEffect(() => {
+    const gone = new AbortController();
+    const look = async (): Promise<void> => {
+      if (document.hidden || shown.current === undefined) return;
+      const { status } = await ask('GET /v1/runs/{runId}', { params: { runId }, signal: gone.signal });
+      if (!gone.signal.aborted && shown.current !== undefined && !ENDED.has(status)) restarts.value += 1;
+    };
+    // What is wrong with the service is said by what the page asks for besides.
+    document.addEventListener('visibilitychange', () => void look().catch(() => undefined), { signal: gone.signal });
+    return () => gone.abort();
+  }, [runId]);
+}
+
 /** True for the run itself and those below it. */
 function isBelow(id: string | undefined, runId: string): boolean {
   return id === runId || id?.startsWith(`${runId}/`) === true;
+}
+
+/** The controls, once it is known what a run of this kind takes. */
+function Controls({
+  runId,
+  tree: { value, error },
+  status,
+}: {
+  runId: string;
+  tree: Loaded<RunTree>;
+  status: string | undefined;
+}): JSX.Element | null {
+  if (value === undefined && error === undefined) return null;
+  const isOver = status !== undefined && ENDED.has(status);
+  return <RunControls runId={runId} isOver={isOver} isProgram={value?.kind === 'program'} status={status} />;
 }
 
 function Heading({ runId, status, view }: { runId: string; status: string | undefined; view: StatusView | undefined }): JSX.Element {

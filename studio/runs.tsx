@@ -2,9 +2,9 @@ import { Fragment, type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
-import type { FeedItem, RunEntry } from './api-types.ts';
+import type { RunEntry } from './api-types.ts';
 import { dollars, moment, number, span, STATUSES, statusText } from './format.ts';
-import { pauseBefore, renewed, type RunPages } from './listing.ts';
+import { changed, pauseBefore, renewed, type RunPages } from './listing.ts';
 import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
 import { may, me, onFeed } from './caller.ts';
 import { Chats } from './playground.tsx';
@@ -196,14 +196,6 @@ function NoRuns(): JSX.Element {
   );
 }
 
-/** Returns the entry as the feed has it now. */
-function changed(run: RunEntry, items: readonly FeedItem[]): RunEntry {
-  const item = items.findLast((one) => one.type !== 'gap' && one.run.runId === run.runId);
-  if (item === undefined || item.type === 'gap') return run;
-  const { status, waitingFor, endTime, title } = item.run;
-  return { ...run, status: status ?? run.status, waitingFor, endTime: endTime ?? run.endTime, title: title ?? run.title };
-}
-
 /** The numbers of runs by status, each a filter. */
 function Counts({ filters, round }: { filters: Filters; round: number }): JSX.Element {
   const { agent, tag, user, tenant } = filters;
@@ -211,6 +203,7 @@ function Counts({ filters, round }: { filters: Filters; round: number }): JSX.El
   useEffect(() => {
     if (round > 0) counts.again();
   }, [round]);
+  if (counts.value === undefined && counts.error !== undefined) return <ProblemNote error={counts.error} again={counts.again} />;
   if (counts.value === undefined) return <p class="counts dim">…</p>;
   const { total, counts: all } = counts.value;
   return (

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { FeedItem, RunEntry } from '../../studio/api-types.ts';
-import { isDue, keepChecked, movedRuns, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
+import { changed, isBegunAgain, isDue, keepChecked, movedRuns, orderOf, pauseBefore, renewed } from '../../studio/listing.ts';
 
 const runs = (...ids: string[]): RunEntry[] =>
   ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
@@ -84,4 +84,35 @@ test('what a reader looks at is asked for at once, the more rarely the longer no
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('what a run has used is not known any more once it has ended or begun again, and is while it waits', () => {
+  const fed = (type: 'started' | 'waiting' | 'ended', more: object = {}): FeedItem => ({
+    type,
+    run: { runId: 'a', status: 'running', waitingFor: [], startTime: '', ...more },
+  });
+  const [run] = runs('a').map((one): RunEntry => ({ ...one, steps: 2, tokens: 30, cost: 0.1, durationMs: 5, title: 'Lamps' }));
+  expect(changed(run!, [{ type: 'gap' }])).toBe(run);
+  expect(changed(run!, [fed('waiting', { status: 'pending_confirmation', waitingFor: ['refund'] })])).toMatchObject({
+    status: 'pending_confirmation',
+    waitingFor: ['refund'],
+    tokens: 30,
+    title: 'Lamps',
+  });
+  const ended = changed(run!, [fed('ended', { status: 'completed', endTime: '2026-11-01' })]);
+  expect(ended).toEqual({ ...runs('a')[0], title: 'Lamps', status: 'completed', endTime: '2026-11-01' });
+  expect(changed({ ...ended, tokens: 30 }, [fed('started')])).toEqual({ ...runs('a')[0], title: 'Lamps', endTime: null });
+});
+
+test('a run that has ended has begun again if something of it has started after its end', () => {
+  const item = (type: 'started' | 'ended', runId: string, startTime: string): FeedItem => ({
+    type,
+    run: { runId, waitingFor: [], startTime },
+  });
+  const run = { runId: 'a', endTime: '2026-11-01T10:00:05Z' };
+  // The feed tells of the start and of the end that are shown.
+  expect(isBegunAgain([item('started', 'a', '2026-11-01T10:00:00Z'), item('ended', 'a', '2026-11-01T10:00:00Z')], run)).toBe(false);
+  expect(isBegunAgain([{ type: 'gap' }, item('started', 'b', '2026-11-01T11:00:00Z')], run)).toBe(false);
+  expect(isBegunAgain([item('started', 'a', '2026-11-01T10:00:06.5Z')], run)).toBe(true);
+  expect(isBegunAgain([item('started', 'a', '2026-11-01T10:00:00Z')], { ...run, endTime: null })).toBe(true);
 });
