@@ -221,7 +221,7 @@ export interface Operations {
     body: StartRun;
     answer: RunStarted;
   };
-  /** List runs, newest first. */
+  /** List runs. */
   'GET /v1/runs': {
     params: {  };
     query: { agent?: string; status?: "running" | "pending_confirmation" | "paused" | "idle" | "completed" | "max_iterations_reached" | "limit_reached" | "error" | "cancelled"; tag?: string; startedAfter?: string; startedBefore?: string; tenant?: string; user?: string; waitingFor?: string; waiting?: "true" | "false"; amounts?: "true" | "false"; sort?: "started" | "duration" | "tokens" | "cost"; limit?: number; cursor?: string };
@@ -233,7 +233,7 @@ export interface Operations {
     query: { by: "agent" | "status"; agent?: string; status?: "running" | "pending_confirmation" | "paused" | "idle" | "completed" | "max_iterations_reached" | "limit_reached" | "error" | "cancelled"; tag?: string; startedAfter?: string; startedBefore?: string; tenant?: string; user?: string };
     answer: RunCounts;
   };
-  /** List sessions, newest first. */
+  /** List sessions. */
   'GET /v1/sessions': {
     params: {  };
     query: { agent?: string; status?: "running" | "pending_confirmation" | "paused" | "idle" | "completed" | "max_iterations_reached" | "limit_reached" | "error" | "cancelled"; tag?: string; startedAfter?: string; startedBefore?: string; tenant?: string; user?: string; limit?: number; cursor?: string };

@@ -93,7 +93,9 @@ export const RESULT = defineCommand({
 export const LIST = defineCommand({
   name: 'list',
   summary: 'list runs',
-  description: 'Lists the runs of the namespace, newest first.',
+  description:
+    'Lists the runs of the namespace: those that have not ended first, the newest first among them, and then the others by their end, the ' +
+    'latest first.',
   options: {
     agent: option('<name>', 'only runs of this agent or program'),
     status: COMMON.status('runs'),
@@ -101,9 +103,9 @@ export const LIST = defineCommand({
     since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
     amounts: flag('also print steps, tokens and cost, for which each run is read'),
-    sort: option('<order>', 'the order: by their starts (default), or by what they have used, the most first', {
+    sort: option('<order>', 'the order: that of the server (default), or by what they have used, the most first', {
       choices: RUN_SORTS,
-      manual: 'Other orders than the first put the newest 1,000 runs in order that match',
+      manual: 'Other orders than the first put the first 1,000 runs of that order that match in order',
     }),
     limit: COMMON.limit,
     query: COMMON.query,
@@ -532,7 +534,7 @@ export const COUNTS = defineCommand({
   name: 'counts',
   summary: 'count runs by their status or their agent',
   description:
-    "Counts runs by the server's own count: by status, or by agent or program. Agents that none of the newest 1,000 runs has are only part " +
+    "Counts runs by the server's own count: by status, or by agent or program. Agents that none of the first 1,000 runs of the list has are only part " +
     'of the total.',
   options: {
     by: option('<value>', 'what is counted', { choices: ['status', 'agent'] as const, default: 'status' }),

@@ -24,7 +24,9 @@ export type ChatFlags = FlagsOf<typeof CHAT>;
 export const SESSIONS = defineCommand({
   name: 'sessions',
   summary: 'list sessions',
-  description: 'Lists the sessions of the namespace, newest first.',
+  description:
+    'Lists the sessions of the namespace: those that are open first, the newest first among them, and then the others by their end, the ' +
+    'latest first.',
   options: {
     agent: option('<name>', 'only sessions of this agent'),
     status: COMMON.status('sessions'),

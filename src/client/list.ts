@@ -154,7 +154,7 @@ async function paged<Entry>(
   }
 }
 
-/** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
+/** Yields the runs of the namespace, those that have not ended first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
 }
@@ -311,7 +311,7 @@ function executionsOf({ agent, ...filter }: ConditionedSessions): ExecutionFilte
   return { ...filter, sessionOf: agent ?? true };
 }
 
-/** Yields the sessions of the namespace, newest first. Needs the search attributes of the namespace; one that was started without them is not listed. */
+/** Yields the sessions of the namespace, those that are open first. Needs the search attributes of the namespace; one that was started without them is not listed. */
 export async function* listSessions(client: Client, filter: ConditionedSessions = {}): AsyncGenerator<SessionListEntry> {
   for await (const info of listExecutions(client, executionsOf(filter))) yield await sessionEntry(client, info);
 }

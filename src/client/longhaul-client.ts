@@ -186,7 +186,7 @@ export class LonghaulClient {
     return session;
   }
 
-  /** Yields the runs of the namespace, newest first. */
+  /** Yields the runs of the namespace: those that have not ended first, the newest first among them, and then the latest ends. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     const conditioned = this.#ofPrincipal(filter);
     return failEachIfUnreachable(this.temporal, async () => {
@@ -207,7 +207,7 @@ export class LonghaulClient {
 
   /**
    * Counts the runs that `list` yields by their status or their agent, by the server's own count. `agents` names agents that are counted
-   * besides those of the newest 1,000 runs. Needs the search attributes of the namespace.
+   * besides those of the first 1,000 runs of the list. Needs the search attributes of the namespace.
    */
   async counts(by: RunCounts['by'], filter: CountFilter = {}, { agents = [] }: { agents?: readonly string[] } = {}): Promise<RunCounts> {
     return failIfUnreachable(this.temporal, async () => {
@@ -217,8 +217,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Yields the sessions of the namespace, newest first, each with its title. Needs the search attributes of the namespace: a session that
-   * was started without them is not listed.
+   * Yields the sessions of the namespace, in the order of `list`, each with its title. Needs the search attributes of the namespace: a session
+   * that was started without them is not listed.
    */
   sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
     const conditioned = this.#ofPrincipal(filter);

@@ -10,7 +10,7 @@ import { secondsBetween } from '../../core/domain/time.ts';
 import { dollars } from '../../core/domain/usage.ts';
 import type { ListFlags } from '../run-commands.ts';
 
-/** Lists runs, newest first: a table, or one JSON object per line. */
+/** Lists runs: a table, or one JSON object per line. */
 export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   return withClient(io, flags, ({ client }) =>
     printList(io, listRuns(client, flags), {

@@ -79,7 +79,7 @@ function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, outpu
 /** The bytes of a title that the table shows; `--json` shows all. */
 const TITLE_BYTES = 60;
 
-/** Lists sessions, newest first: a table, or one JSON object per line. */
+/** Lists sessions, in the order of the server: a table, or one JSON object per line. */
 export async function sessions(io: CommandIo, flags: FlagsOf<typeof SESSIONS>): Promise<number> {
   return withClient(io, flags, ({ client }) =>
     printList(io, client.sessions(filterOf(flags)), {

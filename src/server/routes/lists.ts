@@ -84,7 +84,7 @@ const runsRoute = paged(
     name: 'runs',
     id: 'listRuns',
     tag: 'runs',
-    summary: 'List runs, newest first',
+    summary: 'List runs',
     filter: z.strictObject({
       ...runFilters,
       waitingFor: z.string().exactOptional().describe('With a call of this tool that waits for a decision.'),
@@ -113,7 +113,9 @@ const countsRoute = defineRoute(
     summary: 'Count runs by their status or their agent',
     scope: 'runs:read',
     query: z.strictObject({
-      by: z.enum(['agent', 'status']).describe('What is counted. Of agents: those of the service, and those of the newest 1,000 runs.'),
+      by: z
+        .enum(['agent', 'status'])
+        .describe('What is counted. Of agents: those of the service, and those of the first 1,000 runs of the list.'),
       ...runFilters,
     }),
     responses: ok(runCounts, 'The numbers of runs, the largest first. `total` also has those of others.'),
@@ -131,7 +133,7 @@ const sessionsRoute = paged(
     name: 'sessions',
     id: 'listSessions',
     tag: 'sessions',
-    summary: 'List sessions, newest first',
+    summary: 'List sessions',
     filter: z.strictObject(runFilters),
     page: ok(sessionsPage, 'A page. It may be empty although there is a next one.'),
   },
