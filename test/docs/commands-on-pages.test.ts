@@ -172,7 +172,11 @@ test.each([
   ['a value that is invalid', 'longhaul raise clerk-1 --steps many', 'is not valid'],
   ['an unknown option of a command in another', 'eval "$(longhaul completion bash --al)"', 'longhaul: unknown option "--al"'],
   ['an unknown option behind another command', 'cd shop && npx longhaul dev --agent ./a.ts', 'longhaul: unknown option "--agent"'],
-  ['an unknown option of a service', 'ExecStart=/srv/node_modules/.bin/longhaul worker --agents a.js --gents', 'longhaul: unknown option "--gents"'],
+  [
+    'an unknown option of a service',
+    'ExecStart=/srv/node_modules/.bin/longhaul worker --agents a.js --gents',
+    'longhaul: unknown option "--gents"',
+  ],
   [
     'an unknown option in an image',
     'CMD ["node_modules/.bin/longhaul", "worker", "--agents", "a.js", "--gents"]',
