@@ -42,7 +42,7 @@ test('the title of a page is its first heading; links lead to pages, to the repo
   );
   write(
     'docs/tools.md',
-    '# Tools and *calls*\n\nA `[tool](x.md)` runs. Back to [the top](#tools-and-calls).\n\n```md\n[kept](as-it-is.md)\n```\n',
+    '# Tools and *calls*\n\nA `[tool](x.md)` runs ([one.md](decisions/one.md)). Back to [the top](#tools-and-calls).\n\n```md\n[kept](as-it-is.md)\n```\n',
   );
   write('docs/decisions/one.md', '# One\n\n[Tools](../tools.md#tools-and-calls)\n');
   write('docs/images/run.svg', '<svg/>');
@@ -59,7 +59,9 @@ test('the title of a page is its first heading; links lead to pages, to the repo
     '[tools](/next/tools/#a-tool), [why](/next/decisions/one/), [code](https://example.com/longhaul/blob/v1/src/a.ts) and ![a run](/next/images/run.svg)',
   );
   expect(pages[1]!.body).toContain('[Tools](/next/tools/)');
-  expect(pages[2]!.body).toBe('A `[tool](x.md)` runs. Back to [the top](#_top).\n\n```md\n[kept](as-it-is.md)\n```\n');
+  expect(pages[2]!.body).toBe(
+    'A `[tool](x.md)` runs ([One](/next/decisions/one/)). Back to [the top](#_top).\n\n```md\n[kept](as-it-is.md)\n```\n',
+  );
 });
 
 test('the project installs no package for its site, and none for its first hours', () => {
@@ -89,6 +91,16 @@ test('a page that is in no branch is a problem; the pages of a folder are in the
   );
   expect(problems).toEqual(['"lost" is in no branch of site/sidebar.json']);
   expect(branches[0]!.groups[0]!.pages.map(({ slug }) => slug)).toEqual(['cookbook', 'cookbook/refund']);
+});
+
+test('the list of an entry of the package is the first page of its group, also if another entry has the beginning of its name', () => {
+  const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
+  const slugs = ['reference/longhaul', 'reference/longhaul/Agent', 'reference/longhaul/client', 'reference/longhaul/client/Run'];
+  const { branches } = branchesOf({ branches: [{ name: 'Reference', pages: ['reference/*'] }] }, slugs.map(page));
+  expect(branches[0]!.groups.map(({ name, pages }) => [name, pages.map(({ slug }) => slug)])).toEqual([
+    ['longhaul', slugs.slice(0, 2)],
+    ['longhaul/client', slugs.slice(2)],
+  ]);
 });
 
 test('a name in the sidebar that is no page is a problem; those of the reference may be missing together', () => {
