@@ -69,25 +69,6 @@ function commandOf({ checks }: DoctorReport, name: string): string {
 describe.skipIf(cliPath === undefined)(
   `commands of a report${cliPath === undefined ? ' (skipped: the server was not started here)' : ''}`,
   () => {
-    test('make the namespace, its search attributes and its retention what they should be, at the server that was examined', async () => {
-      await using testbed = await Testbed.open();
-      const namespace = `doctor-${randomUUID()}`;
-      const args = ['--address', testbed.address, '--namespace', namespace];
-      await typed(commandOf(await report(args), 'namespace'));
-      await until(async () => statusOf(await report(args), 'namespace') === 'ok', 'the namespace exists');
-
-      await typed(commandOf(await report(args), 'search-attributes'));
-      await until(async () => statusOf(await report(args), 'search-attributes') === 'ok', 'the search attributes have their types', 30);
-
-      const { temporal } = testbed.client;
-      const retention = { seconds: 6 * 3_600 } as never;
-      await temporal.workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl: retention } });
-      await until(async () => statusOf(await report(args), 'retention') === 'warn', 'the retention is short');
-      await typed(commandOf(await report(args), 'retention'));
-      await until(async () => statusOf(await report(args), 'retention') === 'ok', 'the retention is long');
-      expect((await report(args)).checks.filter(({ group, status }) => group === 'Temporal server' && status === 'fail')).toEqual([]);
-    });
-
     test('give a search attribute its type, and undo what --fix has added', async () => {
       await using testbed = await Testbed.open();
       const namespace = `doctor-${randomUUID()}`;
