@@ -61,7 +61,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
       const page = `reference/${entry}/${name}`;
       if (!existsSync(join(folder, 'whole/next', page, 'index.html'))) return true;
       const text = textOf(`${page}.md`);
-      const [, summary = ''] = /^# .+\n\n(?!`)(.+)/.exec(text) ?? [];
+      const [, summary = ''] = /^# .+\n\n(?!```|`import )(.+)/.exec(text) ?? [];
       const facts = `\`import { ${name} } from '${entry}'\``;
       const [last = ''] = text.trimEnd().split('\n').slice(-1);
       const isWhole =
