@@ -70,7 +70,7 @@ async function attemptsLostInRuns(alsoKill: () => Promise<unknown>): Promise<num
 }
 
 test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
-  await expectRunsToSurvive(() => Promise.resolve());
+  expect(await attemptsLostInRuns(() => Promise.resolve())).toBeGreaterThanOrEqual(KILLS.length);
 }, 400_000);
 
 // Skipped where no command kills them: the dev server is one process, and its database ends with it.
