@@ -3,8 +3,8 @@ import { isGivenUp } from '../telemetry/call-spans.ts';
 import type { Acknowledgement } from './checkpoints.ts';
 
 /**
- * What the attempts at a call report of themselves. Others make the call again, under the same names, if the server does not get its outcome:
- * nothing is reported before.
+ * What the attempts at a call report of themselves, which a burst makes or a batch answers. Others make the call again, under the same names, if the
+ * server does not get its outcome: nothing is reported before.
  */
 export class HeldReports {
   readonly #held: (() => void)[] = [];

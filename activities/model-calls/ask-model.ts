@@ -18,7 +18,15 @@ import {
   spentIn,
   type UsageStats,
 } from '../../src/core/domain/usage.ts';
-import type { ModelCallContext, ModelRequest, ModelResponse, RateLimits, RecordedResponse } from '../../src/core/domain/model.ts';
+import {
+  isNotSent,
+  type ModelCallContext,
+  type ModelRequest,
+  type ModelResponse,
+  NOT_SENT,
+  type RateLimits,
+  type RecordedResponse,
+} from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
@@ -120,14 +128,21 @@ export async function askModel<Result>(
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
+        span = undefined;
         try {
           call = call.of(order, await governed?.enter(order, { signal, patience }));
           span = beginSpan?.(order.current.name);
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
+          if (error instanceof ParkedAttempt) throw error;
+          if (span === undefined && isNotSent(error)) {
+            // Its permit would have come too late: the span says that it was not the provider that refused the call.
+            span = beginSpan?.(order.current.name);
+            span?.failed(error, null, { isAborted: false });
+          }
           const { pace, sentAt } = call;
-          if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
+          if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
           stream.reset();
         }
@@ -339,7 +354,7 @@ async function waitForPace(pace: () => Pace | undefined, patience: Patience, { m
       patience.parked(wait);
       throw new ModelCallError(
         'model_rate_limited',
-        `Not sent yet: ${counted(queue?.waiting ?? 0, 'call')} of model "${model}" wait, because the provider refuses some`,
+        `${NOT_SENT}${counted(queue?.waiting ?? 0, 'call')} of model "${model}" wait, because the provider refuses some`,
       );
     }
     await pause(wait);

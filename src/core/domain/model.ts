@@ -3,7 +3,7 @@ import type { ApprovalRequirement } from './approvals.ts';
 import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
-import { type ModelCallError, UsageError } from './errors.ts';
+import { errorMessage, type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
 import type { CallReview } from './parts.ts';
 import type { HostedCall, HostedTool } from './hosted.ts';
@@ -402,6 +402,20 @@ export function itemsFor(
   const { account } = owner;
   return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
 }
+
+/**
+ * The beginning of the message of a model call that was not sent, because the limits of its provider are used up: its code is that of a refusal by the
+ * provider, and nothing else in the record tells the two apart.
+ */
+export const NOT_SENT = 'Not sent yet: ';
+
+/** True for the error, or the recorded failure, of a model call that was not sent. */
+export function isNotSent(failure: unknown): boolean {
+  return errorMessage(failure).startsWith(NOT_SENT);
+}
+
+/** What traces say of such a call, where a refused one has its code. */
+export const NOT_SENT_ERROR = 'not_sent';
 
 /**
  * The details of a heartbeat or a failure that report how often a provider has refused a model call. The next attempt reads them from the
