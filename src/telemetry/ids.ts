@@ -78,9 +78,15 @@ export function traceOfTurn(session: RunTrace, turn: number): RunTrace {
   return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSampled, isSession: true, turn };
 }
 
+/** The ids of roots, which each call of a run asks for. */
+const roots = new WeakMap<RunTrace, string>();
+
 /** Returns the id of the span that all others at a place are below: that of the run, or of the turn. */
-export function rootSpanId({ run, turn }: RunTrace): string {
-  return turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn);
+export function rootSpanId(place: RunTrace): string {
+  const { run, turn } = place;
+  const id = roots.get(place) ?? (turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn));
+  roots.set(place, id);
+  return id;
 }
 
 /** Returns the place of a run that another one has started as its child: below the call that has started it. */
