@@ -149,7 +149,7 @@ test('a call whose answer is none is made again in the next batch, and each of t
   const { traceId } = await run.traceContext();
   const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
   await until(() => ofCalls().length === 2, 'the spans of both');
-  expect(ofCalls().map(({ attributes }) => attributes['error.type'])).toEqual(['model_bad_response', undefined]);
+  expect(ofCalls().map(({ attributes }) => attributes['error.type'])).toEqual(['model_no_answer', undefined]);
   expect(new Set(ofCalls().map(({ spanId }) => spanId)).size).toBe(2);
 });
 
