@@ -124,25 +124,19 @@ export async function askModel<Result>(
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
     const { signal } = current;
     let span: ModelSpan | undefined;
+    const beginModel = (): ModelSpan | undefined => (span = beginSpan?.(order.current.name));
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
-        span = undefined;
         try {
-          call = call.of(order, await governed?.enter(order, { signal, patience }));
-          span = beginSpan?.(order.current.name);
+          call = call.of(order, await permitOf(governed, order, { signal, patience, beginModel }));
+          beginModel();
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
-          if (error instanceof ParkedAttempt) throw error;
-          if (span === undefined && isNotSent(error)) {
-            // Its permit would have come too late: the span says that it was not the provider that refused the call.
-            span = beginSpan?.(order.current.name);
-            span?.failed(error, null, { isAborted: false });
-          }
           const { pace, sentAt } = call;
-          if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
+          if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
           stream.reset();
         }
@@ -179,6 +173,28 @@ export async function askModel<Result>(
 /** Returns what a client is told of a call besides its request. */
 function knownOf({ tags, secret, cache, readFile }: ModelCallOptions): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   return defined({ tags, secret, cache, readFile });
+}
+
+/** The entry of an attempt to its next model. */
+interface Entry {
+  signal: AbortSignal;
+  patience: Patience;
+  /** Begins the span of the model, which says so if the permit would come too late: it is not the provider that has refused the call. */
+  beginModel: () => ModelSpan | undefined;
+}
+
+/** Waits for the permit of the next request, if there are limits. */
+async function permitOf(
+  governed: GovernedCall | undefined,
+  order: ModelOrder,
+  { beginModel, ...entry }: Entry,
+): Promise<Permit | undefined> {
+  try {
+    return await governed?.enter(order, entry);
+  } catch (error) {
+    if (!(error instanceof ParkedAttempt) && isNotSent(error)) beginModel()?.failed(error, null, { isAborted: false });
+    throw error;
+  }
 }
 
 /** A request to a model, and what it has cost so far. */

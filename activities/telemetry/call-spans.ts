@@ -87,7 +87,7 @@ class CallSpan {
   }
 
   /** Ends the span, once. `measure` counts the attempt. */
-  protected end(attributes: () => Attributes, code: string | undefined, measure: (metrics: Metrics) => unknown): void {
+  protected end(attributes: () => Attributes, code: string | undefined, measure: (metrics: Metrics) => void): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     const { telemetry } = this.worker;
@@ -219,7 +219,9 @@ export class ModelSpan extends CallSpan {
     const measured = { model: this.#model, seconds, firstChunkSeconds: this.#firstChunk, usage, code };
     const all = (): Attributes => ({ ...usageAttributes(usage), ...attributes() });
     // A request that was not sent says nothing about the model.
-    this.end(all, code, (metrics) => code !== NOT_SENT_ERROR && metrics.modelCall(measured));
+    this.end(all, code, (metrics) => {
+      if (code !== NOT_SENT_ERROR) metrics.modelCall(measured);
+    });
   }
 }
 

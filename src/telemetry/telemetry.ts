@@ -195,7 +195,7 @@ export class Telemetry {
   }
 
   /** Counts something. A meter provider that throws costs a measurement, and nothing else. @internal */
-  measure(count: (metrics: Metrics) => unknown): void {
+  measure(count: (metrics: Metrics) => void): void {
     try {
       count(this.metrics);
     } catch {
