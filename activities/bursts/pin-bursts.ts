@@ -1,5 +1,5 @@
 import { makesBursts } from '../../src/core/bursts/burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { BurstFields } from '../../src/define/bursts.ts';
 import type { TierFields } from '../../src/define/tier.ts';
 import { tierOf } from '../batch/pin-tier.ts';
@@ -22,6 +22,6 @@ export const burstsInWorker: WorkerPart = {
 export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
   for (const { name } of agents.filter(makesBursts))
     logOnce(
-      `Agent "${name}" makes no bursts on this worker, which has a sink of streams: remove "burst" of the agent, or "streams" of the worker`,
+      `Agent "${name}" makes no bursts on this worker, which has a sink of streams, as that of "longhaul dev" and "longhaul serve" always has: make them with "longhaul worker" and without "streams", or remove "burst" of the agent`,
     );
 }

@@ -32,6 +32,7 @@ const MAX_MS_OF_LOOP = 1.25;
 const MAX_GROWTH = 1.1;
 const MIN_THROUGHPUT_OF_PLUGIN = 2;
 const MAX_CPU_OF_PLUGIN = 0.55;
+const MAX_CPU_OF_LOOP = 1.2;
 
 /**
  * Longhaul's figures with their bounds, as far as the measured sides allow. A figure of time is compared with those of the same round,
@@ -61,6 +62,12 @@ export function boundsOf({ history, variants, alone, together }: BoundedFigures)
       ratios(together, cpuPerCall, PLUGINS, Math.min),
       'atMost',
       MAX_CPU_OF_PLUGIN,
+    ),
+    ...timed(
+      'worker CPU per call at once, of the loop’s by reference',
+      ratios(together, cpuPerCall, ['loop'], Math.min),
+      'atMost',
+      MAX_CPU_OF_LOOP,
     ),
   ];
 }

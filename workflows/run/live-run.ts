@@ -1,4 +1,5 @@
 import type { CancellationScope, Sinks } from '@temporalio/workflow';
+import type { LastBurst } from '../../src/core/activity-requests/burst-requests.ts';
 import type { AgentDocument, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
@@ -9,7 +10,7 @@ import type { Principal } from '../../src/core/domain/run.ts';
 import type { TracedBeginning, TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/domain/children.ts';
-import type { Checkpoint } from '../../src/core/bursts/stored-burst.ts';
+import type { Checkpoint } from '../../src/core/bursts/burst.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
@@ -51,6 +52,8 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. */
   burst?: LiveBurst;
+  /** The last burst, which the summary of the next one tells of. */
+  lastBurst?: LastBurst;
   /** The scope of bursts, and that by which the run, or its turn, is cancelled. */
   burstScope?: { outer: CancellationScope; scope: CancellationScope };
   /** The scope of the current turn of a session. */

@@ -2,10 +2,17 @@ import { partsOfModelName } from '../domain/model.ts';
 import { ActivityCancellationType, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import { summaryText } from '../domain/text.ts';
-import { type BurstRecord, mayRunInBurst } from '../bursts/burst.ts';
-import { toBurstState } from '../bursts/burst-state.ts';
-import { burstRecordOf, type Checkpoint, checkpointIn, type StoredBurst, withCheckpoint } from '../bursts/stored-burst.ts';
+import { counted, summaryText } from '../domain/text.ts';
+import {
+  type BurstRecord,
+  burstRecordOf,
+  type Checkpoint,
+  checkpointIn,
+  mayRunInBurst,
+  type StoredBurst,
+  toBurstState,
+  withCheckpoint,
+} from '../bursts/burst.ts';
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { activityCause, type RequestingRun, type RequestOf, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
@@ -19,8 +26,17 @@ const BESIDE_MS = 60_000;
 /** Bytes of JSON up to which the state is part of the input. A larger one would be stored again with each burst. */
 const STATE_BYTES = 2_000;
 
+/** What a run, or a turn of a session, had done when its last burst began. */
+export interface LastBurst {
+  step: number;
+  /** The calls by tool of the run, or of the turn. */
+  counted: RunState['toolCallsByName'];
+  /** What it held then. */
+  calls: RunState['toolCallsByName'];
+}
+
 /** The run that a burst is made for. */
-type BurstingRun = RequestingRun & { state: RunState };
+type BurstingRun = RequestingRun & { state: RunState; lastBurst?: LastBurst };
 
 /** Returns a burst that begins with a model call. Its outcome is undefined if nothing is known of its calls. */
 export function burstRequest(
@@ -31,7 +47,6 @@ export function burstRequest(
   const { timing, model, burst } = run.snapshot;
   const first = modelRequest(run, call);
   const state = toBurstState(run.state);
-  const most = burst?.steps ?? 1;
   return {
     name: 'runBurst',
     key: ({ through }) => String(through),
@@ -39,7 +54,14 @@ export function burstRequest(
     // The run can make the calls itself.
     isOptional: true,
     options: {
-      summary: summaryText(`from step ${call.step} · ${partsOfModelName(model).id} · up to ${most} ${most === 1 ? 'step' : 'steps'}`),
+      summary: summaryText(
+        [
+          `from step ${call.step}`,
+          partsOfModelName(model).id,
+          `up to ${counted(burst?.steps ?? 1, 'step')}`,
+          ...sinceLastBurst(run, call),
+        ].join(' · '),
+      ),
       startToCloseTimeout: burstMs(run.snapshot, Number(first.options.startToCloseTimeout)),
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
@@ -57,6 +79,20 @@ export function burstRequest(
     returned: burstRecordOf,
     failed: burstRecordIn,
   };
+}
+
+/**
+ * Returns what the run has done since its last burst began: `before: 16 steps, 14 × read_page`. The summary of an activity is fixed when it is
+ * scheduled, so that of a burst tells what the one before has come to.
+ */
+function sinceLastBurst({ state, lastBurst }: BurstingRun, { step }: ModelCall): string[] {
+  const steps = lastBurst?.counted === state.toolCallsByName ? step - lastBurst.step : 0;
+  if (lastBurst === undefined || steps < 1) return [];
+  const calls = [...state.toolCallsByName].flatMap(([name, now]) => {
+    const since = now - (lastBurst.calls.get(name) ?? 0);
+    return since < 1 ? [] : [`${since} × ${name}`];
+  });
+  return [[`before: ${counted(steps, 'step')}`, ...calls].join(', ')];
 }
 
 /** Milliseconds within which the server says what it has stored of a burst. */

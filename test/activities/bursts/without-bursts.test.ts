@@ -32,7 +32,7 @@ function saidAtStart(streams?: StreamSink): string[] {
 
 test('a worker with a sink of streams says when it starts which agents make no bursts, and what to change', () => {
   expect(
-    saidAtStart(memoryStreams()).map((line) => /^Agent "(\w+)" makes no bursts on this worker, .*"burst".*"streams"/.exec(line)?.[1]),
+    saidAtStart(memoryStreams()).map((line) => /^Agent "(\w+)" makes no bursts on this worker, .*"streams".*"burst"/.exec(line)?.[1]),
   ).toEqual(['reader', 'helper']);
   expect(saidAtStart()).toEqual([]);
 });

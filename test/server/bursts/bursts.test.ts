@@ -44,6 +44,8 @@ interface Recorded {
   usage: unknown;
   requests: string[];
   history: string[];
+  /** What the Temporal UI shows of the bursts. */
+  summaries: string[];
 }
 
 /** What a run records, without what is different in each run. */
@@ -55,8 +57,8 @@ async function record(agent: AnyAgent, options: object = {}): Promise<Recorded> 
   const result = await run.result({ steps: true, timeout: 30_000 });
   expect(result).toMatchObject({ status: 'completed', output: 'read' });
   const { events } = await run.context();
-  const history = (await historyOf(testbed, run)).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
-    scheduled ? [scheduled.activityType?.name ?? ''] : [],
+  const scheduled = (await historyOf(testbed, run)).flatMap(({ activityTaskScheduledEventAttributes: activity, userMetadata }) =>
+    activity ? [{ name: activity.activityType?.name ?? '', summary: JSON.parse(String(userMetadata?.summary?.data)) as string }] : [],
   );
   await expectSameFromHistory(testbed, run);
   return {
@@ -67,21 +69,28 @@ async function record(agent: AnyAgent, options: object = {}): Promise<Recorded> 
     })),
     usage: result.usage,
     requests: scripted.requests.map((request) => JSON.stringify(request)),
-    history,
+    history: scheduled.map(({ name }) => name),
+    summaries: scheduled.flatMap(({ name, summary }) => (name === 'runBurst' ? [summary] : [])),
   };
 }
 
 test('a run in bursts records the same as one without, sends the same requests, and has few activities', async () => {
-  const { history: long, ...plain } = await record(reader);
-  const { history: short, ...burst } = await record(bursting);
+  const { history: long, summaries: none, ...plain } = await record(reader);
+  const { history: short, summaries, ...burst } = await record(bursting);
   expect(burst).toEqual(plain);
+  expect(none).toEqual([]);
+  expect(summaries).toEqual([
+    'from step 1 · m · up to 16 steps',
+    'from step 8 · m · up to 16 steps · before: 7 steps, 8 × read_page, 1 × pay',
+  ]);
   expect(long).toHaveLength(1 + 12 + 13);
   // The call beside the one that no burst makes has not begun in the burst.
   expect(short).toEqual(['resolveAgent', 'runBurst', 'read_page', 'pay', 'runBurst']);
   // Without a cache, the workflow is replayed at each of its tasks.
-  const { history: replayed, ...again } = await record(bursting, { worker: { maxCachedWorkflows: 0 } });
+  const { history: replayed, summaries: said, ...again } = await record(bursting, { worker: { maxCachedWorkflows: 0 } });
   expect(again).toEqual(plain);
   expect(replayed).toEqual(short);
+  expect(said).toEqual(summaries);
 }, 90_000);
 
 test('a message ends the burst, and the next request has it; one that interrupts aborts the call in flight', async () => {
