@@ -3,11 +3,11 @@ import type { ActivityFunctions } from '../src/core/activity-requests/contracts.
 import { UsageError } from '../src/core/domain/errors.ts';
 import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
-import { decisionActivities } from './approvals/decision-activities.ts';
+import { decisionActivities } from './approvals/approvals.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
-import { readCheckpoint } from './bursts/read-checkpoint.ts';
+import { readCheckpoint } from './bursts/checkpoints.ts';
 import { runBurstActivity } from './bursts/run-burst.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { endActivities } from './endings/end-of-execution.ts';

@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
 import type { Anchor } from '../src/anchors/anchors.ts';
-import { defined } from '../src/core/domain/defined.ts';
+import { canonicalJson, defined, isJsonObject } from '../src/core/domain/json.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/missing-definitions.ts';
 import { didYouMean } from '../src/core/domain/text.ts';
-import { canonicalJson, isJsonObject } from '../src/core/domain/json.ts';
 import type { ModelClient } from '../src/core/domain/model.ts';
 import type { ModelPrice } from '../src/core/domain/usage.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run.ts';

@@ -1,5 +1,5 @@
 import type { AgentSnapshot } from '../src/core/domain/agent.ts';
-import { defined } from '../src/core/domain/defined.ts';
+import { defined } from '../src/core/domain/json.ts';
 import type { ModelCallContext } from '../src/core/domain/model.ts';
 import type { ContinueAsNewThresholds } from '../src/core/domain/run.ts';
 import { type DataInput, type DataView, type OfRun, QUERIES } from '../src/core/protocol.ts';

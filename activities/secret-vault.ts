@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
-import { defined } from '../src/core/domain/defined.ts';
 import { credentialKey, isSecretReference, type SecretReference } from '../src/core/domain/deps.ts';
 import { LonghaulError, memberOf, UsageError } from '../src/core/domain/errors.ts';
-import { isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
 import type { RunLog } from '../src/define/context.ts';
 import { secret } from '../src/define/resources.ts';
 import { environmentSecrets, type NamedSecretSource, type SecretSource } from '../src/secrets/secret-sources.ts';

@@ -1,15 +1,17 @@
+import { z } from 'zod';
+import type { AtPointInput } from '../src/core/activity-requests/contracts.ts';
 import type { ReviewedCalls } from '../src/core/domain/activity-messages.ts';
-import type { AgentSnapshot, ToolSnapshot } from '../src/core/domain/agent.ts';
-import type { ToolCall } from '../src/core/domain/content.ts';
+import { type AgentSnapshot, DEFAULT_POLICY, type ToolSnapshot } from '../src/core/domain/agent.ts';
+import { BYTE_BUDGETS } from '../src/core/domain/byte-budgets.ts';
+import type { ContentItem, ToolCall } from '../src/core/domain/content.ts';
 import type { JsonObject, JsonValue } from '../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../src/core/domain/model.ts';
 import type { ActivityNotes } from '../src/core/domain/parts.ts';
-import type { DataView, OfRun, ResolveAgentInput, RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
+import { type DataView, type OfRun, QUERIES, type ResolveAgentInput, type RunToolInput, type RunToolOutput } from '../src/core/protocol.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
-import type { ReadPoint } from './run-queries/point-subject.ts';
+import { queryRun } from './run-queries/query-run.ts';
 import type { ActivityRuntime } from './runtime.ts';
-import type { AtPointInput } from '../src/core/activity-requests/contracts.ts';
 
 /** A run whose agent is resolved. */
 export interface StartingRun {
@@ -162,4 +164,73 @@ export interface WorkerPart {
   ownsTool?(call: CallOwner): boolean;
   /** Returns that tool; undefined if this worker cannot run it. */
   tool?(runtime: ActivityRuntime, call: CallOwner, name: string): AnyTool | undefined;
+}
+
+/**
+ * Returns a tool that no user has defined as an ordinary tool: its calls are recorded, limited, approved and redacted in the same way. The
+ * snapshot of the run has its description and its schema, which the arguments fit.
+ */
+export function ordinaryTool(name: string, execute: AnyTool['execute']): AnyTool {
+  return {
+    kind: 'longhaul.tool',
+    name,
+    description: '',
+    parameters: z.looseObject({}),
+    schema: {},
+    providerSchema: {},
+    strict: false,
+    parallel: true,
+    policy: { timeoutMs: DEFAULT_POLICY.timeoutMs, maxAttempts: DEFAULT_POLICY.maxAttempts },
+    retryOn: 'any',
+    maxResultBytes: BYTE_BUDGETS.toolResult,
+    overflow: 'cut',
+    execute,
+  };
+}
+
+type Message = Extract<ContentItem, { type: 'message' }>;
+
+/** What is asked about at a point of the conversation, and its text. */
+type PointSubject =
+  | { type: 'input'; messages: Message[]; text: string }
+  /** The answer as the run would give it. */
+  | { type: 'output'; output: JsonValue; text: string };
+
+/** What is known at a point. */
+export interface ReadPoint {
+  subject: PointSubject;
+  data: DataView;
+}
+
+/** Reads what is asked about at a point from the run. */
+export async function readPoint(runtime: ActivityRuntime, run: AtPointInput): Promise<ReadPoint> {
+  const data = await queryRun<DataView>(run, QUERIES.data, null);
+  return { data, subject: await subjectOf(runtime, run, data) };
+}
+
+async function subjectOf(runtime: ActivityRuntime, input: AtPointInput, { answer = '' }: DataView): Promise<PointSubject> {
+  if (input.point === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
+  const { events } = await runtime.conversations.window(input, input);
+  const messages = events.filter(({ offset }) => offset >= (input.from ?? 0)).flatMap(({ content }) => content.filter(isUserMessage));
+  return { type: 'input', messages, text: messages.map(textOfMessage).join('\n') };
+}
+
+function isUserMessage(item: ContentItem): item is Message {
+  return item.type === 'message' && item.role === 'user';
+}
+
+function textOfMessage({ content }: Message): string {
+  return typeof content === 'string' ? content : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+/** Returns the text of an answer: the texts of its parts, or JSON for a structured one. */
+function textOfAnswer(answer: JsonValue): string {
+  if (typeof answer === 'string') return answer;
+  const texts = Array.isArray(answer) ? answer.flatMap((part) => textOfPart(part) ?? []) : [];
+  return texts.length > 0 ? texts.join('\n') : JSON.stringify(answer);
+}
+
+function textOfPart(part: JsonValue): string | undefined {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return undefined;
+  return part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : undefined;
 }

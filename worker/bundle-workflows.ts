@@ -5,8 +5,8 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, type BundlerPlugin, bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions } from '@temporalio/worker';
 import { loopDigest } from '../activities/bursts/loop-digest.ts';
-import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
+import { defined } from '../src/core/domain/json.ts';
 
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
 type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], { apply: unknown }>;

@@ -14,8 +14,8 @@ import {
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { unreachable } from '../src/client/longhaul-client.ts';
 import type { CodecOptions } from '../src/codec/encryption.ts';
-import { defined } from '../src/core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
+import { defined } from '../src/core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';

@@ -2,7 +2,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
 import type { CodecOptions } from '../src/codec/encryption.ts';
-import { defined } from '../src/core/domain/defined.ts';
+import { defined } from '../src/core/domain/json.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { activityStep } from '../src/core/domain/activity-messages.ts';
 import { ACTIVITIES } from '../src/core/protocol.ts';

@@ -15,8 +15,8 @@ import {
 } from '@temporalio/workflow';
 import type { ActivityFunctions } from '../src/core/activity-requests/contracts.ts';
 import {
-  batchedCallKey,
   type BatchedCall,
+  batchedCallKey,
   type BatchFailure,
   type BatchView,
   type CallPlace,
@@ -24,7 +24,7 @@ import {
   type FilledBatch,
   type WaitingCall,
 } from '../src/core/domain/batch.ts';
-import { COLLECTOR_QUERIES, COLLECTOR_SIGNALS } from '../src/core/protocol-names.ts';
+import { COLLECTOR_QUERIES, COLLECTOR_SIGNALS } from '../src/core/protocol.ts';
 import { jsonBytes } from '../src/core/domain/byte-budgets.ts';
 import { errorMessage, isErrorCode } from '../src/core/domain/errors.ts';
 import { HEARTBEAT_TIMEOUT } from '../src/core/activity-requests/activity-request.ts';

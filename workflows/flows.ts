@@ -1,10 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope } from '@temporalio/workflow';
 import type { FlowInput } from '../src/core/domain/agent.ts';
-import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { type Branch, mergeBranches } from '../src/core/domain/handoffs.ts';
-import type { JsonObject, JsonValue } from '../src/core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../src/core/domain/json.ts';
 import type { RunResult } from '../src/core/domain/result.ts';
 import { type AggregatedUsage, noUsage } from '../src/core/domain/usage.ts';
 import { type ChildOptions, runAgent, type RunAgentInput, runAsChild } from './run-agent.ts';

@@ -10,9 +10,8 @@ import {
 import type { FlowInput, ModelSettings } from '../src/core/domain/agent.ts';
 import type { Tier } from '../src/core/domain/batch.ts';
 import type { ContentPart } from '../src/core/domain/content.ts';
-import { defined } from '../src/core/domain/defined.ts';
+import { defined, isJsonObject } from '../src/core/domain/json.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
-import { isJsonObject } from '../src/core/domain/json.ts';
 import { type LimitChanges, type LimitOptions, limitsWithDeadline, plainLimits } from '../src/core/domain/limits.ts';
 import type { ModelName } from '../src/core/domain/model.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/result.ts';

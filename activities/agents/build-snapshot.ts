@@ -1,22 +1,21 @@
 import { createHash } from 'node:crypto';
 import { mayCall, spellingProblem, toolsFor } from '../../src/core/code/callable-tools.ts';
 import {
+  agentModels,
   type AgentSnapshot,
   type FlowPolicy,
   type OutputSnapshot,
-  agentModels,
   summaryModelsOf,
   type ToolSnapshot,
   type WindowPolicy,
 } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { canonicalJson, defined, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import type { FallbackPolicy } from '../../src/core/domain/fallback.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
 import type { AnswerRules } from '../../src/core/domain/program-document.ts';

@@ -5,10 +5,9 @@ import {
   type ToolSnapshot,
   TRANSFER_TO_AGENT,
 } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs.ts';
-import type { JsonObject } from '../../src/core/domain/json.ts';
+import { defined, type JsonObject } from '../../src/core/domain/json.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
 import { flowAgent, untilProblem } from '../../src/define/flows.ts';

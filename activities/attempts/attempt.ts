@@ -8,9 +8,8 @@ import { isoTime } from '../../src/core/domain/time.ts';
 import { withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
-import { type AttemptInfo, attemptInfo } from './attempt-info.ts';
+import { type AttemptInfo, attemptInfo, mayPark } from './attempt-info.ts';
 import { registrationIn } from '../../src/core/domain/batch.ts';
-import { mayPark } from './parked-attempt.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {

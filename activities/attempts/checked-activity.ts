@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import {
@@ -27,9 +27,8 @@ import {
   waitTimes,
   withWorkerWait,
 } from './attempt.ts';
-import { attemptInfo } from './attempt-info.ts';
+import { attemptInfo, isParked } from './attempt-info.ts';
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
-import { isParked } from './parked-attempt.ts';
 
 /**
  * Wraps an activity so that its worker can report everything that leaves it, although tools, models and other functions of the user may throw

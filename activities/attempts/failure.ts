@@ -1,10 +1,9 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
+import { defined, type JsonValue } from '../../src/core/domain/json.ts';
+import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { knownText, listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
-import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** Parts of a failure besides its code. */

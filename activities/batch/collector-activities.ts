@@ -1,20 +1,23 @@
-import { activityInfo, getClient, log } from '@temporalio/activity';
-import { ActivityNotFoundError } from '@temporalio/client';
+import { createHash } from 'node:crypto';
+import { activityInfo, asyncLocalStorage, Context, getClient, log } from '@temporalio/activity';
+import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import {
-  type BatchEnd,
+  type BatchDetails,
+  type BatchedCall,
   batchedCallKey,
+  type BatchEnd,
   type BatchFailure,
   type BatchView,
   type CompleteBatchOutput,
   type OfBatch,
   type PollBatchInput,
   type PollBatchOutput,
+  registrationIn,
   type SubmitBatchOutput,
 } from '../../src/core/domain/batch.ts';
-import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
-import { partsOfModelName, type BatchContext, type BatchItem, type BatchResult } from '../../src/core/domain/model.ts';
 import {
   ERROR_CODES,
   type ErrorCode,
@@ -24,17 +27,38 @@ import {
   isInstance,
   ModelCallError,
 } from '../../src/core/domain/errors.ts';
-import { missingIn } from '../../src/core/domain/missing-definitions.ts';
-import type { AskStepOutput, CallModelOutput } from '../../src/core/protocol.ts';
-import { costOf, type Spent, spentIn, type UsageStats } from '../../src/core/domain/usage.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
+import type { Recalled } from '../../src/core/domain/memory.ts';
+import { activityDetails, missingIn, uncountedAttemptsIn } from '../../src/core/domain/missing-definitions.ts';
+import {
+  type BatchContext,
+  type BatchItem,
+  type BatchResult,
+  type ModelClient,
+  type ModelRequest,
+  type ModelResponse,
+  partsOfModelName,
+  refusalDetails,
+} from '../../src/core/domain/model.ts';
+import { addSpent, costOf, type Spent, spentIn, type UsageStats } from '../../src/core/domain/usage.ts';
+import {
+  type AskStepInput,
+  type AskStepOutput,
+  type CallModelInput,
+  type CallModelOutput,
+  COLLECTOR_QUERIES,
+} from '../../src/core/protocol.ts';
 import { priceOf } from '../../src/model/models.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, toFailure } from '../attempts/failure.ts';
+import { answerModelCall, type KnownRequest, readyModelCall } from '../model-calls/call-model.ts';
+import type { AskedModel } from '../model-calls/fallback.ts';
+import { Patience } from '../model-calls/patience.ts';
 import { thrownCode } from '../models/errors/error-rules.ts';
+import { answerAsk, readyAsk } from '../programs/ask-step.ts';
 import { queryHandle } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { answerOfBatch, requestOfCall } from './batched-request.ts';
-import { customId, pendingCall, type PendingCall, withinCall } from './pending-call.ts';
+import { requestDigest } from './park-call.ts';
 import { type ProviderBatches, WorkerBatches } from './worker-batches.ts';
 
 /** The activities of the collectors of batches. */
@@ -372,4 +396,136 @@ async function eachAtOnce<Item>(items: Iterable<Item> | AsyncIterable<Item>, wor
   }
   await Promise.all(running);
   if (errors.length > 0) throw errors[0];
+}
+
+/** The request of a call of a batch as it is sent. */
+interface BatchedRequest {
+  request: ModelRequest;
+  /** The notes of capabilities on it, if there are any. */
+  records: object[];
+}
+
+/** An answer from a batch. */
+interface BatchedAnswer {
+  answer: ModelResponse;
+  records: object[];
+}
+
+/** Makes the request of a call, which is the one that the call has registered; undefined if it has become another one. */
+async function requestOfCall(runtime: ActivityRuntime, pending: PendingCall): Promise<BatchedRequest | undefined> {
+  const { call } = pending;
+  if (call.activity === 'askStep') {
+    const { asked } = await readyAsk(runtime, call.input as AskStepInput, new Patience());
+    const { request } = modelIn(asked.models, pending);
+    return requestDigest(request) === call.digest ? { request, records: [] } : undefined;
+  }
+  const { asked, prepared } = await readyModelCall(runtime, call.input as CallModelInput, new Patience(), recalledFor(pending));
+  const { name, request } = modelIn(asked.models, pending);
+  if (requestDigest(request) !== call.digest) return undefined;
+  const sent = await prepared.prepare(name, AbortSignal.timeout(PREPARE_MS));
+  return { request: sent, records: Object.keys(prepared.notes).length === 0 ? [] : [prepared.notes] };
+}
+
+/** Milliseconds in which a request is made. What has a part in it has limits of its own. */
+const PREPARE_MS = 10 * 60_000;
+
+/** Returns the output of the activity of a call whose answer comes from a batch: it is parsed, checked and reviewed like any other. */
+async function answerOfBatch(
+  runtime: ActivityRuntime,
+  pending: PendingCall,
+  { answer, records }: BatchedAnswer,
+): Promise<CallModelOutput | AskStepOutput> {
+  const { call } = pending;
+  // The request was paid for with its batch, outside of the limits of requests that are sent one by one.
+  const ungoverned = { ...runtime, governor: undefined };
+  if (call.activity === 'askStep') {
+    const ready = await readyAsk(runtime, call.input as AskStepInput, new Patience());
+    const models = [answeredWith(answer, modelIn(ready.asked.models, pending))];
+    const output = await answerAsk(ungoverned, ready, { models });
+    return 'type' in output ? output : { ...output, response: { ...output.response, inBatch: true } };
+  }
+  const known = { ...recalledFor(pending), notes: (records[0] ?? {}) as NonNullable<KnownRequest['notes']> };
+  const ready = await readyModelCall(runtime, call.input as CallModelInput, new Patience(), known);
+  const model = modelIn(ready.asked.models, pending);
+  const isFirst = model === ready.asked.models[0];
+  const output = await answerModelCall(ungoverned, ready, { models: [answeredWith(answer, model)] });
+  if (output.type !== 'response') return output;
+  return { ...output, response: { ...output.response, ...(isFirst ? {} : { answeredBy: model.name }), inBatch: true } };
+}
+
+/** Returns a model that has given its answer. */
+function answeredWith(answer: ModelResponse, model: AskedModel): AskedModel {
+  const client: ModelClient = { capabilities: model.client.capabilities, call: () => Promise.resolve(answer) };
+  return { ...model, client };
+}
+
+function modelIn(models: readonly AskedModel[], { call }: PendingCall): AskedModel {
+  const model = models.find(({ name }) => name === call.model);
+  if (model === undefined) throw new TypeError(`The call has no model "${call.model}"`);
+  return model;
+}
+
+function recalledFor({ batch }: PendingCall): { recalled?: Recalled } {
+  return batch?.recalled === undefined ? {} : { recalled: batch.recalled as Recalled };
+}
+
+/** A call of a batch whose activity waits. */
+interface PendingCall {
+  call: BatchedCall;
+  /** The details of its last heartbeat. */
+  details: JsonObject;
+  /** What its attempts have noted about its wait. Absent: no attempt has ended so far, or the call is being made. */
+  batch: BatchDetails | undefined;
+}
+
+/** The server's state of an activity that is being cancelled: `PENDING_ACTIVITY_STATE_CANCEL_REQUESTED`. */
+const IS_CANCELLED = 3;
+
+/** Returns the call as the server has it; undefined if its activity has ended or is cancelled. */
+async function pendingCall(call: BatchedCall): Promise<PendingCall | undefined> {
+  const client = getClient();
+  try {
+    const { raw } = await client.workflow.getHandle(call.workflowId, call.runId).describe();
+    const pending = (raw.pendingActivities ?? []).find(({ activityId }) => activityId === call.activityId);
+    if (pending === undefined || pending.activityType?.name !== call.activity || pending.state === IS_CANCELLED) return undefined;
+    const [given] = await decodeArrayFromPayloads(client.options.loadedDataConverter, pending.heartbeatDetails?.payloads);
+    const details = isJsonObject(given) ? given : {};
+    return { call, details, batch: registrationIn(details) };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Does a part of the work of another activity: of a call of a batch, whose own attempt waits for its next one. Everything that asks for
+ * the current activity gets that of the call.
+ */
+function withinCall<Result>({ call, details }: PendingCall, work: () => Promise<Result>): Promise<Result> {
+  const host = Context.current();
+  const { workflowId, runId, activityId, activity } = call;
+  const now = Date.now();
+  const known = activityDetails(details);
+  const spent = addSpent(spentIn(details), call.spent);
+  const noted = { ...(isJsonObject(known) ? known : {}), ...(spent === undefined ? {} : { spent }) };
+  const info: Context['info'] = {
+    ...host.info,
+    activityId,
+    activityType: activity,
+    // The attempt counts as the first one that was made.
+    attempt: 1 + uncountedAttemptsIn(details) + (refusalDetails(details)?.count ?? 0),
+    heartbeatDetails: uncountedAttemptsIn(details) === 0 ? noted : { ...details, details: noted },
+    workflowExecution: { workflowId, runId },
+    scheduledTimestampMs: now,
+    currentAttemptScheduledTimestampMs: now,
+    retryPolicy: {},
+  };
+  const { cancelled, cancellationSignal, client, log: hostLog, metricMeter } = host;
+  const context = new Context(info, cancelled, cancellationSignal, () => undefined, client, hostLog, metricMeter, {});
+  return asyncLocalStorage.run(context, work);
+}
+
+/** Returns the id by which the provider knows a call. */
+function customId(call: Pick<BatchedCall, 'runId' | 'activityId'>): string {
+  return createHash('sha256').update(batchedCallKey(call)).digest('hex').slice(0, 32);
 }

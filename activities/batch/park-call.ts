@@ -1,25 +1,25 @@
+import { createHash } from 'node:crypto';
 import { activityInfo, cancellationSignal, getClient, log } from '@temporalio/activity';
 import type { ActivityTiming, AgentSnapshot } from '../../src/core/domain/agent.ts';
 import {
   type BatchDetails,
-  type BatchEnd,
-  type BatchPolicy,
   type BatchedCall,
   batchedCallKey,
+  type BatchEnd,
+  type BatchPolicy,
   type CollectorInput,
   registrationIn,
 } from '../../src/core/domain/batch.ts';
-import { BATCH_COLLECTOR, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol-names.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import type { AskStepInput, CallModelInput } from '../../src/core/protocol.ts';
-import { attemptInfo } from '../attempts/attempt-info.ts';
+import { canonicalJson, type JsonValue } from '../../src/core/domain/json.ts';
+import type { ModelRequest } from '../../src/core/domain/model.ts';
+import { type AskStepInput, BATCH_COLLECTOR, type CallModelInput, COLLECTOR_SIGNALS, collectorId } from '../../src/core/protocol.ts';
+import { attemptInfo, ParkedAttempt } from '../attempts/attempt-info.ts';
 import { lastDetails } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
-import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import { type AskedModel, type AskedModels, ModelOrder } from '../model-calls/fallback.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { requestDigest } from './request-digest.ts';
 import type { ProviderBatches } from './worker-batches.ts';
 
 /** A model call that may wait for a batch. */
@@ -161,4 +161,13 @@ async function register(reference: BatchedCall, { provider, policy }: ProviderBa
     staticSummary: `collects model calls of "${provider}" into batches`,
   });
   return `Waits for a batch of collector "${workflowId}"`;
+}
+
+/** The length of a digest: 132 bits in base64url. */
+const DIGEST_LENGTH = 22;
+
+/** Returns a digest of a request as it is made from the conversation alone: equal requests have equal ones on every worker. */
+export function requestDigest(request: ModelRequest): string {
+  const plain = JSON.parse(JSON.stringify(request)) as JsonValue;
+  return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);
 }

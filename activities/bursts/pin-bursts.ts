@@ -1,5 +1,5 @@
 import { makesBursts } from '../../src/core/bursts/burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { BurstFields } from '../../src/define/bursts.ts';
 import type { TierFields } from '../../src/define/tier.ts';
 import { tierOf } from '../batch/pin-tier.ts';

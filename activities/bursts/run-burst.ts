@@ -6,20 +6,25 @@ import type { ActivityRequest } from '../../src/core/activity-requests/activity-
 import { toolRequestInBurst } from '../../src/core/activity-requests/activity-ports.ts';
 import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
-import { type BegunCall, type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
-import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
-import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
 import {
+  type BegunCall,
   BURST_NOT_STORED,
+  type BurstEntry,
   burstRecordOf,
+  type BurstView,
   type Checkpoint,
   checkpointIn,
   entryOf,
+  fromBurstState,
+  mayRunInBurst,
+  modelKey,
   type StoredBurst,
   type StoredEntry,
   storedEntry,
-} from '../../src/core/bursts/stored-burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+  toolKey,
+} from '../../src/core/bursts/burst.ts';
+import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
@@ -40,9 +45,8 @@ import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from 
 import type { Conversations } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { runToolActivity } from '../tool-calls/run-tool.ts';
-import { callInside, type CallEnd } from './call-inside.ts';
+import { BurstReports, type CallEnd, callInside, HeldReports } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { BurstReports, HeldReports } from './held-reports.ts';
 import { loopDigest } from './loop-digest.ts';
 
 /** Wraps an activity as all activities of a worker are. */

@@ -4,7 +4,7 @@ import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { checkCodeCalls } from '../../src/core/code/run-code.ts';
 import { codeTools } from '../../src/core/code/describe-functions.ts';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { canonicalJson, defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import {
   cellFeedback,
   type CodeCallResult,
@@ -21,12 +21,11 @@ import type { SpilledContent, ToolResult } from '../../src/core/domain/content.t
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { ExecutorDefinition } from '../../src/define/code.ts';
 import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { requireReviews } from '../all-parts.ts';
-import { requirePredicate } from '../approvals/approval-requirements.ts';
+import { requirePredicate } from '../approvals/approvals.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';

@@ -3,7 +3,7 @@ import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ExecutionResult, Executor, Moment } from '../../src/core/domain/execution.ts';
 import type { CodeDefinition, ExecutorDefinition } from '../../src/define/code.ts';
-import type { Provided } from './results.ts';
+import type { Provided } from './cell-executor.ts';
 
 /** An executor for code that calls no tools, outside of an agent. */
 export interface StandaloneExecutor {

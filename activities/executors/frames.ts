@@ -1,5 +1,4 @@
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, isTooDeep, type JsonObject } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, isTooDeep, type JsonObject } from '../../src/core/domain/json.ts';
 import {
   type CodeCall,
   type CodeTool,

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { type AgentSnapshot, type ToolOwner, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import {
   blockedText,
@@ -15,8 +14,8 @@ import {
   type GuardrailType,
   refusalIn,
 } from '../../src/core/domain/guardrails.ts';
-import { canonicalJson } from '../../src/core/domain/json.ts';
-import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
+import { canonicalJson, defined } from '../../src/core/domain/json.ts';
+import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -25,7 +24,7 @@ import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts
 import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
-import { type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
+import { missingOnWorker, type MissingOnWorkerError } from '../attempts/failure.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';

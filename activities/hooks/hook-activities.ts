@@ -16,7 +16,7 @@ import { type CallArgumentsQuestion, QUERIES } from '../../src/core/protocol.ts'
 import { WORKER_PARTS } from '../all-parts.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
-import { type ReadPoint, readPoint } from '../run-queries/point-subject.ts';
+import { type ReadPoint, readPoint } from '../worker-part.ts';
 import { queryRun } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
-import { withoutPlaces } from '../../src/model/check-sources.ts';
+import { withoutPlaces } from '../../src/model/check-output.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { missingOnWorker } from '../attempts/failure.ts';

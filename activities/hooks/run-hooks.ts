@@ -1,4 +1,4 @@
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import {
   CALL_EVENTS,
   deniedByHook,
@@ -11,7 +11,6 @@ import {
   inlineHooks,
   joinedHooks,
 } from '../../src/core/domain/hooks.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import type { ConversationPoint, PointFinding, PointReport } from '../../src/core/domain/parts.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';

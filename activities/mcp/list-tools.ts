@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import { spellingProblem } from '../../src/core/code/callable-tools.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { CodeLanguage } from '../../src/core/domain/code.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { Notice } from '../../src/core/domain/run.ts';
 import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
 import type { McpEffect, McpServerDefinition } from '../../src/define/tool-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
-import { checkableSchema, FURTHER_TOOLS, modernSchema, nameOfTool, readTool, type ReadTool, references } from './read-tool.ts';
+import { checkableSchema, FURTHER_TOOLS, modernSchema, nameOfTool, type ReadTool, readTool, references } from './read-tool.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
 
 /** The input of a listing of tools. */

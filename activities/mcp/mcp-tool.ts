@@ -1,12 +1,11 @@
 import type { ContentPart } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, type McpServerDefinition, ToolFailure, type ToolOutput, toolOutput } from '../../src/define/tool-definition.ts';
 import type { ToolApproval } from '../../src/define/approvals.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
-import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
+import { ordinaryTool } from '../worker-part.ts';
 import { UnknownOutcome } from '../tool-calls/execute-tool.ts';
 import { checkableSchema, nameOfTool, readTool } from './read-tool.ts';
 import type { McpProgress } from './mcp-connection.ts';

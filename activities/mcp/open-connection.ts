@@ -1,9 +1,8 @@
 import type { Stream } from 'node:stream';
 import { ReadBuffer, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { isJsonObject } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject } from '../../src/core/domain/json.ts';
 import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/tool-definition.ts';
 import type { SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';

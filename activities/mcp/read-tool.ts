@@ -1,5 +1,4 @@
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, LISTS, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';

@@ -1,14 +1,12 @@
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { FORGET, MEMORY_TOOLS, memoryTools, RECALL, REMEMBER } from '../../src/core/domain/memory.ts';
 import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { memoryNamespace, type MemoryStore, recalledEntry } from '../../src/memory/memory-store.ts';
 import { type ActivityRuntime, memoryOf } from '../runtime.ts';
-import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
-import type { WorkerPart } from '../worker-part.ts';
+import { ordinaryTool, type WorkerPart } from '../worker-part.ts';
 
 /** The memory in a worker: an agent that uses it has tools for it. */
 export const memoryInWorker: WorkerPart = {

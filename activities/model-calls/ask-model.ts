@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { errorCode, ModelCallError } from '../../src/core/domain/errors.ts';
 import type { AnswerOrigin } from '../../src/core/domain/fallback.ts';
-import { PAUSED } from '../../src/core/domain/hosted.ts';
+import { PAUSED } from '../../src/core/domain/content.ts';
 import {
   addSpent,
   cleanUsage,
@@ -22,17 +22,16 @@ import type { ModelCallContext, ModelRequest, ModelResponse, RateLimits, Recorde
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
-import { withoutPlaces } from '../../src/model/check-sources.ts';
+import { withoutPlaces } from '../../src/model/check-output.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
-import { ParkedAttempt } from '../attempts/parked-attempt.ts';
+import { ParkedAttempt } from '../attempts/attempt-info.ts';
 import type { GovernedCall } from '../governor/governed-call.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
-import { filesOf } from './answer-files.ts';
+import { filesOf, limitPartialText } from './recorded-answer.ts';
 import type { BeginModelSpan, ModelSpan } from '../telemetry/call-spans.ts';
 import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
-import { limitPartialText } from './limit-response-size.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
 
 /**

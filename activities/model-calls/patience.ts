@@ -11,14 +11,13 @@ import {
   type ModelCallContext,
   type ModelClient,
   type ModelRequest,
-  type RefusedDetails,
   refusalDetails,
+  type RefusedDetails,
 } from '../../src/core/domain/model.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
-import { attemptInfo } from '../attempts/attempt-info.ts';
+import { attemptInfo, type ParkedAttempt, parkedFailure } from '../attempts/attempt-info.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
-import { type ParkedAttempt, parkedFailure } from '../attempts/parked-attempt.ts';
 
 /** The failures that are no fault of the request: the provider says that it cannot serve it now. */
 const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'];

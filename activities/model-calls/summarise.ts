@@ -1,10 +1,10 @@
 import { summaryModelsOf } from '../../src/core/domain/agent.ts';
 import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
+import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
 import type { ActivityNotes } from '../../src/core/domain/parts.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { ModelCallContext, RateLimits } from '../../src/core/domain/model.ts';
 
 /** The headers that name a limit of a minute: of OpenAI and servers like it, and of Anthropic. */

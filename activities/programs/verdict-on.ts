@@ -1,8 +1,7 @@
 import { type Anchor, checkAnchors } from '../../src/anchors/anchors.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import type { AskDocument } from '../../src/core/domain/program-document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/verdicts.ts';

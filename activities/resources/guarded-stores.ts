@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
-import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
 import type { ArchiveSink } from '../../src/stores/file-archive.ts';
 import type { PayloadStore } from '../../src/stores/payload-store.ts';
-import { runState, type RunState } from '../../src/temporal/run-workflow.ts';
+import { type RunState, runState } from '../../src/temporal/run-workflow.ts';
 
 /** The stores of a worker that keep something of runs. */
 interface WorkerStores {

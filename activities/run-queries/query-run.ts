@@ -4,7 +4,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { didYouMean } from '../../src/core/domain/text.ts';
 import type { Principal } from '../../src/core/domain/run.ts';

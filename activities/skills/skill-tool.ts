@@ -6,14 +6,12 @@ import {
   type SkillSnapshot,
   type ToolSnapshot,
 } from '../../src/core/domain/agent.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
-import type { WorkerPart } from '../worker-part.ts';
+import { ordinaryTool, type WorkerPart } from '../worker-part.ts';
 import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';
 
 /** The parts of a skill that the model reads. */

@@ -1,10 +1,9 @@
 import { activityInfo, cancellationDetails, getClient } from '@temporalio/activity';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import { BURST_NOT_STORED } from '../../src/core/bursts/stored-burst.ts';
+import { BURST_NOT_STORED } from '../../src/core/bursts/burst.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
-import { defined } from '../../src/core/domain/defined.ts';
-import type { JsonValue } from '../../src/core/domain/json.ts';
+import { defined, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
 import { cellOfCall } from '../../src/core/domain/tool-calls.ts';
 import { beginningOfLoss, type TracedLoss } from '../../src/core/domain/traced-part.ts';

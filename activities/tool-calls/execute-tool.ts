@@ -10,8 +10,14 @@ import { type ContextOperation, operationProblem } from '../../src/core/domain/d
 import { invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import type { RunToolOutput } from '../../src/core/protocol.ts';
 import { isUpdatingResult, type RunContext } from '../../src/define/context.ts';
-import type { ResultBudget } from '../../src/define/tool-policy.ts';
-import { type AnyTool, isModelRetry, isToolFailure, isToolOutput, type ToolOutput } from '../../src/define/tool-definition.ts';
+import {
+  type AnyTool,
+  isModelRetry,
+  isToolFailure,
+  isToolOutput,
+  type ResultBudget,
+  type ToolOutput,
+} from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
 interface Execution {

@@ -7,7 +7,7 @@ import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
-import { approvalRequirements, callDigest } from '../approvals/approval-requirements.ts';
+import { approvalRequirements, callDigest } from '../approvals/approvals.ts';
 import type { CallVerdict, ReviewScope } from '../worker-part.ts';
 
 /**

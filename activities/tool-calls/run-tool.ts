@@ -3,10 +3,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts';
 import { isToolCall, type SpilledContent, type ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined, depthProblem, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { attemptsText, resultText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
-import { depthProblem, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { applyOperations, type ContextOperation, depsProblem, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import {
@@ -20,8 +19,7 @@ import {
   type VerifyCallOutput,
 } from '../../src/core/protocol.ts';
 import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
-import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool, VerifiedOutcome } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, heartbeatDetails, lastDetails, runAttempt } from '../attempts/attempt.ts';

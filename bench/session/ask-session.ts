@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient, SessionHandle } from '../../src/client/index.ts';
-import { answeringTurn } from '../../src/client/session-options.ts';
+import { answeringTurn } from '../../src/client/session-handle.ts';
 import { queryRun } from '../../src/client/executions.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
 import type { TurnView } from '../../src/core/domain/sessions.ts';

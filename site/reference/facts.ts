@@ -8,7 +8,7 @@ import { DEFAULT_POLICY } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
 import { ERROR_CODES, type ErrorCode } from '../../src/core/domain/errors.ts';
 import { DEFAULT_SESSION_LIMITS, DEFAULT_TREE_LIMITS } from '../../src/core/domain/limits.ts';
-import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../src/core/protocol-names.ts';
+import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { httpStatusOf } from '../../src/server/problems.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
@@ -183,7 +183,7 @@ function metrics(): string {
 }
 
 function searchAttributes(root: string): string {
-  const comments = commentsIn(readFileSync(`${root}/src/core/protocol-names.ts`, 'utf8'));
+  const comments = commentsIn(readFileSync(`${root}/src/core/protocol.ts`, 'utf8'));
   return table(
     ['attribute', 'type', 'what it holds'],
     Object.entries(SEARCH_ATTRIBUTES).map(([name, attribute]) => [

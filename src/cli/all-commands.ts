@@ -1,10 +1,10 @@
 import { bind, type BoundCommand } from './define-command.ts';
-import { DOCTOR } from './doctor-command.ts';
-import * as inspecting from './inspect-commands.ts';
 import { SET_PERMISSIONS } from './permission-commands.ts';
+import * as inspecting from './run-commands.ts';
 import * as runs from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
+import { DOCTOR } from './shell-commands.ts';
 import * as shell from './shell-commands.ts';
 
 /** A heading of the list of commands, with its commands in order. */

@@ -1,10 +1,10 @@
+import { type Stats, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
-import { defined } from '../core/domain/defined.ts';
 import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject } from '../core/domain/json.ts';
+import { defined, isJsonObject } from '../core/domain/json.ts';
 import type { ModelClient } from '../core/domain/model.ts';
 import type { Problem } from '../core/program/check/problems.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
@@ -14,7 +14,6 @@ import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import { NEEDED_NODE } from '../node-version/node-version.ts';
 import { type Terminal, textOrStdin } from './terminal.ts';
-import { readUserFile } from './user-files.ts';
 
 /** Worker options that a module may export under their own names, and that the worker checks. */
 const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams', 'telemetry', 'captureContent'] as const;
@@ -286,4 +285,67 @@ export function problemsOfDefinition(error: unknown): readonly Problem[] | undef
     if ('problems' in cause && Array.isArray(cause.problems)) return cause.problems as Problem[];
   }
   return undefined;
+}
+
+/** What is wrong with a file, by the code of the system, in words that a person reads. */
+const FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist: a part of its path is a file',
+  EISDIR: 'is a folder: name a file',
+  EACCES: 'may not be used by the user of this process',
+  EPERM: 'may not be used by the user of this process',
+  EROFS: 'is on a disk that cannot be written',
+  ENOSPC: 'cannot be written: the disk is full',
+  ELOOP: 'is a link that leads back to itself',
+  ENAMETOOLONG: 'has a name that is too long',
+};
+
+/** Reads a text file that the user named. Throws a UsageError that says what the file is for, and what is wrong with it. */
+export async function readUserFile(path: string, noun: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`The ${noun} "${path}" ${faultOf(error, 'cannot be read')}${lookedFor(path, error)}`, { cause: error });
+  }
+}
+
+/** Returns the error for a file that the user named and that cannot be written. */
+export function unwritable(path: string, error: unknown): UsageError {
+  // Of a file that is about to be made, the folder is what does not exist.
+  const fault =
+    memberOf(error, 'code') === 'ENOENT'
+      ? 'is in a folder that does not exist: make the folder first'
+      : faultOf(error, 'cannot be written');
+  return new UsageError(`Nothing can be written: "${path}" ${fault}`, { cause: error });
+}
+
+/** Throws a UsageError unless the path is a file. `what` begins the message: `--memory names`. */
+export function requireFile(path: string, what: string): void {
+  const found = foundAt(path, what);
+  if (found === undefined) throw new UsageError(`${what} "${path}", which does not exist`);
+  if (found.isDirectory()) throw new UsageError(`${what} "${path}", which is a folder: name a file`);
+}
+
+/** Returns what is at the path; undefined if nothing is. Throws a UsageError if the system does not tell. */
+export function foundAt(path: string, what: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new UsageError(`${what} "${path}", which ${faultOf(error, 'cannot be read')}`, { cause: error });
+  }
+}
+
+/** Throws a UsageError if the path is a folder: a file of that name cannot be written. */
+export function refuseFolder(path: string): void {
+  if (foundAt(path, 'The output is to be')?.isDirectory() === true) throw unwritable(path, { code: 'EISDIR' });
+}
+
+function faultOf(error: unknown, otherwise: string): string {
+  return FAULTS[String(memberOf(error, 'code'))] ?? `${otherwise}: ${errorMessage(error)}`;
+}
+
+/** A path that is missing may be relative to a folder that the user did not expect. */
+function lookedFor(path: string, error: unknown): string {
+  const isMissing = memberOf(error, 'code') === 'ENOENT';
+  return isMissing && resolve(path) !== path ? ` (looked for "${resolve(path)}")` : '';
 }

@@ -1,12 +1,11 @@
 import { InvalidArgumentError } from 'commander';
 import type { Versioning } from '../../worker/index.ts';
 import { IF_EXISTS } from '../client/client-options.ts';
-import type { SessionLimitOptions } from '../client/session-options.ts';
+import type { SessionLimitOptions } from '../client/session-handle.ts';
 import type { ProgramOptions } from '../client/start-workflow.ts';
 import { TIERS } from '../core/domain/batch.ts';
-import { defined } from '../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { TERMINAL_STATUSES } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';

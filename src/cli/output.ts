@@ -293,3 +293,9 @@ export function visibleJson(value: JsonValue, indent?: number): string {
 export function pointInTime(moment: number | string): string {
   return new Date(moment).toISOString().replace(/\.\d+Z$/, 'Z');
 }
+
+/** The fact that an event records besides its content, in one line, with its style. */
+export interface Headline {
+  text: string;
+  look: Look;
+}

@@ -9,9 +9,8 @@ import {
   type RefusedRequest,
   type Remember,
 } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
 import type { RunSubject } from '../core/domain/run.ts';
 import { withoutContent } from '../core/kernel/run-state.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';

@@ -1,6 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorCode, errorMessage } from '../core/domain/errors.ts';
 import { recordsInOrder, type RunRecord } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';

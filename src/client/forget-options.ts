@@ -1,5 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import type { Duration } from '../core/domain/time.ts';
 import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';

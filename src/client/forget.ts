@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import { milliseconds } from '../core/domain/time.ts';
 import { SEARCH_ATTRIBUTES } from '../core/protocol.ts';

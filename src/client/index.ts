@@ -15,7 +15,7 @@ export type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
 export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
 export type { FollowOptions } from './reader.ts';
-export type { IfExists, LonghaulClientOptions, RunSort } from './client-options.ts';
+export type { AwaitOptions, IfExists, LonghaulClientOptions, Part, ResultOptions, ResultParts, RunSort } from './client-options.ts';
 export type { CountFilter, ListFilter, RunAmounts, RunListEntry, SessionFilter, SessionListEntry } from './list.ts';
 export type { RunCount, RunCounts } from './ranked-runs.ts';
 export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
@@ -26,20 +26,57 @@ export type { RaiseOptions, SendOptions, UpdateOptions } from './updates.ts';
 export type { RetryOptions, RetryReceipt } from './retry-run.ts';
 export type { RunApprovals } from './executions.ts';
 export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-export type { ExecutionTrace, ExecutionTraceJson, TraceEvent, TraceEventType, TraceSpan, TraceSpanJson } from '../core/domain/trace.ts';
+export type {
+  ExecutionTrace,
+  ExecutionTraceJson,
+  TraceEvent,
+  TraceEventJson,
+  TraceEventType,
+  TraceSpan,
+  TraceSpanJson,
+} from '../core/domain/trace.ts';
 export type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
-export type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/run-details.ts';
+export type {
+  CallDetails,
+  PinnedAgent,
+  RequestDiff,
+  RequestItem,
+  RunTimeline,
+  SpanKind,
+  StepRequest,
+  TimeByKind,
+  TimelineSpan,
+  TurnEntry,
+  TurnsPage,
+  UnknownPart,
+  WireRequest,
+} from '../core/domain/views.ts';
 export type { TurnsOptions } from './run-details.ts';
-export type { RunTimeline, SpanKind, TimeByKind, TimelineSpan } from '../core/domain/timeline.ts';
 export type { TimelineOptions } from './timeline.ts';
-export type { RequestDiff, RequestItem, StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
 export type { StepRequestOptions } from './step-request.ts';
-export { SessionHandle, type SessionOf, TurnResult } from './session-handle.ts';
-export type { SessionLimitOptions, SessionOptions, SessionSettings } from './session-options.ts';
+export {
+  type OfSession,
+  SessionHandle,
+  type SessionLimitOptions,
+  type SessionOf,
+  type SessionOptions,
+  type SessionSettings,
+  TurnResult,
+} from './session-handle.ts';
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
 export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-view.ts';
-export type { ProgramOptions, RunOptions, StartCircumstances, StartedProgram, StartOptions, StartSettings } from './start-workflow.ts';
+export type {
+  NewStart,
+  ProgramOptions,
+  RunOptions,
+  StartCircumstances,
+  StartedInputOf,
+  StartedOutputOf,
+  StartedProgram,
+  StartOptions,
+  StartSettings,
+} from './start-workflow.ts';
 export type { EarlierOpening } from './saved-context.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
 export {
@@ -54,14 +91,16 @@ export type { MessageMode, SpilledContent } from '../core/domain/content.ts';
 export {
   type CompletedRun,
   ProgramResult,
+  type ProgramResultJson,
+  type RequestedParts,
   RunResult,
   type RunResultFields,
   type TraceContext,
   type UnfinishedRun,
 } from '../core/domain/result.ts';
 export type { ProgramStepResult, UnitResult } from '../core/domain/program-run.ts';
-export type { RunRecord } from '../core/domain/record.ts';
-export type { LimitOptions, RunLimits, SessionLimits } from '../core/domain/limits.ts';
+export type { Compaction, RefreshNote, RunRecord, TurnNote } from '../core/domain/record.ts';
+export type { LimitOptions, RunLimits, SessionLimits, TreeLimits } from '../core/domain/limits.ts';
 export type {
   CloseReceipt,
   InterruptReceipt,
@@ -72,11 +111,17 @@ export type {
   TurnResultFields,
 } from '../core/domain/sessions.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors.ts';
-export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals.ts';
+export type { ApprovalView, DecidedCall, PendingApproval, RefusedRequest, Remember, RememberedDecision } from '../core/domain/approvals.ts';
 export type { Archiving, NotArchived, RunSubject } from '../core/domain/run.ts';
-export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
-export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
-export type { RunOpening } from '../core/domain/run-input.ts';
+export {
+  type ReadSavedContext,
+  readSavedContext,
+  type SavedContext,
+  type SavedMessage,
+  type SavedRole,
+  type SavedUsage,
+} from '../core/saved/saved-context.ts';
+export type { FromCall, ParentInput, ParentRun, RunOpening, RunTerms, SessionInput } from '../core/domain/run-input.ts';
 export type { Duration } from '../core/domain/time.ts';
 export type { ModelName } from '../core/domain/model.ts';
 export type {
@@ -105,29 +150,23 @@ export type {
   StreamSinkContext,
 } from '../streams/stream-sink.ts';
 export type { Delta, ModelDelta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
-export type { OfSession } from './session-handle.ts';
-export type { NewStart, StartedInputOf, StartedOutputOf } from './start-workflow.ts';
-export type { RunTerms } from '../core/domain/run-input.ts';
 export type { EstimatedUsage, Spent, SpentByDescendants } from '../core/domain/usage.ts';
-export type { Compaction, RefreshNote, TurnNote } from '../core/domain/record.ts';
-export type { RefusedRequest } from '../core/domain/approvals.ts';
 export type { PermissionChange } from '../core/domain/permissions.ts';
-export type { AnswerVerdict, AttemptDetails, StepError, StepNote } from '../core/domain/verdicts.ts';
-export type { TraceEventJson } from '../core/domain/trace.ts';
-export type { Missing } from '../core/domain/missing-definitions.ts';
-export type { CallsNotRun } from '../core/domain/tool-calls.ts';
-export type { AwaitOptions, Part, ResultOptions, ResultParts } from './client-options.ts';
+export type {
+  AnchorBreach,
+  AnchorVerdict,
+  AnswerVerdict,
+  AttemptDetails,
+  StepError,
+  StepErrorContext,
+  StepNote,
+  StepViolation,
+  Violation,
+  ViolationRule,
+} from '../core/domain/verdicts.ts';
+export type { Missing, MissingKind } from '../core/domain/missing-definitions.ts';
+export type { CallsNotRun, NotRun } from '../core/domain/tool-calls.ts';
 export type { ExportTraceOptions } from './exported-trace.ts';
-export type { OtlpTraces } from '../telemetry/otlp.ts';
-export type { ProgramResultJson, RequestedParts } from '../core/domain/result.ts';
+export type { OtlpAttribute, OtlpSpan, OtlpTraces, OtlpValue } from '../telemetry/otlp.ts';
 export type { InterruptInput, ResetReceipt } from '../core/domain/requests.ts';
-export type { NotRun } from '../core/domain/tool-calls.ts';
-export type { MissingKind } from '../core/domain/missing-definitions.ts';
 export type { AgentDocument, FlowInput } from '../core/domain/agent.ts';
-export type { FromCall, ParentInput, SessionInput } from '../core/domain/run-input.ts';
-export type { AnchorVerdict, StepErrorContext, StepViolation, Violation } from '../core/domain/verdicts.ts';
-export type { OtlpAttribute, OtlpSpan } from '../telemetry/otlp.ts';
-export type { ParentRun } from '../core/domain/run-input.ts';
-export type { AnchorBreach, ViolationRule } from '../core/domain/verdicts.ts';
-export type { OtlpValue } from '../telemetry/otlp.ts';
-export type { TreeLimits } from '../core/domain/limits.ts';

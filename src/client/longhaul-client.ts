@@ -2,9 +2,8 @@ import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/encryption.ts';
 import { withCodec } from '../codec/with-codec.ts';
 import type { SpilledContent } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import { connectionReason, LonghaulError, UsageError } from '../core/domain/errors.ts';
-import type { JsonValue } from '../core/domain/json.ts';
 import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
@@ -32,8 +31,7 @@ import {
 import { watchForWorker } from './missing-workers.ts';
 import { type KnownRun, RunAccess } from './run-access.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-import { SessionHandle, type SessionOf } from './session-handle.ts';
-import { principalOf, type SessionOptions } from './session-options.ts';
+import { principalOf, SessionHandle, type SessionOf, type SessionOptions } from './session-handle.ts';
 import {
   type ClientSettings,
   type ProgramOptions,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import type { Permissions } from '../core/domain/permissions.ts';
 import { requestProblem } from '../core/input-checks.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { RUN_STATUSES } from '../core/domain/run.ts';
 import { type AggregatedUsage, dollarsSpent } from '../core/domain/usage.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';

@@ -1,10 +1,9 @@
 import { LonghaulError } from '../core/domain/errors.ts';
 import { newExecutionContext } from '../core/domain/record.ts';
 import type { RunStatus } from '../core/domain/run.ts';
-import { approvalViews } from '../core/queries/progress.ts';
+import { approvalViews, asOfField, childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ContextPage, StatusView } from '../core/protocol.ts';
-import { asOfField, childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
 import { contextOfRun, type SavedContext } from '../core/saved/saved-context.ts';
 import type { ReadBackRun } from '../history/read-run.ts';
 import { statusOf } from '../temporal/run-workflow.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
@@ -9,8 +9,7 @@ import { type CallModelInput, SIGNALS } from '../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../history/history-events.ts';
-import { isModelCall } from '../history/pinned-agents.ts';
-import { readBack } from '../history/read-run.ts';
+import { isModelCall, readBack } from '../history/read-run.ts';
 import type { RecordedActivity } from '../history/recorded-execution.ts';
 import { RunChain } from './executions.ts';
 import { updateRun } from './updates.ts';

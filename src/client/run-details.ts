@@ -1,17 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { type ContentItem, isToolCall, outputText, type ToolCall } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
+import { canonicalJson, defined } from '../core/domain/json.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import { canonicalJson } from '../core/domain/json.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../core/domain/record.ts';
-import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/run-details.ts';
+import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/views.ts';
 import { oneLine } from '../core/domain/text.ts';
 import { callFacts, type StepResult } from '../core/domain/tool-calls.ts';
 import { noUsage } from '../core/domain/usage.ts';
-import { approvalViews } from '../core/queries/progress.ts';
-import { agentAt } from '../history/pinned-agents.ts';
-import { type ReadExecution, readExecution, readRun } from '../history/read-run.ts';
+import { approvalViews } from '../core/queries/run-views.ts';
+import { agentAt, type ReadExecution, readExecution, readRun } from '../history/read-run.ts';
 import { eventsRemoved, type RunReader } from './reader.ts';
 import { sessionOf } from '../core/domain/sessions.ts';
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { branchesId } from '../core/domain/handoffs.ts';
+import { defined } from '../core/domain/json.ts';
 import type { RunLimits } from '../core/domain/limits.ts';
 import { addUsageOfEvent, type Event } from '../core/domain/record.ts';
 import { isTerminal, type RunStatus } from '../core/domain/run.ts';

@@ -6,8 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/js
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import { counted } from '../core/domain/text.ts';
 import { evictedResult } from '../core/domain/window.ts';
-import { readSavedContext } from '../core/saved/read-saved-context.ts';
-import type { SavedContext, SavedMessage } from '../core/saved/saved-context.ts';
+import { readSavedContext, type SavedContext, type SavedMessage } from '../core/saved/saved-context.ts';
 import { parseToolCall } from '../model/interpret-response.ts';
 import { checkRunId, runNotFound } from '../temporal/run-workflow.ts';
 import { RunReader } from './reader.ts';

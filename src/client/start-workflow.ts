@@ -5,10 +5,9 @@ import { randomUUID } from 'node:crypto';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import type { Tier } from '../core/domain/batch.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
 import { depsProblem, startStateProblem } from '../core/domain/deps.ts';
 import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../core/domain/limits.ts';
 import type { ModelName } from '../core/domain/model.ts';
 import {

@@ -1,19 +1,17 @@
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { isRecall, recallEvent } from '../core/domain/memory.ts';
 import type { ModelClient, ModelRequest, PromptCache } from '../core/domain/model.ts';
 import { addedInstructions } from '../core/domain/parts.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
-import type { RequestDiff, RequestItem, StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
+import type { RequestDiff, RequestItem, StepRequest, UnknownPart, WireRequest } from '../core/domain/views.ts';
 import { emptyWindow, extendWindow, foldedEvent, isEvicted, type Window, type WindowEvent } from '../core/domain/window.ts';
-import { modelCallsOf, pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
-import { type ReadExecution, readExecution } from '../history/read-run.ts';
+import { modelCallsOf, pinnedAgents, type ReadExecution, readExecution, type RecordedModelCall } from '../history/read-run.ts';
 import { promptCache, requestOfCall } from '../model/build-request.ts';
 import { eventsRemoved } from './reader.ts';
 import type { ReadableRun } from './run-details.ts';
-import type { AgentSnapshot } from '../core/domain/agent.ts';
+import { type AgentSnapshot, BYTES_PER_TOKEN, estimatedTokens } from '../core/domain/agent.ts';
 import { type ContentItem, outputText } from '../core/domain/content.ts';
-import { BYTES_PER_TOKEN, estimatedTokens } from '../core/domain/snapshot-sizes.ts';
 import { oneLine, utf8Length } from '../core/domain/text.ts';
 import { resultText } from '../core/domain/tool-calls.ts';
 

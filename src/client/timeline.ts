@@ -1,5 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
-import { type RunTimeline, timeByKind, type TimelineSpan } from '../core/domain/timeline.ts';
+import { defined } from '../core/domain/json.ts';
+import { type RunTimeline, timeByKind, type TimelineSpan } from '../core/domain/views.ts';
 import type { ChainedExecution } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';
 import { ExecutionTimeline } from '../history/timeline.ts';

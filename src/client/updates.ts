@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import type { ContentPart, MessageMode } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type LimitOptions, plainLimits, type SessionLimits } from '../core/domain/limits.ts';
 import type { Identity } from '../core/domain/run.ts';

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { defined } from '../core/domain/defined.ts';
+import proto from '@temporalio/proto';
 import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { isEncodedAs, metadataText, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
+import { defined } from '../core/domain/json.ts';
 
 /** The encoding of an encrypted payload. */
 export const ENCRYPTED_ENCODING = 'binary/aes-256-gcm';
@@ -236,4 +236,40 @@ export interface EncryptionOptions {
   activeKeyId: string;
   /** The active key and those that older payloads were encrypted with. */
   keys: EncryptionKeys;
+}
+
+const message = proto.temporal.api.common.v1.Payload;
+
+/** Returns a payload with its metadata as bytes, which a codec puts inside another payload. */
+export function packPayload(payload: Payload): Uint8Array {
+  return message.encode(payload).finish();
+}
+
+/** Returns the payload that `packPayload` turned into bytes. Throws for other bytes. */
+export function unpackPayload(bytes: Uint8Array): Payload {
+  return message.decode(bytes);
+}
+
+/** True if a payload has this encoding. Most payloads of a run do not, and the length alone shows that. */
+export function isEncodedAs({ metadata }: Payload, encoding: string): boolean {
+  const named = metadata?.['encoding'];
+  return named?.length === encoding.length && metadataText(named) === encoding;
+}
+
+/**
+ * Returns the payloads in order, with those that match transformed. Every payload of a run passes through here; if
+ * none matches, this costs almost nothing.
+ */
+export async function transformMatching(
+  payloads: Payload[],
+  needsIt: (payload: Payload) => boolean,
+  code: (payload: Payload) => Promise<Payload>,
+): Promise<Payload[]> {
+  if (!payloads.some(needsIt)) return payloads;
+  return Promise.all(payloads.map((payload) => (needsIt(payload) ? code(payload) : Promise.resolve(payload))));
+}
+
+/** Returns a value of a payload's metadata as text. */
+function metadataText(value: Uint8Array | null | undefined): string | undefined {
+  return value === null || value === undefined ? undefined : Buffer.from(value).toString('utf8');
 }

@@ -16,9 +16,18 @@ import {
 import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { readOrMark, UNREADABLE_ENCODING } from '../core/domain/json.ts';
 import { didYouMean } from '../core/domain/text.ts';
-import { type CodecOptions, EncryptionCodec, environmentKeys, Keyring, KEYS_VARIABLE } from './encryption.ts';
+import {
+  type CodecOptions,
+  EncryptionCodec,
+  environmentKeys,
+  isEncodedAs,
+  Keyring,
+  KEYS_VARIABLE,
+  packPayload,
+  transformMatching,
+  unpackPayload,
+} from './encryption.ts';
 import { failureConverter } from './failure-converter.ts';
-import { isEncodedAs, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
 
 /**
  * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built

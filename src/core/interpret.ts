@@ -1,9 +1,8 @@
 import type { AllPorts } from './capabilities.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities: whoever runs or reads a run does it through this file.
 import './capabilities.ts';
-import { defined } from './domain/defined.ts';
+import { defined, type JsonValue } from './domain/json.ts';
 import { errorMessage } from './domain/errors.ts';
-import type { JsonValue } from './domain/json.ts';
 import { isBlock, type StepDocument, type UnitDocument } from './domain/program-document.ts';
 import type { ProgramState, UnitState } from './domain/program-run.ts';
 import { limitStatus } from './domain/run.ts';
@@ -27,11 +26,10 @@ import {
   type StepsEnd,
   type Stop,
 } from './program/program-run.ts';
-import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
+import { loadForRun, loadNeeded, loadOutputs, neededBefore, reusableOutput, spillOutputs } from './program/stored-outputs.ts';
 import { runAttempts } from './program/step-attempts.ts';
 import { conditionHolds, contextOf, lookupAt, lookupOf, resolveValue } from './program/references.ts';
 import { addressText, type StepAddress } from './program/program-index.ts';
-import { reusableOutput } from './program/needed-outputs.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 

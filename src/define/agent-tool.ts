@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ToolCaller } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type LimitOptions, plainLimits } from '../core/domain/limits.ts';
 import { type AnyAgent, type OutputOf, shareProblem } from './agent-definition.ts';
 import type { ApprovalOption } from './approvals.ts';

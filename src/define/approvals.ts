@@ -1,7 +1,6 @@
 import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { RunResult } from '../core/domain/result.ts';
 import type { Principal, RunSubject, TerminalStatus } from '../core/domain/run.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
+import { canonicalJson, defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import type { Instructions, ResourcesOfTools } from './agent-definition.ts';
 import { both, type Contribution, contributions, mergedList } from './agent-part.ts';
@@ -14,11 +13,10 @@ import {
   mergeBundledParts,
   type PartOptions,
 } from './all-parts.ts';
-import type { HostedToolDefinition } from './hosted.ts';
+import type { AnyTool, HostedToolDefinition, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import type { AnyTool, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what an agent is given by it. */

@@ -11,10 +11,9 @@ import {
   MAX_TIMEOUT_SECONDS,
 } from '../core/domain/code.ts';
 import type { PruneStrategy } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { CodeTool, Executor } from '../core/domain/execution.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type OptionTable, requireKnown, requireKnownNames } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 

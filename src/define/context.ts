@@ -4,8 +4,7 @@ import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { Principal } from '../core/domain/run.ts';
 import type { CallUsage } from '../core/protocol.ts';
-import { readSavedContext } from '../core/saved/read-saved-context.ts';
-import { type ContextToSave, SAVED_VERSION, type SavedContext, toSavedContext } from '../core/saved/saved-context.ts';
+import { type ContextToSave, readSavedContext, SAVED_VERSION, type SavedContext, toSavedContext } from '../core/saved/saved-context.ts';
 import { type OptionTable, requireKnown } from './option-checks.ts';
 import type { ReadSecret } from './resources.ts';
 

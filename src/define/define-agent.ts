@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import {
   checkAmounts,
   type ChildrenOptions,
@@ -17,8 +17,11 @@ import { isObjectSchema, providerSchema, toStrictJsonSchema, toStrictPart } from
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import {
   type AgentDefinition,
+  agentModels,
   checkWindow,
+  type FallbackOptions,
   type Instructions,
+  type ModelOption,
   type OutputDefinition,
   type ResourcesOfTools,
   type WindowOptions,
@@ -38,12 +41,10 @@ import {
 } from './capabilities.ts';
 import { agentCode, type CodeOptions } from './code.ts';
 import { agentHandoffs, type HandoffOption, transferToolName } from './handoffs.ts';
-import { type HostedToolDefinition, isHostedTool } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
-import { agentModels, type FallbackOptions, type ModelOption } from './model-list.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
 import { nonEmpty, type OptionReference, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
-import type { AnyTool, McpServerDefinition, NamesOfTools } from './tool-definition.ts';
+import { type AnyTool, type HostedToolDefinition, isHostedTool, type McpServerDefinition, type NamesOfTools } from './tool-definition.ts';
 
 /** The options of `defineAgent`, as the page of options describes them, in the order in which errors list them. */
 export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {

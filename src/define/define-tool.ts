@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { ToolCaller } from '../core/domain/agent.ts';
 import { RAISE_LIMITS } from '../core/domain/approvals.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER, notExecutable, RUN_CODE } from '../core/domain/tool-calls.ts';
 import { ACTIVITIES } from '../core/protocol.ts';
@@ -12,8 +11,16 @@ import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import { type ToolDefinition, ToolFailure } from './tool-definition.ts';
-import { type Overflow, resultBudget, TOOL_POLICY_OPTIONS, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+import {
+  type Overflow,
+  resultBudget,
+  TOOL_POLICY_OPTIONS,
+  toolCallers,
+  type ToolDefinition,
+  ToolFailure,
+  toolPolicy,
+  type ToolPolicyOptions,
+} from './tool-definition.ts';
 import { TOOL_CATEGORIES, type ToolCategory } from '../core/domain/tool-categories.ts';
 
 /** An object schema, strict or not. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { DEFAULT_STEPS, type LimitChanges, type RunLimits, SHARED_LIMITS } from '../core/domain/limits.ts';
 import { checkConditionSchema } from '../core/program/check/check-schema.ts';
 import { Problems } from '../core/program/check/problems.ts';

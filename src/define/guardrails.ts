@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { ContentItem } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { GUARDRAIL_TYPES, type GuardrailType } from '../core/domain/guardrails.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { type ModelName, modelName } from '../core/domain/model.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';

@@ -1,4 +1,3 @@
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import {
   AFTER_CALL_EVENTS,
@@ -11,7 +10,7 @@ import {
   isBlocking,
   POINT_EVENTS,
 } from '../core/domain/hooks.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { Principal, RunStatus } from '../core/domain/run.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';

@@ -1,13 +1,22 @@
 import type { ToolCaller, ToolPolicy } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { isSecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
-import type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './tool-definition.ts';
-import { type Overflow, resultBudget, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+import {
+  type McpCallInfo,
+  type McpEffect,
+  type McpServerDefinition,
+  type McpTransport,
+  type McpValue,
+  type Overflow,
+  resultBudget,
+  toolCallers,
+  toolPolicy,
+  type ToolPolicyOptions,
+} from './tool-definition.ts';
 
 /** The tools of a server that an agent gets, and the policy of their calls, which is the same for all of them. */
 export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAttempts' | 'backoff' | 'concurrency' | 'taskQueue'> {

@@ -1,6 +1,6 @@
 import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { MEMORY_TOOLS, memoryTools, REMEMBER } from '../core/domain/memory.ts';
 import type { AgentOptionsAround, AgentPart } from './agent-part.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';

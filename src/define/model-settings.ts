@@ -1,8 +1,7 @@
 import { mayCall } from '../core/code/callable-tools.ts';
 import type { ModelSettings } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { isJsonObject } from '../core/domain/json.ts';
+import { defined, isJsonObject } from '../core/domain/json.ts';
 import { modelName } from '../core/domain/model.ts';
 import { REASONING_EFFORTS } from '../core/domain/reasoning-effort.ts';
 import type { RunOverrides } from '../core/domain/run-input.ts';

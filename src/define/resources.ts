@@ -1,6 +1,6 @@
-import { defined } from '../core/domain/defined.ts';
 import type { SecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type OptionTable, requireKnown } from './option-checks.ts';
 

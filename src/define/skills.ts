@@ -1,6 +1,6 @@
 import { LOAD_SKILL, SKILL_TOOLS } from '../core/domain/agent.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { type AgentOptionsAround, type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import { nonEmpty, requireKnown } from './option-checks.ts';
 

@@ -1,5 +1,3 @@
-import { escapeHtml } from './html.ts';
-
 /** A heading of a page. */
 export interface Heading {
   level: number;
@@ -265,4 +263,11 @@ export function plainText(markdown: string): string {
     .replaceAll(TAG, '')
     .replaceAll(/[`*]/g, '')
     .trim();
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Returns a text as it stands in HTML, also in an attribute. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

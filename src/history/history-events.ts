@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 
 /** One event of a workflow's history. */

@@ -1,10 +1,17 @@
-import { noteNotifyEndedFailure } from '../core/capabilities/notifications.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
+import { splitResolved } from '../core/activity-requests/agent-requests.ts';
+import { recordOfBurst } from '../core/activity-requests/burst-requests.ts';
+import type { AtEndInput, CallHooksOutput, RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { endedWithHooks } from '../core/activity-requests/hook-requests.ts';
-import { defined } from '../core/domain/defined.ts';
+import type { StoredBurst } from '../core/bursts/burst.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../core/capabilities/archive.ts';
+import { firstAgent, isFlow, keptAgents } from '../core/capabilities/handoffs.ts';
+import { noteNotifyEndedFailure } from '../core/capabilities/notifications.ts';
+import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -12,20 +19,19 @@ import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/ses
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
-import { beginArchiving, endArchiving, withNotArchived } from '../core/capabilities/archive.ts';
-import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
-import { firstAgent, isFlow } from '../core/capabilities/handoffs.ts';
-import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
+import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
+import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
-import type { ArchiveEventsInput, CallModelInput } from '../core/protocol.ts';
+import type { ArchiveEventsInput, CallModelInput, CallModelOutput } from '../core/protocol.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution, type SeeEvent } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
 import {
   activitiesNamed,
-  type ExecutionEnd,
   type EndedAttempt,
+  type ExecutionEnd,
+  isHandoff,
   type LostActivity,
   type RecordedActivity,
   type RecordedExecution,
@@ -33,7 +39,6 @@ import {
 } from './recorded-execution.ts';
 import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
-import type { AtEndInput, CallHooksOutput } from '../core/activity-requests/contracts.ts';
 
 /** The record of one execution of a run, read from its history. */
 export interface ReadExecution {
@@ -395,4 +400,51 @@ export async function turnOfEndedSession(client: Client, sessionId: string, turn
   const result = await runOutcome(client, sessionId);
   if ((result.turns ?? turn) >= turn) return result;
   throw new LonghaulError('run_ended', `Session "${sessionId}" ended before its turn ${turn}: begin another session`);
+}
+
+/** A model call of a history. */
+export type RecordedModelCall = RecordedActivity<CallModelInput, CallModelOutput>;
+
+/** True for a model call, and for a burst, which begins with one. */
+export function isModelCall<Activity extends { name: string; input: unknown }>(
+  activity: Activity,
+): activity is Activity & { input: CallModelInput } {
+  return activity.name === 'callModel' || activity.name === 'runBurst';
+}
+
+/** Returns all model calls of an execution, in their order, those of bursts among them. */
+export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' | 'run'>): RecordedModelCall[] {
+  return recorded.activities.filter(isModelCall).flatMap((activity): RecordedModelCall[] => {
+    if (activity.name === 'callModel') return [activity as RecordedModelCall];
+    const burst = activity as RecordedActivity<RunBurstInput, StoredBurst>;
+    const { input, scheduledIn, task } = burst;
+    // It is still open, and so is the call that it has begun with.
+    if (task === undefined) return [{ input, scheduledIn }];
+    return (recordOfBurst(burst, recorded.checkpoints)?.entries ?? []).flatMap(({ key, model }) => {
+      const asked = run.modelCalls.get(key);
+      if (model === undefined || asked === undefined) return [];
+      return [{ input: asked, scheduledIn, task, ...(model.type === 'response' ? { output: model } : {}) }];
+    });
+  });
+}
+
+/** Returns the agents that one execution of a run has had, as they are pinned, by their digests. */
+export function pinnedAgents(recorded: RecordedExecution): ReadonlyMap<string, AgentSnapshot> {
+  const { continuedState, resolved } = recorded;
+  // The reading of a carried state takes it over.
+  const carried = continuedState === undefined ? [] : keptAgents(fromContinueAsNewState(structuredClone(continuedState)).state);
+  const takenOver = activitiesNamed(recorded, 'resolveAgent').flatMap(({ input, output }) =>
+    output === undefined || !isHandoff({ name: 'resolveAgent', input }) ? [] : [splitResolved(output).snapshot],
+  );
+  const all = [...carried, ...(resolved === undefined ? [] : [resolved.snapshot]), ...takenOver];
+  return new Map(all.map((snapshot) => [snapshot.digest, snapshot]));
+}
+
+/**
+ * Returns the agent that acted when the run had recorded so many events: the one of the last model call that had begun by then, or the
+ * one that the execution began with. Undefined if no agent was resolved.
+ */
+export function agentAt(recorded: RecordedExecution, offset: number): AgentSnapshot | undefined {
+  const call = recorded.activities.findLast((one) => isModelCall(one) && one.input.through <= offset) as RecordedModelCall | undefined;
+  return (call && pinnedAgents(recorded).get(call.input.agent)) ?? recorded.resolved?.snapshot;
 }

@@ -1,7 +1,6 @@
 import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from '../core/activity-requests/contracts.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Resolved } from '../core/domain/children.ts';
-import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run.ts';
 import type { Growth } from '../core/kernel/ports.ts';

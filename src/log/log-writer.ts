@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import { defined } from '../core/domain/defined.ts';
 import { connectionReason, errorMessage, isOfConnection, memberOf, UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { didYouMean, joinedLines, printable } from '../core/domain/text.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
 

@@ -3,8 +3,8 @@ import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, memberOf } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { ifThere, removeDrafts, writeWhole } from '../stores/payload-store.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */

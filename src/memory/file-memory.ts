@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { parsedJson } from '../core/domain/json.ts';
+import { defined, parsedJson } from '../core/domain/json.ts';
 import { ifThere } from '../stores/payload-store.ts';
 import { changeFile, type LockOptions } from './file-lock.ts';
 import type { ForgottenEntries, FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';

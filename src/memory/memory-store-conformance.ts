@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { defined } from '../core/domain/defined.ts';
-import type { JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import type { MemoryEntry, MemoryPage, MemorySource, MemoryStore, RecallQuery } from './memory-store.ts';
 
 /** Cases of `remember`. */

@@ -1,7 +1,6 @@
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { ForgottenEntries, MemoryEntry, MemoryPage, MemorySource, NewEntry, RecallQuery } from './memory-store.ts';
 import { directionOf, foldedText, queryWords } from './search.ts';
 

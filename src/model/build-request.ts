@@ -3,14 +3,13 @@ import { toolsFor } from '../core/code/callable-tools.ts';
 import { runCodeTool } from '../core/code/run-code.ts';
 import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
 import { type ContentItem, isToolCall, isToolResult, writtenText } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import {
-  partsOfModelName,
   type ConversationEvent,
   itemsFor,
   type ModelRequest,
+  partsOfModelName,
   patchDangling,
   type PromptCache,
 } from '../core/domain/model.ts';

@@ -3,10 +3,8 @@ import { isCodeCallId, mayCall } from '../core/code/callable-tools.ts';
 import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
-import type { ContentItem, ToolCall } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
-import { HOSTED_BOUNDS, type HostedCall } from '../core/domain/hosted.ts';
-import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
+import { type ContentItem, HOSTED_BOUNDS, type HostedCall, type ToolCall } from '../core/domain/content.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
 import { boundNotices, type Notice } from '../core/domain/run.ts';
 import { oneLine } from '../core/domain/text.ts';
@@ -23,8 +21,7 @@ import {
   unwrapped,
 } from '../core/json-schema/read-by-schema.ts';
 import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts';
-import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
-import { checkSources } from './check-sources.ts';
+import { checkAnswerText, checkOutput, checkOutputText, checkSources, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** The data that the interpretation of a response depends on. */

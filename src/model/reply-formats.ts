@@ -18,16 +18,15 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
 import { cellCode } from '../core/domain/execution.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { ConversationEvent, ModelRequest, ModelResponse, RecordedResponse } from '../core/domain/model.ts';
 import { shortened } from '../core/domain/text.ts';
 import { resultText, RUN_CODE, UNUSABLE_REPLY } from '../core/domain/tool-calls.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { invalidArguments } from '../core/json-schema/read-by-schema.ts';
 import { finishReasonOf } from './answer-text.ts';
-import { INVALID_JSON, type InterpretOptions, interpretResponse } from './interpret-response.ts';
+import { type InterpretOptions, interpretResponse, INVALID_JSON } from './interpret-response.ts';
 import { parseJsonText } from './parse-json.ts';
 
 /** The parts of a request that depend on the format. */

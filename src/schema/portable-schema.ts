@@ -1,5 +1,4 @@
-import { defined } from '../core/domain/defined.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { canonicalJson, defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { dereference, mapSubschemas, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 
 /** The names of properties that every provider accepts. Anthropic refuses a whole request for one other. */

@@ -3,7 +3,7 @@ import { matchedRoutes } from 'hono/route';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { principalProblem } from '../core/input-checks.ts';

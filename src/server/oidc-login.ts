@@ -1,6 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, type JsonObject, parsedJson } from '../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, parsedJson } from '../core/domain/json.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { discoveredUrl, discoveryDocument, isSafeUrl, smallText } from './auth/jwt.ts';
 import { RequestError } from './problems.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { defined } from '../core/domain/defined.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { defined, type JsonObject } from '../core/domain/json.ts';
 import type { Shape } from '../core/domain/shape.ts';
 import { mapSubschemas } from '../core/json-schema/json-schema.ts';
 import { httpStatusOf } from './problems.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { defined } from '../core/domain/defined.ts';
 import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, errorPage, LonghaulError, memberOf } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { MOST_PROBLEMS } from './schemas/values.ts';
 

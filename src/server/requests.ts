@@ -3,9 +3,8 @@ import { defineSearchAttributeKey, type SearchAttributePair, type SearchAttribut
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { defined } from '../core/domain/defined.ts';
-import { errorCode, type ErrorCode, LonghaulError } from '../core/domain/errors.ts';
-import { canonicalJson, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
+import { canonicalJson, defined, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
+import { type ErrorCode, errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { readTraceparent } from '../core/domain/run-input.ts';
 import { identityOf, type Principal } from '../core/domain/run.ts';
 import { type WaitOptions, withPatience } from '../temporal/waiting.ts';

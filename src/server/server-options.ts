@@ -1,5 +1,5 @@
-import type { SessionOptions } from '../client/session-options.ts';
-import { defined } from '../core/domain/defined.ts';
+import type { SessionOptions } from '../client/session-handle.ts';
+import { defined } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { ModelClient } from '../core/domain/model.ts';
 import type { Principal } from '../core/domain/run.ts';

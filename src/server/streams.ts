@@ -1,5 +1,4 @@
-import { listsOf } from '../client/stream/item-lists.ts';
-import { isOfEnd } from '../client/stream/stream-item.ts';
+import { isOfEnd, listsOf } from '../client/stream/stream-item.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { isSameIdentity } from '../core/domain/run.ts';
 import { MAX_TIMER_MS } from '../core/domain/time.ts';

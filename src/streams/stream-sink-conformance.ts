@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { defined } from '../core/domain/defined.ts';
-import type { JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import { type Delta, type StreamedAttempt, type StreamEntry, WAITS_STREAM } from '../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamRead } from './stream-sink.ts';
 import { within } from './waits.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { withoutEnd } from '../core/domain/text.ts';
 import { SCOPE } from './names.ts';
 import type { OtlpTarget } from './otlp-provider.ts';

@@ -1,6 +1,6 @@
 import { partsOfModelName } from '../core/domain/model.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { ATTRIBUTES as A, METRICS, OPERATIONS, SCOPE } from './names.ts';
 import type { ApiMeter, Attributes, MeterProvider } from './provider.ts';
 

@@ -1,4 +1,4 @@
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { RUN_CODE } from '../core/domain/tool-calls.ts';
 import type {
   TracedCall,

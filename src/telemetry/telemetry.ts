@@ -1,5 +1,5 @@
 import type { Context, Span } from '@opentelemetry/api';
-import { defined } from '../core/domain/defined.ts';
+import { defined } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';

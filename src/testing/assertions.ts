@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { decider } from '../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../core/domain/content.ts';
-import { defined } from '../core/domain/defined.ts';
-import type { JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import type { ModelRequest } from '../core/domain/model.ts';
 import { partLines, withoutStamps } from '../core/domain/parts.ts';
 import type { Event } from '../core/domain/record.ts';

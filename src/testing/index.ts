@@ -43,29 +43,35 @@ export {
 } from './tested-run.ts';
 export type { ModelsByName, TestModel } from './harness/test-models.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
-export { cancelRun, type Moment, type Occurrence, raiseLimits, type RunInMemory, sendMessage } from './occurrences.ts';
-export { setPermissions } from './set-permissions.ts';
 export {
   approve,
   type CallPosition,
+  cancelRun,
   type Decide,
   delay,
   disconnect,
   dropCompletion,
   type Fault,
   killWorker,
+  type Moment,
+  type Occurrence,
+  raiseLimits,
   rateLimit,
   reject,
   respond,
+  type RunInMemory,
+  sendMessage,
   slowQueries,
   type TestDecision,
   type Waiting,
 } from './test-plan.ts';
+export { setPermissions } from './set-permissions.ts';
 export {
   assertRequest,
   assertSameRun,
   assertTimeline,
   type ComparableRun,
+  type ComparedRun,
   type ExpectedLine,
   timelineOf,
   withoutIdsAndTimes,
@@ -73,4 +79,3 @@ export {
 export { forbidRealModels, type ForbidOptions } from '../model/forbid-models.ts';
 export { type ConformanceCase, memoryStoreConformance } from '../memory/memory-store-conformance.ts';
 export { type StreamSinkCase, streamSinkConformance, type TestedSink } from '../streams/stream-sink-conformance.ts';
-export type { ComparedRun } from './assertions.ts';

@@ -1,6 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { type ErrorCode, ModelCallError, UsageError } from '../core/domain/errors.ts';
-import type { JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonValue } from '../core/domain/json.ts';
 import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../core/domain/model.ts';
 import type { ModelDelta } from '../core/domain/stream.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';

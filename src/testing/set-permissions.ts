@@ -1,6 +1,6 @@
 import type { SetPermissionsInput } from '../core/domain/permission-requests.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
-import type { Moment, Occurrence } from './occurrences.ts';
+import type { Moment, Occurrence } from './test-plan.ts';
 
 /** Sets the permissions of the run. */
 export function setPermissions(permissions: PermissionOptions, at: Moment): Occurrence {

@@ -1,5 +1,5 @@
-import { defined } from '../core/domain/defined.ts';
 import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram, ProgramOutputOf } from '../define/program/program-definition.ts';
 import { installedSdk } from '../temporal/installed-sdk.ts';

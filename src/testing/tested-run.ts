@@ -26,8 +26,7 @@ import type { AnyProgram, GivenInputOf } from '../define/program/program-definit
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { SecretSource } from '../secrets/secret-sources.ts';
 import type { TestModel } from './harness/test-models.ts';
-import type { Occurrence } from './occurrences.ts';
-import type { Decide, Fault } from './test-plan.ts';
+import type { Decide, Fault, Occurrence } from './test-plan.ts';
 
 /**
  * The options of a test, in memory and on a server: those of any run, the agent's deps, and the resources that its

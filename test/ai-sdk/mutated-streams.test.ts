@@ -55,11 +55,16 @@ function mutated(chunks: readonly Buffer[], { how, at, place, value }: Mutation)
   }
 }
 
+/** The longest that an answer may take. */
+const PATIENCE_MS = 10_000;
+
 /** Asks a package whose server sends these chunks. */
 async function outcomeOf({ family, model, modelId }: Package, chunks: Buffer[]): Promise<ModelResponse | Error> {
   server.script({ family, chunks });
-  const client = aiSdk((id) => model(url, id), { idleTimeout: '3s' });
-  const signal = AbortSignal.timeout(5_000);
+  // A stream that makes no sense must not hold a slot of a worker until its connection has been idle for long: the signal comes first, and
+  // what it ends with is no error of a model call.
+  const client = aiSdk((id) => model(url, id), { idleTimeout: '1m' });
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   return client.call(request({ model: modelId }), { signal }).catch((error: unknown) => error as Error);
 }
 
@@ -69,9 +74,6 @@ const wholeOf = ({ family }: Package): Buffer[] => {
   const answer: Answer = { parts: [...thought, { search: 'moon' }, { text: 'I look.' }, call] };
   return family.chunks(answer, { model: 'm' }).map((chunk) => Buffer.from(chunk));
 };
-
-/** The longest that an answer may take, in milliseconds: a stream that makes no sense must not hold a slot of a worker. */
-const MOST_MS = 2_000;
 
 /** Streams for each package; the matrix of all is `MUTATED_STREAMS=10000`. */
 const STREAMS = Number(process.env['MUTATED_STREAMS'] ?? 60);
@@ -84,14 +86,7 @@ test.each(PACKAGES)(
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 3 }), async (mutations) => {
         const chunks = mutations.reduce(mutated, whole);
-        const timed = async (): Promise<{ outcome: ModelResponse | Error; ms: number }> => {
-          const begun = performance.now();
-          return { outcome: await outcomeOf(one, chunks), ms: performance.now() - begun };
-        };
-        const first = await timed();
-        // A busy machine may stand still for a moment. A stream that makes no sense is as slow again.
-        const { outcome, ms } = first.ms <= MOST_MS ? first : await timed();
-        expect(ms).toBeLessThanOrEqual(MOST_MS);
+        const outcome = await outcomeOf(one, chunks);
         expect(outcome instanceof ModelCallError || typeof (outcome as ModelResponse).content === 'string').toBe(true);
       }),
       { numRuns: STREAMS },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StreamPart } from '../../activities/models/ai-sdk/language-model.ts';
-import type { Source } from '../../src/core/domain/sources.ts';
+import type { Source } from '../../src/core/domain/content.ts';
 import { type AnyHook, defineAgent, defineHook } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';

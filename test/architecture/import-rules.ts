@@ -32,7 +32,7 @@ export const ZONES: readonly Zone[] = [
   { room: 'src/core/activity-requests/contracts', may: ['src/core/domain'], mayTypes: ['src/core/bursts'] },
   {
     room: 'src/core/protocol',
-    may: ['src/core/protocol-names', 'src/core/activity-requests/contracts'],
+    may: ['src/core/activity-requests/contracts'],
     mayTypes: ['src/core/domain', 'src/core/kernel'],
   },
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },

@@ -58,7 +58,7 @@ const JOURNEYS: Record<string, { goal: number; crossings: Crossing[] }> = {
       { from: 'src/core/activity-requests/code-requests.ts', to: 'activities/code/run-code.ts', by: 'src/core/protocol.ts' },
       { from: 'activities/code/run-code.ts', to: 'activities/executors/cell-executor.ts', by: 'src/core/domain/execution.ts' },
       {
-        from: 'activities/executors/quickjs/cell-thread.ts',
+        from: 'activities/executors/quickjs/quickjs-executor.ts',
         to: 'activities/executors/quickjs/thread/main.ts',
         by: 'activities/executors/frames.ts',
       },

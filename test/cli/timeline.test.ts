@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ReadableRun, runRecords } from '../../src/cli/render/run-view.ts';
-import { timelineOf } from '../../src/cli/render/timeline.ts';
-import { timelineLines } from '../../src/cli/render/timeline-lines.ts';
+import { timelineLines, timelineOf } from '../../src/cli/render/timeline-lines.ts';
 import type { ExportLine } from '../../src/client/export-run.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';

@@ -5,12 +5,11 @@ import { givenEvents, patchDangling } from '../../src/core/domain/model.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
-import { type MessageToSave, savedMessages, toSavedContext } from '../../src/core/saved/saved-context.ts';
+import { type MessageToSave, readSavedContext, savedMessages, toSavedContext } from '../../src/core/saved/saved-context.ts';
 import { conversationProblems } from '../../src/core/input-checks.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { conversationState, savedContextOf } from '../../src/client/recorded-views.ts';
 import { MEMORY_AUTHOR } from '../../src/core/domain/memory.ts';
-import { readSavedContext } from '../../src/core/saved/read-saved-context.ts';
 import { readBack, type ReadBackRun } from '../../src/history/read-run.ts';
 import { recordedChains } from '../history/recorded-histories.ts';
 

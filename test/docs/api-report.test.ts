@@ -33,6 +33,12 @@ test('a type that signatures used is no longer among those that are not exported
   expect(narrowed(used, POINT.replace('x: number', 'x: string'))).toEqual(['Point']);
 });
 
+test('types that are not exported and share a name are compared in any order', () => {
+  const [one, other] = [POINT.replace('longhaul: Point', 'Point'), '### Point\n\n```ts\nconst Point = 1;\n```\n'];
+  expect(narrowed(`${one}\n${other}`, `${other}\n${one}`)).toEqual([]);
+  expect(narrowed(`${one}\n${other}`, one)).toEqual(['Point']);
+});
+
 test('a narrowed export needs its name in backticks among the changes of the next release', () => {
   const released = '# Changelog\n\n## [Unreleased]\n\n- Lines.\n\n## [0.1.0]\n\n- `Point` is new.\n';
   expect(unannounced(['longhaul: Point'], released)).toEqual(['longhaul: Point']);

@@ -41,15 +41,18 @@ export function apiReport(entries: readonly Entry[] = packageEntries()): string 
 
 /** The lines of each block of a report, by its heading. */
 export function blocksOf(report: string): Map<string, string[]> {
-  return new Map(
-    report
-      .split(/^### /m)
-      .slice(1)
-      .map((part) => {
-        const [heading = '', ...lines] = part.split(/^## /m)[0]!.trimEnd().split('\n');
-        return [heading, lines.filter((line) => line.trim() !== '' && !line.startsWith('```'))];
-      }),
-  );
+  return new Map([...blocksByHeading(report)].map(([heading, blocks]) => [heading, blocks.at(-1)!]));
+}
+
+/** The blocks of a report by their heading. Types that are not exported may share a name, and then a heading. */
+function blocksByHeading(report: string): Map<string, string[][]> {
+  const blocks = new Map<string, string[][]>();
+  for (const part of report.split(/^### /m).slice(1)) {
+    const [heading = '', ...lines] = part.split(/^## /m)[0]!.trimEnd().split('\n');
+    const block = lines.filter((line) => line.trim() !== '' && !line.startsWith('```'));
+    blocks.set(heading, [...(blocks.get(heading) ?? []), block]);
+  }
+  return blocks;
 }
 
 /**
@@ -58,20 +61,23 @@ export function blocksOf(report: string): Map<string, string[]> {
  * exported as well.
  */
 export function narrowed(before: string, now: string): string[] {
-  const present = blocksOf(now);
-  return [...blocksOf(before)].flatMap(([heading, lines]) => {
-    const current = present.get(heading) ?? (heading.includes(': ') ? undefined : nowExported(present, heading));
-    if (current === undefined) return [heading];
-    const left = new Set(current);
-    const had = new Set(lines);
-    const isLess = lines.some((line) => !left.has(line)) || current.some((line) => !had.has(line) && isRequired(line));
-    return isLess ? [heading] : [];
+  const present = blocksByHeading(now);
+  return [...blocksByHeading(before)].flatMap(([heading, blocks]) => {
+    const current = present.get(heading) ?? (heading.includes(': ') ? [] : nowExported(present, heading));
+    return blocks.every((lines) => current.some((one) => !isLess(one, lines))) ? [] : [heading];
   });
 }
 
-function nowExported(present: ReadonlyMap<string, string[]>, name: string): string[] | undefined {
+/** True if a block lacks a line that it had, or has a new one that is required. */
+function isLess(current: readonly string[], lines: readonly string[]): boolean {
+  const left = new Set(current);
+  const had = new Set(lines);
+  return lines.some((line) => !left.has(line)) || current.some((line) => !had.has(line) && isRequired(line));
+}
+
+function nowExported(present: ReadonlyMap<string, string[][]>, name: string): string[][] {
   const headings = [...present.keys()].filter((one) => one.endsWith(`: ${name}`));
-  return headings.map((one) => present.get(one)!).find(([line = '']) => !line.startsWith('The same as'));
+  return headings.flatMap((one) => present.get(one)!).filter(([line = '']) => !line.startsWith('The same as'));
 }
 
 /** A line of an interface that whoever makes such a value has to have. Overloads and optional members are none. */

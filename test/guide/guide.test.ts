@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
-import { GuideIndex, wordsOf } from '../../src/guide/find-pages.ts';
-import { guidePages } from '../../src/guide/guide-pages.ts';
+import { GuideIndex, guidePages, wordsOf } from '../../src/guide/find-pages.ts';
 import { GUIDE_POLICY, GuideSite } from '../../src/guide/guide-site.ts';
 import { renderMarkdown, sectionsOf } from '../../src/guide/markdown.ts';
 import { LEAST_ANSWERED, QUESTIONS } from '../site/questions.ts';

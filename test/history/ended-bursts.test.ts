@@ -1,9 +1,9 @@
 import { defaultFailureConverter, defaultPayloadConverter, type LoadedDataConverter, toPayloads } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { Checkpoint } from '../../src/core/bursts/stored-burst.ts';
+import type { Checkpoint } from '../../src/core/bursts/burst.ts';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { burstCallsOf } from '../../src/history/recorded-calls.ts';
+import { burstCallsOf } from '../../src/history/recorded-trace.ts';
 import { readBack } from '../../src/history/read-run.ts';
 import { activitiesNamed } from '../../src/history/recorded-execution.ts';
 import { recordedChains } from './recorded-histories.ts';

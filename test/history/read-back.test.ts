@@ -12,7 +12,7 @@ import { SIGNALS } from '../../src/core/protocol.ts';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
 import { PARENT, parentOf } from '../../src/core/domain/run-input.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 
 const chains = await recordedChains();
 

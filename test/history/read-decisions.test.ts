@@ -4,7 +4,7 @@ import { readBack } from '../../src/history/read-run.ts';
 import { approvalsFrom, statusFrom } from '../../src/client/recorded-views.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ContentItem, ToolCall } from '../../src/core/domain/content.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { agentTo, to } from '../core/loop/handoffs/agents.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';

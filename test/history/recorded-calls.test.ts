@@ -1,7 +1,7 @@
 import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { burstCallsOf, endedCallOf } from '../../src/history/recorded-calls.ts';
 import type { EndedAttempt } from '../../src/history/recorded-execution.ts';
+import { burstCallsOf, endedCallOf } from '../../src/history/recorded-trace.ts';
 
 const ENDED = { activityId: 'a1', attempt: 1, scheduledAt: 1, startedAt: 1, endedAt: 2 };
 const AGENT = { name: 'clerk', model: 'openai/a' };

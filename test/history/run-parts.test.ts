@@ -2,14 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { callDetails, pinnedAgent, turnsPage } from '../../src/client/run-details.ts';
 import { stepRequest } from '../../src/client/step-request.ts';
 import { runTimeline } from '../../src/client/timeline.ts';
-import { CALL_DETAILS, PINNED_AGENT, TURN_ENTRY } from '../../src/core/domain/run-details.ts';
+import {
+  CALL_DETAILS,
+  PINNED_AGENT,
+  RUN_TIMELINE,
+  type RunTimeline,
+  STEP_REQUEST,
+  timeByKind,
+  type TimelineSpan,
+  TURN_ENTRY,
+} from '../../src/core/domain/views.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { Shape } from '../../src/core/domain/shape.ts';
-import { STEP_REQUEST } from '../../src/core/domain/step-request.ts';
-import { RUN_TIMELINE, type RunTimeline, timeByKind, type TimelineSpan } from '../../src/core/domain/timeline.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { type RecordedServerRun, recordedRuns } from '../fakes/recorded-server.ts';
+import { recordedRuns, type RecordedServerRun } from '../fakes/recorded-server.ts';
 import { recordOf } from '../replay/histories.ts';
 
 const runs = [...(await recordedRuns())];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { checkSources, withoutPlaces } from '../../src/model/check-sources.ts';
+import { checkSources, withoutPlaces } from '../../src/model/check-output.ts';
 
 const TEXT = 'The Moon is far.';
 const PAGE = 'https://moon.test/';

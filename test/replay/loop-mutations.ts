@@ -215,7 +215,7 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'makes the calls of a burst once more',
-    file: 'src/core/bursts/recorded-burst.ts',
+    file: 'src/core/bursts/burst-ports.ts',
     find: 'if (!this.isPlaying) return undefined;\n    const index',
     replace: 'if (this.isPlaying) return undefined;\n    const index',
     history: 'in-bursts',
@@ -231,7 +231,7 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not look up what the server has stored of a burst that it cancels',
-    file: 'src/core/bursts/stored-burst.ts',
+    file: 'src/core/bursts/burst.ts',
     find: 'return burstRecordOf(stored.record);',
     replace: 'return record;',
     history: 'told-between-attempts-at-a-burst',

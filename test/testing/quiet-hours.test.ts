@@ -6,7 +6,7 @@ import type { QuietHours } from '../../src/core/domain/quiet-hours.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
 import type { Event } from '../../src/core/domain/record.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
-import { progressOf } from '../../src/core/queries/progress.ts';
+import { progressOf } from '../../src/core/queries/run-views.ts';
 import { agent, defineProgram, tool, unit } from '../../src/define/program/index.ts';
 import { offsetsOf } from '../../src/define/quiet-hours.ts';
 import { agentTool, defineAgent, defineTool } from '../../src/index.ts';

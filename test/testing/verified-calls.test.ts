@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { stepLines } from '../../src/cli/render/timeline-lines.ts';
-import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
+import type { VerifiedOutcome } from '../../src/define/tool-definition.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, dropCompletion, say, scriptedModel, testAgent, type TestedRun } from '../../src/testing/index.ts';
 import { commandIo } from '../cli/command-io.ts';

@@ -2,11 +2,9 @@ import { CancellationScope, condition, proxySinks, uuid4 } from '@temporalio/wor
 import { afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
 import { toolRequest } from '../../src/core/activity-requests/activity-ports.ts';
 import { burstRequest, checkpointRequest } from '../../src/core/activity-requests/burst-requests.ts';
-import { makesBursts } from '../../src/core/bursts/burst.ts';
-import type { Bursts } from '../../src/core/bursts/burst-ports.ts';
-import type { EndedBurst } from '../../src/core/bursts/recorded-burst.ts';
-import { withCheckpoint } from '../../src/core/bursts/stored-burst.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import { makesBursts, withCheckpoint } from '../../src/core/bursts/burst.ts';
+import type { Bursts, EndedBurst } from '../../src/core/bursts/burst-ports.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { ModelCall } from '../../src/core/kernel/ports.ts';
 import { burstKey } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';

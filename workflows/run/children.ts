@@ -21,30 +21,38 @@ import {
   referringToCall,
 } from '../../src/core/activity-requests/child-requests.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput } from '../../src/core/domain/children.ts';
-import { defined } from '../../src/core/domain/defined.ts';
+import type {
+  ChildCall,
+  ChildEnd,
+  ChildOutcome,
+  ChildStart,
+  KeptAgent,
+  MessageProblem,
+  NextTurnInput,
+  ReadChild,
+} from '../../src/core/domain/children.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, openingText, parentOf, type ParentRun } from '../../src/core/domain/run-input.ts';
 import { isTerminal } from '../../src/core/domain/run.ts';
 import { type CloseInput, type InterruptInput, sessionOf } from '../../src/core/domain/sessions.ts';
 import { summaryText } from '../../src/core/domain/text.ts';
-import type { ChildEnd, MessageProblem, ReadChild } from '../../src/core/domain/children.ts';
 import {
   agentsOfCalls,
   areChildrenPaused,
   type ChildEffects,
   childrenOf,
+  childrenWaiting,
   END_WAIT_MS,
   followChild,
   forgetChild,
-  keptAgents,
   hasChildEnded,
+  keptAgents,
   mayHaveChildren,
   noteChildrenPaused,
   notifiedOnEnd,
   spendChild,
-  childrenWaiting,
 } from '../../src/core/capabilities/children/children.ts';
 import { countsOf } from '../../src/core/kernel/run-loop.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
@@ -52,9 +60,9 @@ import {
   AGENT_RUN,
   type ChildEndedInput,
   type ChildWaitingInput,
+  type NotifyOnEndInput,
   type PausedByParentInput,
   PROGRAM_RUN,
-  type NotifyOnEndInput,
   SEARCH_ATTRIBUTES,
   SIGNALS,
   type StartedAgainInput,

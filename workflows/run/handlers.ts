@@ -3,7 +3,7 @@ import { condition, defineQuery, defineSignal, defineUpdate, log, setHandler, wo
 import type { Refusal } from '../../src/core/handlers/decisions.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { withoutContent } from '../../src/core/kernel/run-state.ts';
-import type { Verdict } from '../../src/core/domain/awaited-verdicts.ts';
+import type { Verdict } from '../../src/core/domain/requests.ts';
 import { type DecisionReceipt, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';

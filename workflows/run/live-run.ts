@@ -10,7 +10,7 @@ import type { Principal } from '../../src/core/domain/run.ts';
 import type { TracedBeginning, TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/domain/children.ts';
-import type { Checkpoint } from '../../src/core/bursts/stored-burst.ts';
+import type { Checkpoint } from '../../src/core/bursts/burst.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';

@@ -3,8 +3,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { executionLimits } from '../../../src/core/domain/code.ts';
 import type { ExecutionResult } from '../../../src/core/domain/execution.ts';
-import { ProcessExecutor } from '../process/process-executor.ts';
-import type { Program } from '../process/cell-process.ts';
+import { ProcessExecutor, type Program } from '../process/process-executor.ts';
 import { BUBBLEWRAP, PYTHON, sandboxedPython } from './python-executor.ts';
 
 /** The parts of a machine that isolate Python. */

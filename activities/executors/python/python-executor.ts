@@ -5,9 +5,8 @@ import { UsageError } from '../../../src/core/domain/errors.ts';
 import { type ExecutionLimits, executionLimits } from '../../../src/core/domain/code.ts';
 import type { Executor } from '../../../src/core/domain/execution.ts';
 import { MAX_FRAME_LENGTH } from '../frames.ts';
-import type { Program } from '../process/cell-process.ts';
-import { ProcessExecutor } from '../process/process-executor.ts';
-import type { Provided } from '../results.ts';
+import { ProcessExecutor, type Program } from '../process/process-executor.ts';
+import type { Provided } from '../cell-executor.ts';
 import { CALLS, CELLS, SUPERVISOR } from './runner.ts';
 
 /** The part of an executor's definition that is needed here. */

@@ -5,9 +5,8 @@ import type { BatchClient, BatchContext, BatchResult, BatchStatus, ModelResponse
 import { type OptionTable, requireKnown } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { ReportedFault } from '../errors/error-body.ts';
-import type { CreateModelContext } from './created-models.ts';
+import { type CreateModelContext, packageFailure } from './created-models.ts';
 import type { StreamPart } from './language-model.ts';
-import { packageFailure } from './package-errors.ts';
 import { buildCall } from './prompt.ts';
 import { StreamAnswer } from './stream-answer.ts';
 

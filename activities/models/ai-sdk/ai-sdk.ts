@@ -1,4 +1,4 @@
-import { defined } from '../../../src/core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
 import type {
   DescribedRequest,
@@ -14,14 +14,12 @@ import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define
 import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { reportRateLimits } from '../rate-limits.ts';
-import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
+import { type CreateAiSdkModel, CreatedModels, packageFailure } from './created-models.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { filesIn } from './layout.ts';
-import { packageFailure } from './package-errors.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
 import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
-import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };

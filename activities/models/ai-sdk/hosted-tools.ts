@@ -1,9 +1,9 @@
+import type { HostedCall, HostedTool } from '../../../src/core/domain/content.ts';
 import { errorMessage, ModelCallError } from '../../../src/core/domain/errors.ts';
-import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { AnswerFault } from '../errors/error-body.ts';
-import { hostedInput } from '../openai/hosted-tools.ts';
 import { textIn } from '../openai/message-order.ts';
+import { hostedInput } from '../openai/responses-answer.ts';
 import type { AiSdkModel } from './language-model.ts';
 import type { Entry } from './layout.ts';
 

@@ -1,6 +1,5 @@
 import { type ContentPart, writtenText } from '../../../src/core/domain/content.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import type { AssistantPart, ProviderMetadata } from './language-model.ts';
 

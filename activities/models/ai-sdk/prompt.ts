@@ -6,9 +6,8 @@ import {
   type ToolResult,
   writtenText,
 } from '../../../src/core/domain/content.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../../src/core/domain/model.ts';
 import { functionName, placeholder, plainText, toolOutputMedia, toolOutputText } from '../openai/chat-messages.ts';
 import { CallIds } from '../openai/message-order.ts';

@@ -1,8 +1,6 @@
-import { defined } from '../../../src/core/domain/defined.ts';
-import { PAUSED } from '../../../src/core/domain/hosted.ts';
-import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
+import { PAUSED, type Source } from '../../../src/core/domain/content.ts';
+import { defined, isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
-import type { Source } from '../../../src/core/domain/sources.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../../../src/core/domain/defined.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
+import { defined } from '../../../src/core/domain/json.ts';
 import { requireKnown } from '../../../src/define/option-checks.ts';
 
 /** A row of your own for `tooLong` of `openai()`: how a server says that a conversation is too long. */

@@ -1,7 +1,6 @@
-import { defined } from '../../../src/core/domain/defined.ts';
-import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
+import { canonicalJson, defined, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
-import type { Source } from '../../../src/core/domain/sources.ts';
+import type { Source } from '../../../src/core/domain/content.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { endedByItself } from '../../../src/model/answer-text.ts';

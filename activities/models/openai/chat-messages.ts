@@ -9,8 +9,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../../../src/core/domain/content.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
 

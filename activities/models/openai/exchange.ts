@@ -1,6 +1,5 @@
 import type OpenAI from 'openai';
-import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
 import { toldCost, type UsageStats } from '../../../src/core/domain/usage.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';

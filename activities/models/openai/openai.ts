@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import OpenAI from 'openai';
-import { APIError } from 'openai';
+import OpenAI, { APIError } from 'openai';
 import type { ToolDescription } from '../../../src/core/domain/agent.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
+import { defined, type JsonObject } from '../../../src/core/domain/json.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/deps.ts';
-import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
+import type { ContentItem, ContentPart, HostedTool, Message } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
-import type { HostedTool } from '../../../src/core/domain/hosted.ts';
-import type { JsonObject } from '../../../src/core/domain/json.ts';
 import type {
   BatchClient,
   ConversationEvent,
@@ -28,8 +25,7 @@ import { classifyError } from '../errors/classify-error.ts';
 import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { reportRateLimits } from '../rate-limits.ts';
-import { LearnedRules } from './adapted-call.ts';
-import { withBreakpoints } from './cache-breakpoints.ts';
+import { LearnedRules, withBreakpoints } from './adapted-call.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import {
@@ -44,11 +40,10 @@ import {
   toolOutputText,
 } from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { responsesTool, unknownTool } from './hosted-tools.ts';
+import { ResponsesAnswer, responsesTool, unknownTool } from './responses-answer.ts';
 import { OpenAIBatches } from './openai-batches.ts';
 import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
 import { type Api, withinRules } from './request-rules.ts';
-import { ResponsesAnswer } from './responses-answer.ts';
 
 /** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {

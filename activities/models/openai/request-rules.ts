@@ -1,5 +1,4 @@
-import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject } from '../../../src/core/domain/json.ts';
+import { defined, isJsonObject } from '../../../src/core/domain/json.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import {
   assistantAfterTool,

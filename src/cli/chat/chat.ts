@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle, TurnResult } from '../../client/session-handle.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { DefaultOutput } from '../../core/domain/result.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -13,14 +13,13 @@ import { exchangeLines, newestExchanges, raiseHint } from '../commands/sessions.
 import { EXIT_CODES } from '../exit-codes.ts';
 import { factLines, type Output } from '../output.ts';
 import { noteWaitingApprovals } from '../render/approvals.ts';
-import { turnText } from '../render/event-facts.ts';
-import { sessionFacts } from '../render/facts.ts';
-import { liveService, type LiveService, streamedItems, whyNoService } from '../render/live.ts';
+import { turnText } from '../render/event-lines.ts';
+import { sessionFacts } from '../render/run-view.ts';
+import { type LiveService, liveService, streamedItems, whyNoService } from '../render/live.ts';
 import type { InteractiveStreams } from '../terminal.ts';
-import { Conversation, type Followed } from './conversation.ts';
+import { Conversation, type Followed, type OpenChat, openChat, saySessionEnd, type SessionEnd, sessionEnd } from './conversation.ts';
 import { CHAT_HELP, Interruptions, type Lines, type Reaction, readLine } from './input.ts';
 import type { ChatFlags } from '../session-commands.ts';
-import { type OpenChat, openChat, saySessionEnd, sessionEnd, type SessionEnd } from './open-chat.ts';
 
 /** Returns the stream of a chat; without one, or once it turns out that there is none, the person is told why the answers come whole. */
 function liveText({ output, terminal }: CommandIo, service: LiveService | undefined): Pick<OpenChat, 'live'> {

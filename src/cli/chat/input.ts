@@ -1,8 +1,7 @@
 import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
 import { osUser } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';

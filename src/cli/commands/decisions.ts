@@ -2,17 +2,16 @@ import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../client/app
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { type ApprovalView, decider } from '../../core/domain/approvals.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import type { JsonValue } from '../../core/domain/json.ts';
+import { defined, type JsonValue } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { osUser, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
+import { osUser, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
-import { DECIDED } from '../render/event-facts.ts';
+import { DECIDED } from '../render/event-lines.ts';
 import type { ApprovalsFlags, APPROVE, DecisionFlags, REJECT, RESPOND, REVOKE } from '../run-commands.ts';
 
 /** The part of a run handle that decisions need. */

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { ExportLine, ExportSummary, MissingRange } from '../../client/export-run.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import { refuseFolder, unwritable } from '../user-files.ts';
+import { refuseFolder, unwritable } from '../input-files.ts';
 import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 

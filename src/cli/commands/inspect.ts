@@ -1,17 +1,23 @@
 import type { FeedItem } from '../../client/feed-item.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunTree } from '../../client/run-tree.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import type { TurnEntry } from '../../core/domain/run-details.ts';
-import type { RequestItem, StepRequest } from '../../core/domain/step-request.ts';
+import { defined } from '../../core/domain/json.ts';
 import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
-import { type SpanKind, timeByKind, type TimeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
+import {
+  type RequestItem,
+  type SpanKind,
+  type StepRequest,
+  type TimeByKind,
+  timeByKind,
+  type TimelineSpan,
+  type TurnEntry,
+} from '../../core/domain/views.ts';
 import { printList, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
 import { type EntryColumn, entryLines, type Output, pointInTime, tableLines } from '../output.ts';
+import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../run-commands.ts';
 
 /** Prints the timeline of a run, and with `--tree` those of all its descendants. */
 export async function timeline(io: CommandIo, flags: FlagsOf<typeof TIMELINE>): Promise<number> {

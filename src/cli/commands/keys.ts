@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { identityOf } from '../../core/domain/run.ts';
 import { isoTime, milliseconds } from '../../core/domain/time.ts';
 import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';
 import { actingPrincipal, printList } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { requireFile } from '../input-files.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
 import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
-import { requireFile } from '../user-files.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
 export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {

@@ -1,11 +1,11 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { printList, withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { type EntryColumn, entryLines, leastOfIds, type Output, pointInTime } from '../output.ts';
-import { principalText } from '../render/facts.ts';
+import { principalText } from '../render/run-view.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { dollars } from '../../core/domain/usage.ts';
 import type { ListFlags } from '../run-commands.ts';

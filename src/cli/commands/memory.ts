@@ -1,5 +1,5 @@
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { oneLine, printableLine } from '../../core/domain/text.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import { fileMemory } from '../../memory/file-memory.ts';
@@ -7,9 +7,9 @@ import { type MemoryEntry, memoryNamespace, memoryOwner, type MemoryStore } from
 import { sqliteMemory } from '../../memory/sqlite-memory.ts';
 import { actingPrincipal, printList } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { requireFile } from '../input-files.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
 import type { FORGET_MEMORY, LIST_MEMORY } from '../run-commands.ts';
-import { requireFile } from '../user-files.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;

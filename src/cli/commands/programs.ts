@@ -1,8 +1,7 @@
 import { BUILT_IN_ANCHORS } from '../../anchors/anchors.ts';
 import type { StartedProgram } from '../../client/start-workflow.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined, isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { allSteps, type ProgramDocument } from '../../core/domain/program-document.ts';
 import { counted, printableLine } from '../../core/domain/text.ts';
 import type { KnownNames } from '../../core/program/check/check-known.ts';
@@ -16,7 +15,7 @@ import { sharedStartOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { traceLines } from '../render/tree-lines.ts';
 import { printStartedRun } from './start.ts';
-import type { RunFlags, CHECK, TRACE } from '../run-commands.ts';
+import type { CHECK, RunFlags, TRACE } from '../run-commands.ts';
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {

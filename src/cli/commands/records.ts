@@ -3,7 +3,7 @@ import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
 import { type ForgetPreview, nameOfUser, previewForget } from '../../client/forget.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { Principal } from '../../core/domain/run.ts';
 import { counted } from '../../core/domain/text.ts';
@@ -14,7 +14,7 @@ import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
-import { foundAt, unwritable } from '../user-files.ts';
+import { foundAt, unwritable } from '../input-files.ts';
 import { memoryIn } from './memory.ts';
 import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 

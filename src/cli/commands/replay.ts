@@ -1,16 +1,15 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/replayer.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined, isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
 import { chosenCodec, withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { untilInterrupted } from '../terminal.ts';
-import { readUserFile } from '../user-files.ts';
+import { readUserFile } from '../input-files.ts';
 import type { ReplayedRun, ServerRuns } from './replay-server.ts';
 import type { ReplayFlags } from '../run-commands.ts';
 

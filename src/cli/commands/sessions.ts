@@ -2,7 +2,7 @@ import type { SessionFilter, SessionListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../client/session-handle.ts';
 import { outputText } from '../../core/domain/content.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { Event, TurnNote } from '../../core/domain/record.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -10,24 +10,24 @@ import { type SessionLimitReached, sessionTotals, type SessionView } from '../..
 import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import { osUser, printList, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
+import { osUser, printList, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
 import { SESSION_LIMIT_FLAGS, sessionLimitOptions } from '../options.ts';
 import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
-import { turnText } from '../render/event-facts.ts';
-import { principalText, sessionFacts } from '../render/facts.ts';
+import { turnText } from '../render/event-lines.ts';
+import { principalText, sessionFacts } from '../render/run-view.ts';
 import { removeRun, storesIn, writeSaved } from './records.ts';
 import type {
-  SHOW_SESSION,
-  SESSIONS,
+  CLOSE_SESSION,
+  DELETE_SESSION,
+  LOAD_SESSION,
   RAISE_SESSION,
   RESET_SESSION,
   SAVE_SESSION,
-  LOAD_SESSION,
-  CLOSE_SESSION,
-  DELETE_SESSION,
+  SESSIONS,
+  SHOW_SESSION,
 } from '../session-commands.ts';
 
 /** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */

@@ -1,7 +1,6 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
+import { defined, isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
 import { osUser, sendWithId, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';

@@ -3,7 +3,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { traitsOf } from '../../core/activity-requests/contracts.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
@@ -13,13 +13,11 @@ import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, tableLines } from '../output.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { eventLines } from '../render/event-lines.ts';
-import { runFacts } from '../render/facts.ts';
-import { runTimes, type RunView, runView } from '../render/run-view.ts';
-import { hookLines, indented, programLines, timelineLines } from '../render/timeline-lines.ts';
-import { programTimelineOf, timelineOf } from '../render/timeline.ts';
+import { runFacts, runTimes, type RunView, runView } from '../render/run-view.ts';
+import { hookLines, indented, programLines, programTimelineOf, timelineLines, timelineOf } from '../render/timeline-lines.ts';
 import { treeLines } from '../render/tree-lines.ts';
 import { waitForResult } from './start.ts';
-import type { SHOW, TREE, EVENTS, RESULT } from '../run-commands.ts';
+import type { EVENTS, RESULT, SHOW, TREE } from '../run-commands.ts';
 
 /**
  * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code

@@ -1,12 +1,12 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
-import { osUser, serverOptions, sendWithId, withRun } from '../command.ts';
+import { osUser, sendWithId, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
-import { limitsText } from '../render/event-facts.ts';
+import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
 import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND } from '../run-commands.ts';
 

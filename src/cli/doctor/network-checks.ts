@@ -5,8 +5,7 @@ import { createCodecs } from '../../codec/with-codec.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { chosenCodec, encodes } from '../command.ts';
 import { USUAL_CODEC_PORT, USUAL_ORIGINS } from '../serve/codec-server.ts';
-import { type CheckGroup, fail, type Finding, ok, skipped, warn } from './check.ts';
-import type { Examination } from './examination.ts';
+import { type CheckGroup, type Examination, fail, type Finding, ok, skipped, warn } from './examination.ts';
 
 export const NETWORK_CHECKS: CheckGroup = {
   heading: 'Encryption and network',

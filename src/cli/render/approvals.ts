@@ -5,7 +5,7 @@ import { sleep } from '../../temporal/waiting.ts';
 import { serverOptions } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, pointInTime, visibleJson, visibleText } from '../output.ts';
-import { subjectFacts } from './facts.ts';
+import { subjectFacts } from './run-view.ts';
 import { indented } from './timeline-lines.ts';
 
 /** Arguments of up to this many characters are shown on one line. */

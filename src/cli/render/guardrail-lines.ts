@@ -1,6 +1,6 @@
 import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import { printableLine } from '../../core/domain/text.ts';
-import type { Headline } from './headline.ts';
+import type { Headline } from '../output.ts';
 
 const SUBJECTS: Record<GuardrailType, string> = { input: 'the request', output: 'the answer', tool_call: 'the call' };
 

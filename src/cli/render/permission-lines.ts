@@ -1,5 +1,5 @@
 import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
-import type { Headline } from './headline.ts';
+import type { Headline } from '../output.ts';
 
 /** Returns permissions that were set in one line, with its style: the mode, and the rules by their lists. */
 export function permissionsText({ permissions }: PermissionChange): Headline {

@@ -2,7 +2,7 @@ import { UsageError } from '../../core/domain/errors.ts';
 import { type MetricsServer, serveMetrics } from '../../telemetry/metrics-server.ts';
 import { prometheusMetrics } from '../../telemetry/prometheus.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import type { AgentsModule } from '../input-files.ts';
 import type { MetricsFlags } from '../options.ts';
 import type { Output } from '../output.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { apiKeys, fileApiKeys } from '../../server/auth/api-keys.ts';
 import { anyOf, type Authenticate } from '../../server/auth/caller.ts';

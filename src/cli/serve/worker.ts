@@ -4,7 +4,7 @@ import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from 
 import { chosenCodec } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { chosenVersioning, flaggedLog } from '../options.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
 import type { WORKER } from '../serve-commands.ts';
 

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { jsonBytes } from '../../core/domain/byte-budgets.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { completesStep, endsModelCall, type Event } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import { type Delta, isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';

@@ -1,14 +1,14 @@
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { endsModelCall, type Event, isResponse } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import { requireKnown } from '../../define/option-checks.ts';
 import { unlessAborted } from '../../streams/waits.ts';
-import { oneByOne } from './item-lists.ts';
 import {
   beginning,
   cursorAt,
+  oneByOne,
   placeOf,
   placeText,
   type StreamItem,

@@ -1,5 +1,4 @@
-import { defined } from '../../core/domain/defined.ts';
-import type { JsonValue } from '../../core/domain/json.ts';
+import { defined, type JsonValue } from '../../core/domain/json.ts';
 import { endsModelCall, type Event } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import type { Delta, ModelDelta } from '../../core/domain/stream.ts';

@@ -10,7 +10,7 @@ import {
   type ToolSnapshot,
 } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';

@@ -4,9 +4,8 @@ import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/age
 import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { type ErrorCode, errorMessage, isErrorCode } from '../domain/errors.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { ATTEMPTS_USED_UP, DEFAULT_MISSING_TIMEOUT_MS, type Missing, missingIn } from '../domain/missing-definitions.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';

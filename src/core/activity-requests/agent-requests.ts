@@ -8,9 +8,8 @@ import {
   withDocument,
 } from '../domain/agent.ts';
 import type { Resolved } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, isJsonObject } from '../domain/json.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
-import { isJsonObject } from '../domain/json.ts';
 import { inheritedRules } from '../domain/parts.ts';
 import { overridesIn, type ParentInput, parentOf, type SessionInput } from '../domain/run-input.ts';
 import { sessionOf, type SessionOverrides } from '../domain/sessions.ts';

@@ -3,9 +3,16 @@ import { ActivityCancellationType, ApplicationFailure, CancelledFailure, Timeout
 import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { counted, summaryText } from '../domain/text.ts';
-import { type BurstRecord, mayRunInBurst } from '../bursts/burst.ts';
-import { toBurstState } from '../bursts/burst-state.ts';
-import { burstRecordOf, type Checkpoint, checkpointIn, type StoredBurst, withCheckpoint } from '../bursts/stored-burst.ts';
+import {
+  type BurstRecord,
+  burstRecordOf,
+  type Checkpoint,
+  checkpointIn,
+  mayRunInBurst,
+  type StoredBurst,
+  toBurstState,
+  withCheckpoint,
+} from '../bursts/burst.ts';
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { activityCause, type RequestingRun, type RequestOf, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';

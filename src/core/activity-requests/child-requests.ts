@@ -1,9 +1,7 @@
 import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
-import { defined } from '../domain/defined.ts';
-import type { ChildEnd, MessageProblem, ReadChild } from '../domain/children.ts';
-import type { ChildCall, ChildStart, NextTurnInput } from '../domain/children.ts';
+import { defined, isJsonObject } from '../domain/json.ts';
+import type { ChildCall, ChildEnd, ChildStart, MessageProblem, NextTurnInput, ReadChild } from '../domain/children.ts';
 import { errorMessage } from '../domain/errors.ts';
-import { isJsonObject } from '../domain/json.ts';
 import { isRunResult } from '../domain/result.ts';
 import type { FromCall } from '../domain/run-input.ts';
 import type { MessageContent } from '../domain/sessions.ts';

@@ -1,7 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { codeCallId } from '../code/callable-tools.ts';
 import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';

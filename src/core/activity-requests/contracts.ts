@@ -29,8 +29,7 @@ import type {
   UseMemoryInput,
   UseMemoryOutput,
 } from '../domain/program-run.ts';
-import type { BurstState } from '../bursts/burst-state.ts';
-import type { Checkpoint, StoredBurst } from '../bursts/stored-burst.ts';
+import type { BurstState, Checkpoint, StoredBurst } from '../bursts/burst.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { InheritedRules } from '../domain/parts.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';

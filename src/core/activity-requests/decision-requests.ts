@@ -1,7 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../kernel/run-state.ts';

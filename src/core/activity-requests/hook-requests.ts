@@ -3,7 +3,7 @@ import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import {
   deniedByHook,
   END_EVENTS,

@@ -2,8 +2,7 @@ import type { ActivityOptions } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { joinPieces } from '../domain/byte-budgets.ts';
 import type { Resolved } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
-import type { JsonValue } from '../domain/json.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import type { LoadOutputOutput, StoredOutput, StoreOutputsOutput } from '../domain/program-run.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import type {

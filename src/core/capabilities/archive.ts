@@ -1,5 +1,5 @@
 import { cutText, jsonBytes, newest } from '../domain/byte-budgets.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { Archiving, EventRange, NotArchived } from '../domain/run.ts';
 import { anyObject, listOf } from '../domain/shape.ts';

@@ -2,7 +2,7 @@ import type { Summary } from '../domain/activity-messages.ts';
 import { summaryModelOf } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ContentItem, ToolResult } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { isRecall } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';

@@ -1,7 +1,6 @@
 import type { ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import { blockedText, type GuardrailNote, type GuardrailReport, type GuardrailSpent, refusalIn } from '../domain/guardrails.ts';
-import type { JsonValue } from '../domain/json.ts';
 import type { Event } from '../domain/record.ts';
 import { COUNT } from '../domain/shape.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';

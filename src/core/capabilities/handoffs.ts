@@ -1,4 +1,4 @@
-import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS } from '../domain/agent.ts';
+import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS, snapshotBytes } from '../domain/agent.ts';
 import { jsonBytes, newest } from '../domain/byte-budgets.ts';
 import type { Resolved } from '../domain/children.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
@@ -17,7 +17,6 @@ import { anyObject, TEXT } from '../domain/shape.ts';
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
-import { snapshotBytes } from '../domain/snapshot-sizes.ts';
 import { points } from '../kernel/points.ts';
 import { callResult, type RunPorts, type ToolInvocation, type ToolOutcome } from '../kernel/ports.ts';
 import { recordNotices, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';

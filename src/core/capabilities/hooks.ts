@@ -1,9 +1,8 @@
 import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import { type HookedCalls, type HookRecord, hooksAfterCall, hooksBeforeCalls, inheritedHooks } from '../domain/hooks.ts';
-import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
 import type { Capability, EndedCall, GateAnswer, GatedCall, MadeCalls } from '../kernel/capability.ts';

@@ -1,8 +1,7 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
-import { defined } from '../domain/defined.ts';
 import type { CodeTool } from '../domain/execution.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { shortened } from '../domain/text.ts';
 import { dereference, propertiesOf, requiredOf, subschemas, typesOf } from '../json-schema/json-schema.ts';
 import { type CallingAgent, isParameterName, mayCall, toolsFor } from './callable-tools.ts';

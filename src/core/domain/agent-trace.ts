@@ -1,7 +1,6 @@
 import { partsOfModelName } from './model.ts';
 import { type ContentItem, isToolCall, type ToolCall, writtenText } from './content.ts';
-import { defined } from './defined.ts';
-import type { JsonObject } from './json.ts';
+import { defined, type JsonObject } from './json.ts';
 import type { Event } from './record.ts';
 import { secondsOf } from './time.ts';
 import type { StepResult, ToolCallRecord } from './tool-calls.ts';

@@ -1,18 +1,19 @@
 import type { ApprovalDeadline, ApprovalPolicy } from './approvals.ts';
+import { jsonBytes } from './byte-budgets.ts';
 import type { CodeSnapshot } from './code.ts';
-import type { SpilledContent } from './content.ts';
+import type { HostedTool, SpilledContent } from './content.ts';
 import type { FallbackPolicy } from './fallback.ts';
 import type { GuardrailSnapshot } from './guardrails.ts';
-import type { HostedTool } from './hosted.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
 import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
 import type { SnapshotParts } from './parts.ts';
 import { ANSWER_RULES, type AnswerRules, type ProgramDocument } from './program-document.ts';
-import type { ContinueAsNewThresholds } from './run.ts';
 import { REASONING_EFFORTS } from './reasoning-effort.ts';
+import type { ContinueAsNewThresholds } from './run.ts';
 import * as s from './shape.ts';
-import type { ModelPrice } from './usage.ts';
 import type { ToolCategory } from './tool-categories.ts';
+import type { ModelPrice } from './usage.ts';
+import type { Window } from './window.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
@@ -554,4 +555,44 @@ export function withDocument(snapshot: AgentSnapshot, document: AgentDocument): 
   if (output === undefined) return whole;
   const isSame = Object.keys(output.providerSchema).length === 0;
   return { ...whole, output: { ...output, schema, providerSchema: isSame ? schema : output.providerSchema } };
+}
+
+/** The estimated bytes of text per token. The provider's own count corrects the estimate, if there is one. */
+export const BYTES_PER_TOKEN = 4;
+
+interface SnapshotSizes {
+  /** Bytes of the whole snapshot in the carried state. */
+  whole: number;
+  /** Bytes of the part that every request repeats. */
+  request: number;
+  /** Bytes of the name of the agent, as the author of an event. */
+  name: number;
+}
+
+/** Returns the bytes of a snapshot in the carried state. */
+export function snapshotBytes(snapshot: AgentSnapshot): number {
+  return sizesOf(snapshot).whole;
+}
+
+/** Estimates the tokens of a request with a window: those of the conversation, and of what each request repeats. */
+export function estimatedPromptTokens(snapshot: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
+  return estimatedTokens(bytes + sizesOf(snapshot).request);
+}
+
+/** Estimates the tokens of a text of some bytes. */
+export function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** The sizes of snapshots, each computed once: a snapshot never changes and may be large. */
+const sizes = new WeakMap<AgentSnapshot, SnapshotSizes>();
+
+export function sizesOf(snapshot: AgentSnapshot): SnapshotSizes {
+  const known = sizes.get(snapshot);
+  if (known !== undefined) return known;
+  const described = snapshot.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const request = jsonBytes(snapshot.instructions) + jsonBytes(described);
+  const counted = { whole: jsonBytes(snapshot), request, name: jsonBytes(snapshot.name) };
+  sizes.set(snapshot, counted);
+  return counted;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import * as s from './shape.ts';
 import { shortened } from './text.ts';
 
@@ -323,4 +323,60 @@ export function isToolResult(item: ContentItem): item is ToolResult {
 export function isMediaPart(value: unknown): value is JsonValue & ContentPart {
   if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
   return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
+}
+
+/** A tool that the provider of a model runs by itself, as it is pinned for a run and offered with a request. */
+export interface HostedTool {
+  /** The name of the provider, and its name of the tool: `anthropic.web_search_20250305`. */
+  id: string;
+  /** The name by which rules and records know it: `web_search`. */
+  name: string;
+  /** Its options, in the words of the provider. */
+  args: JsonObject;
+}
+
+/** The finish reason of an answer that the provider has stopped between hosted calls, and that the model continues if it is sent back. */
+export const PAUSED = 'pause_turn';
+
+/** The most hosted calls of a step, and the most bytes of the input of each. */
+export const HOSTED_BOUNDS = { calls: 20, inputBytes: 1_000 } as const;
+
+const HOSTED_CALL_MEMBERS = {
+  /** The name of the hosted tool. */
+  name: s.TEXT,
+  /** The beginning of its input, as JSON. Absent: it had none. */
+  input: s.optional(s.TEXT),
+  /** The provider says that it has failed. */
+  isError: s.optional(s.TRUE),
+};
+
+/** A call that the provider of a model has made by itself. It is no tool call of the run. */
+export interface HostedCall extends s.ObjectOf<typeof HOSTED_CALL_MEMBERS> {}
+export const HOSTED_CALL: s.Shape<HostedCall> = s.object(HOSTED_CALL_MEMBERS);
+
+/** The most sources of one answer, and the most bytes of JSON of each. */
+export const SOURCE_BOUNDS = { sources: 50, bytes: 2_000 } as const;
+
+const SOURCE_MEMBERS = {
+  /** The page, by http or https. Absent: a document without an address. */
+  url: s.optional(s.TEXT),
+  /** The title of the page, or the name of the document. */
+  title: s.optional(s.TEXT),
+  /** The type of a document. */
+  mediaType: s.optional(s.TEXT),
+  /** The name of the file of a document. */
+  filename: s.optional(s.TEXT),
+  /** The place in the text of the answer that relies on it, with `end`, as the provider counts. Absent: it is not known. */
+  start: s.optional(s.COUNT),
+  /** The end of that place, as the provider counts. Absent: it is not known. */
+  end: s.optional(s.COUNT),
+};
+
+/** A page or a document that the provider of a model has used for an answer. */
+export interface Source extends s.ObjectOf<typeof SOURCE_MEMBERS> {}
+export const ANSWER_SOURCE: s.Shape<Source> = s.object(SOURCE_MEMBERS);
+
+/** Returns a source in words: its title, and where it is. */
+export function sourceText({ url, title, filename }: Source): string {
+  return [...new Set([title, url ?? filename])].filter((one) => one !== undefined).join(' · ');
 }

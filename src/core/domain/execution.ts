@@ -1,7 +1,6 @@
 import { finalText, type FinalTextOptions, type Scratchpad, truncateOutput } from './code.ts';
 import { type ContentItem, outputText, type SpilledContent, type ToolCall } from './content.ts';
-import { defined } from './defined.ts';
-import { type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath, TOO_DEEP } from './json.ts';
+import { defined, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath, TOO_DEEP } from './json.ts';
 
 /** The clock and the randomness of one run: the same code with the same moment sees the same time and the same numbers. */
 export interface Moment {

@@ -1,5 +1,5 @@
-import { defined } from './defined.ts';
 import type { ErrorCode } from './errors.ts';
+import { defined } from './json.ts';
 import * as s from './shape.ts';
 
 /** The most models that an agent may name. */

@@ -1,17 +1,23 @@
 import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
-import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
-import { defined } from './defined.ts';
+import {
+  type ContentItem,
+  type HostedCall,
+  type HostedTool,
+  isToolCall,
+  isToolResult,
+  type Source,
+  type SpilledContent,
+  type ToolResult,
+} from './content.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { SecretReference } from './deps.ts';
 import { type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
 import type { CallReview } from './parts.ts';
-import type { HostedCall, HostedTool } from './hosted.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Recalled } from './memory.ts';
 import { activityDetails } from './missing-definitions.ts';
 import type { Notice } from './run.ts';
-import type { Source } from './sources.ts';
 import type { ModelDelta } from './stream.ts';
 import { type FinishReason, INTERRUPTED_CALL } from './tool-calls.ts';
 import type { Spent, UsageStats } from './usage.ts';

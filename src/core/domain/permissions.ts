@@ -1,7 +1,6 @@
-import { defined } from './defined.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import { canonicalJson, defined, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import * as s from './shape.ts';
-import { type ToolCategory, TOOL_CATEGORIES } from './tool-categories.ts';
+import { TOOL_CATEGORIES, type ToolCategory } from './tool-categories.ts';
 import { MAX_CAPABILITY_NAME } from './byte-budgets.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;

@@ -1,5 +1,5 @@
 import { DECISION, type RefusedRequest } from './approvals.ts';
-import { CONTENT_ITEM, type ContentItem } from './content.ts';
+import { ANSWER_SOURCE, CONTENT_ITEM, type ContentItem } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
 import { ANSWERED_BY } from './fallback.ts';
 import type { GuardrailNote } from './guardrails.ts';
@@ -8,7 +8,6 @@ import type { LimitRaise } from './limits.ts';
 import { type ActivityNotes, EVENT_PARTS } from './parts.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
-import { SOURCE } from './sources.ts';
 import { isoTime } from './time.ts';
 import type { StepResult } from './tool-calls.ts';
 import { addEstimated, addReported, addUsage, type AggregatedUsage, ESTIMATED_USAGE, type Spent, USAGE_STATS } from './usage.ts';
@@ -49,7 +48,7 @@ export const EVENT_MEMBERS = {
   /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
   providerItems: s.optional(s.listOf(s.ANY_JSON)),
   /** On the same: the pages and documents that the provider has used for the answer. */
-  sources: s.optional(s.listOf(SOURCE)),
+  sources: s.optional(s.listOf(ANSWER_SOURCE)),
   /** What was left out or changed so that the run could continue. An event of its own has no content. */
   notices: s.optional(s.listOf(NOTICE)),
   /** The parts of the window that this event removes. Its content, if any, is a summary of them. */

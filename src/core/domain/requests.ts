@@ -1,5 +1,5 @@
-import { DECISION, type DecidedCall, REMEMBER } from './approvals.ts';
-import { BYTE_BUDGETS } from './byte-budgets.ts';
+import { type DecidedCall, DECISION, type Decision, type RefusedRequest, REMEMBER } from './approvals.ts';
+import { BYTE_BUDGETS, newest } from './byte-budgets.ts';
 import { MESSAGE_CONTENT, MESSAGE_MODE } from './content.ts';
 import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMITS } from './limits.ts';
 import { LATER_RULES } from './parts.ts';
@@ -231,3 +231,126 @@ export interface RefreshReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}
 
 /** Answer of the Update `reset`. */
 export interface ResetReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}
+
+/** The ids of accepted requests, as they are carried into the next execution. */
+export interface RememberedIds {
+  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
+  seen: string[];
+  /** For a session: the turns that answer these messages, each with the number of successive ids. 0: no message. Absent if none has a turn. */
+  seenTurns?: [turn: number, ids: number][];
+}
+
+/**
+ * The ids of messages that the next execution remembers at least, and at most, with their bytes of JSON. Callers repeat a message within
+ * seconds: those that this execution has accepted are among them, and not all that a session of months has ever accepted.
+ */
+const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
+
+/** The turn of a request that no turn of a session answers. */
+const NO_TURN = 0;
+
+/** The ids of the requests that a run has accepted, the oldest first. A request that is sent again is recognised by its id. */
+export class AcceptedIds {
+  /** Id → the number of the turn that answers the message. */
+  readonly #turns = new Map<string, number>();
+  /** The number of ids that an earlier execution has accepted. */
+  readonly #before: number;
+
+  constructor({ seen, seenTurns = [] }: RememberedIds) {
+    const parts = seenTurns[Symbol.iterator]();
+    let [turn, left] = [NO_TURN, 0];
+    for (const id of seen) {
+      if (left === 0) [turn, left] = parts.next().value ?? [NO_TURN, Infinity];
+      left -= 1;
+      this.#turns.set(id, turn);
+    }
+    this.#before = this.#turns.size;
+  }
+
+  has(id: string): boolean {
+    return this.#turns.has(id);
+  }
+
+  /** Adds a request, for a message to a session with the number of the turn that answers it. Returns false for one that was accepted before. */
+  add(id: string, turn = NO_TURN): boolean {
+    if (this.#turns.has(id)) return false;
+    this.#turns.set(id, turn);
+    return true;
+  }
+
+  /** Returns the number of the turn that answers a message; undefined if none does. */
+  turnOf(id: string): number | undefined {
+    return this.#turns.get(id) || undefined;
+  }
+
+  /** Leaves messages to another turn than before. */
+  move(ids: readonly string[], turn: number): void {
+    for (const id of ids) if (this.turnOf(id) !== undefined) this.#turns.set(id, turn);
+  }
+
+  /** Returns the ids that the next execution remembers. `unread`: the number of messages that are not yet recorded. */
+  carried(unread: number): RememberedIds {
+    const { atLeast, count, bytes } = REMEMBERED_IDS;
+    const accepted = this.#turns.size - this.#before;
+    const seen = newest([...this.#turns.keys()], { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes });
+    const seenTurns = this.#partsOf(seen);
+    return { seen, ...(seenTurns.every(([turn]) => turn === NO_TURN) ? {} : { seenTurns }) };
+  }
+
+  /** Returns the turns of ids, each with the number of successive ids that it answers. */
+  #partsOf(ids: readonly string[]): [turn: number, ids: number][] {
+    const parts: [number, number][] = [];
+    for (const id of ids) {
+      const turn = this.#turns.get(id) ?? NO_TURN;
+      const last = parts.at(-1);
+      if (last?.[0] === turn) last[1] += 1;
+      else parts.push([turn, 1]);
+    }
+    return parts;
+  }
+}
+
+/** The outcome of a decision, for a sender who waits for it. */
+export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
+
+/** The outcome of a decision, and the number of callers who wait for it. */
+interface Awaited {
+  waiting: number;
+  verdict: Verdict | undefined;
+}
+
+/** The decisions whose senders wait for an outcome. It is kept only as long as one of them waits, because it holds arguments and answers. */
+export class AwaitedVerdicts {
+  readonly #awaited = new Map<string, Awaited>();
+
+  /** Notes that a caller waits for the outcome of a decision, until `forget`. */
+  await(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
+    else awaited.waiting += 1;
+  }
+
+  /** Stores the outcome of a decision for the callers who wait for it. */
+  settle(id: string, verdict: Verdict): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited !== undefined) awaited.verdict = verdict;
+  }
+
+  /** Returns the outcome of a decision; undefined if there is none yet, or if no caller waits for it. */
+  on(id: string): Verdict | undefined {
+    return this.#awaited.get(id)?.verdict;
+  }
+
+  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped. */
+  forget(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) return;
+    awaited.waiting -= 1;
+    if (awaited.waiting === 0) this.#awaited.delete(id);
+  }
+
+  /** The number of decisions whose outcome a caller waits for. */
+  get size(): number {
+    return this.#awaited.size;
+  }
+}

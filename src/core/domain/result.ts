@@ -1,7 +1,6 @@
 import { type ContentPart, mediaTypes, outputText } from './content.ts';
-import { defined } from './defined.ts';
 import type { GuardrailTrip } from './guardrails.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { LIMIT_VALUES } from './limits.ts';
 import { RECORD_PARTS } from './parts.ts';
 import type { UnitResult } from './program-run.ts';

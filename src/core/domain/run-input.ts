@@ -1,7 +1,7 @@
 import { AGENT_DOCUMENT, FLOW_INPUT, MODEL_NAME, MODEL_SETTINGS } from './agent.ts';
 import { TIERS } from './batch.ts';
 import { CONTENT_ITEM, type ContentItem, type ContentPart, MESSAGE_CONTENT, outputText } from './content.ts';
-import { defined } from './defined.ts';
+import { defined } from './json.ts';
 import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS, TREE_LIMITS } from './limits.ts';
 import { RULES_OF_ANCESTORS } from './parts.ts';
 import { PRINCIPAL } from './run.ts';

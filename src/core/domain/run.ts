@@ -1,6 +1,6 @@
 import { cutText } from './byte-budgets.ts';
-import { defined } from './defined.ts';
 import { depsProblem } from './deps.ts';
+import { defined } from './json.ts';
 import * as s from './shape.ts';
 
 /**

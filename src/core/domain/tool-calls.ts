@@ -1,6 +1,5 @@
-import { SPILLED_CONTENT } from './content.ts';
+import { HOSTED_CALL, SPILLED_CONTENT } from './content.ts';
 import { ANSWER_ORIGIN_MEMBERS } from './fallback.ts';
-import { HOSTED_CALL } from './hosted.ts';
 import type { JsonValue } from './json.ts';
 import { RECORD_PARTS } from './parts.ts';
 import * as s from './shape.ts';

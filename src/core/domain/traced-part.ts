@@ -1,5 +1,5 @@
 import { isToolCall } from './content.ts';
-import { defined } from './defined.ts';
+import { defined } from './json.ts';
 import type { Event } from './record.ts';
 import type { RunResultFields } from './result.ts';
 import type { StopReason, TerminalStatus } from './run.ts';

@@ -1,5 +1,5 @@
-import { defined } from './defined.ts';
-import type { HostedCall } from './hosted.ts';
+import type { HostedCall } from './content.ts';
+import { defined } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
 import * as s from './shape.ts';

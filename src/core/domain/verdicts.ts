@@ -1,6 +1,6 @@
 import { cutText, jsonBytes } from './byte-budgets.ts';
-import { defined } from './defined.ts';
 import type { ErrorCode } from './errors.ts';
+import { defined } from './json.ts';
 
 /** The checks of one answer, as the activity that received the answer recorded them. */
 export interface AnswerVerdict {

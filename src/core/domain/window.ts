@@ -1,7 +1,6 @@
 import { jsonBytes } from './byte-budgets.ts';
 import { type ContentItem, isToolResult, type ToolResult } from './content.ts';
-import { defined } from './defined.ts';
-import type { JsonValue } from './json.ts';
+import { defined, type JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
 /** The part of an event that the model sees. */

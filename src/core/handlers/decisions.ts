@@ -1,8 +1,7 @@
 import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { LIMIT_CHANGES, type LimitChanges, type RunLimits } from '../domain/limits.ts';
 import type { SessionKind } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';

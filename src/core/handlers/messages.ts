@@ -1,16 +1,32 @@
-import type { QueuedMessage } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { parentOf } from '../domain/run-input.ts';
-import { isSameIdentity } from '../domain/run.ts';
-import { sessionOf } from '../domain/sessions.ts';
-import { isoTime } from '../domain/time.ts';
 import { isParallel } from '../capabilities/flows.ts';
+import type { NextTurnInput } from '../domain/children.ts';
+import type { QueuedMessage } from '../domain/content.ts';
+import { defined } from '../domain/json.ts';
+import { parentOf, type SessionKind } from '../domain/run-input.ts';
+import { isSameIdentity } from '../domain/run.ts';
+import {
+  type CloseInput,
+  type CloseReceipt,
+  type InterruptInput,
+  type InterruptReceipt,
+  type RefreshReceipt,
+  type ResetReceipt,
+  sessionOf,
+} from '../domain/sessions.ts';
+import { isoTime } from '../domain/time.ts';
+import { closeProblem, interruptProblem, messageProblem, nextTurnProblem } from '../input-checks.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
-import { isSession, sessionLimitReached } from '../sessions/open-session.ts';
-import { messageProblem } from '../input-checks.ts';
-import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './decisions.ts';
-import { isKept } from './sessions.ts';
+import {
+  closeAfterTurn,
+  interruptTurn,
+  isSession,
+  keepNextTurn,
+  nextTurnOf,
+  sessionLimitReached,
+  takeNextTurn,
+} from '../sessions/open-session.ts';
+import { invalidRequest, type MessageReceiver, type Refusal, refuseIfEnded, type RequestKind, unavailable } from './decisions.ts';
 
 /** Queues a message to the run. */
 export const send: RequestKind<SendInput, MessageReceipt> = {
@@ -93,4 +109,112 @@ function positionOf(state: RunState | undefined, { mode }: QueuedMessage): Requi
   const { phase, context, window } = state;
   const readsNow = phase === 'between' || (phase === 'model' && mode === 'interrupt');
   return { offset: window.through, beforeStep: context.currentStep + (readsNow ? 1 : 2) };
+}
+
+/** Interrupts the current turn of a session. The session stays usable. */
+export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
+  description: 'Interrupts the current turn of a session: {"reason"?: "text"}',
+  refusal(run, input) {
+    const problem = interruptProblem(input ?? {});
+    return problem === undefined
+      ? (noSessionRefusal(run, 'interrupt', 'kept session') ?? unavailableFor(run))
+      : invalidRequest(run, 'interrupt', problem);
+  },
+  take(run, input) {
+    const { inbox } = run;
+    const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
+    const current = presentTurn(run);
+    if (turn !== undefined && turn !== current && turn === nextTurnOf(inbox)?.turn) {
+      // The run that keeps the session has given up the turn before it could begin.
+      takeNextTurn(inbox);
+      return { version: 1, interrupted: true, turn };
+    }
+    if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
+    const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
+    interruptTurn(inbox, { turn: current, ...(why === '' ? {} : { cancelReason: why }) });
+    return { version: 1, interrupted: true, turn: current };
+  },
+};
+
+/** Closes a session, after the current turn. */
+export const close: RequestKind<CloseInput, CloseReceipt> = {
+  description: 'Closes a session after the current turn: {"by"?: "name"}',
+  refusal(run, input) {
+    const problem = closeProblem(input ?? {});
+    return problem === undefined
+      ? (noSessionRefusal(run, 'close', 'session', 'kept session') ?? unavailableFor(run))
+      : invalidRequest(run, 'close', problem);
+  },
+  take({ inbox, state }, input) {
+    closeAfterTurn(inbox, { by: (input as CloseInput | null | undefined)?.by ?? null });
+    const turn = sessionOf(state ?? {})?.turn?.number;
+    return { version: 1, ...defined({ turn }) };
+  },
+};
+
+/** Has the agent of a session resolved again before its next turn. */
+export const refresh: RequestKind<unknown, RefreshReceipt> = {
+  description: 'Resolves the agent of a session again before its next turn: {}',
+  refusal: (run) => noSessionRefusal(run, 'refresh') ?? pinnedAgentRefusal(run) ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = sessionOf(state ?? {});
+    if (session !== undefined) session.refreshDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
+/** Empties the conversation of a session: deps, turns and limits stay. During a turn, it is emptied after it. */
+export const reset: RequestKind<unknown, ResetReceipt> = {
+  description: 'Empties the conversation of a session, and keeps its deps: {}',
+  refusal: (run) => noSessionRefusal(run, 'reset') ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = sessionOf(state ?? {});
+    if (session !== undefined) session.resetDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
+/** Takes the next message of the run that keeps a session. A message that is sent again is ignored. */
+export const nextTurn: RequestKind<NextTurnInput, void> = {
+  description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
+  refusal(run, input) {
+    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is not a session that another run keeps');
+    return problem === undefined ? refuseIfEnded(run) : invalidRequest(run, 'nextTurn', problem);
+  },
+  take({ state, inbox }, input) {
+    // A session that was paused with that run continues with it.
+    inbox.pauseWithOther(false);
+    if (input.turn > (sessionOf(state ?? {})?.turns ?? 0)) keepNextTurn(inbox, input);
+  },
+};
+
+/** Returns the current turn. One that a run has asked for counts before it begins: that run may give it up at once. */
+function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
+  if (state === undefined) return 1;
+  const session = sessionOf(state);
+  return session?.turn?.number ?? (parentOf(state)?.kept ? (nextTurnOf(inbox)?.turn ?? (session?.opens ? 1 : undefined)) : undefined);
+}
+
+/** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
+function unavailableFor(run: MessageReceiver): Refusal | undefined {
+  return isKept(run) ? refuseIfEnded(run) : unavailable(run, 'decisions');
+}
+
+function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefined {
+  if (sessionOf(state ?? {})?.refresh !== 'never') return undefined;
+  return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
+}
+
+/** Returns the refusal of a request that only a session takes; undefined for a session. `opening`: the kinds that take it before they have a state. */
+function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
+  if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;
+  // This state is short: the first activity of the run resolves the agent.
+  if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
+  if (isSession(state)) return undefined;
+  return { code: 'invalid_input', message: `Run "${runId}" is not a session, and "${request}" is for sessions: cancel the run instead` };
+}
+
+/** True for a session that another run keeps. */
+function isKept({ state, opensAs }: Pick<MessageReceiver, 'state' | 'opensAs'>): boolean {
+  return state === undefined ? opensAs === 'kept session' : isSession(state) && parentOf(state)?.kept === true;
 }

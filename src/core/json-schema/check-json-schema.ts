@@ -1,6 +1,5 @@
-import { defined } from '../domain/defined.ts';
 import { errorMessage } from '../domain/errors.ts';
-import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH, memberPath } from '../domain/json.ts';
+import { defined, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH, memberPath } from '../domain/json.ts';
 import { CheckTooLong, type CompiledSchema, compiledSchema, MAX_COMPARED_ITEMS, MAX_PATTERN_TEXT } from './compiled-schema.ts';
 import { dereference, pointerTokens, shortJson, shortJsonOnce } from './json-schema.ts';
 

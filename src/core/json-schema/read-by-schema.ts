@@ -1,6 +1,5 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
-import { defined } from '../domain/defined.ts';
-import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
+import { canonicalJson, defined, isJsonObject, isTooDeep, type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
 import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';

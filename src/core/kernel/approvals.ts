@@ -9,14 +9,13 @@ import {
   type RememberedDecision,
 } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { defined, type JsonObject } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
 import { asRewritten, deniedAgain, type PreparedCall, type ToolBatch } from './tool-calls.ts';
-import type { Verdict } from '../domain/awaited-verdicts.ts';
+import type { Verdict } from '../domain/requests.ts';
 import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';

@@ -1,13 +1,12 @@
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonObject } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { Window } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
-import { BYTES_PER_TOKEN, sizesOf } from '../domain/snapshot-sizes.ts';
+import { BYTES_PER_TOKEN, sizesOf } from '../domain/agent.ts';
 import type { NextStep, PhasePosition, Position, RunPosition, ToolsPosition } from './next-step.ts';
 import { points } from './points.ts';
 import {

@@ -1,9 +1,8 @@
 import type { Decision, RefusedRequest } from '../domain/approvals.ts';
-import { AcceptedIds, type RememberedIds } from '../domain/accepted-ids.ts';
-import { AwaitedVerdicts } from '../domain/awaited-verdicts.ts';
+import { AcceptedIds, AwaitedVerdicts, type RememberedIds } from '../domain/requests.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_QUEUED_MESSAGES } from '../domain/byte-budgets.ts';
 import type { QueuedMessage } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { LimitRaise } from '../domain/limits.ts';
 import { sliceBytes, type Slices, type WithSlices } from './run-state.ts';
 

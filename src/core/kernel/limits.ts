@@ -1,9 +1,9 @@
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import type { HostedCall } from '../domain/hosted.ts';
+import type { HostedCall } from '../domain/content.ts';
 import type { Event } from '../domain/record.ts';
 import {
   addEstimated,
@@ -18,7 +18,7 @@ import {
   type UsageStats,
 } from '../domain/usage.ts';
 import { isListed } from '../domain/fallback.ts';
-import { estimatedPromptTokens, estimatedTokens } from '../domain/snapshot-sizes.ts';
+import { estimatedPromptTokens, estimatedTokens } from '../domain/agent.ts';
 import type { GivenLimits } from './capability.ts';
 import { points } from './points.ts';
 import { recordEvent, type RunClock, type RunState } from './run-state.ts';

@@ -1,8 +1,6 @@
-import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { isToolCall, PAUSED } from '../domain/content.ts';
 import { hasLargerModel } from '../domain/fallback.ts';
-import { PAUSED } from '../domain/hosted.ts';
-import type { JsonValue } from '../domain/json.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
 import { FINAL_ANSWER } from '../domain/tool-calls.ts';

@@ -1,5 +1,5 @@
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { limitValues } from '../domain/limits.ts';
 import { unitResults } from '../domain/program-run.ts';
 import type { RunResultFields } from '../domain/result.ts';

@@ -1,6 +1,6 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { changesSoFar, declaresUpdates, mayUpdate, mustFollow } from '../domain/changes.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { askForDecisions, awaitAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
 import type { CallsLeft, LeftCall, LongCalls } from './capability.ts';

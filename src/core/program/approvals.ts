@@ -1,6 +1,5 @@
 import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../domain/approvals.ts';
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDeadlineDocument, StepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
 import { milliseconds } from '../domain/time.ts';

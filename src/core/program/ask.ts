@@ -1,5 +1,4 @@
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonValue } from '../domain/json.ts';
 import type { AnchorVerdict, ValidationResult, Violation, ViolationRule } from '../domain/verdicts.ts';
 import { breachMessage, debugText, newStepError, type StepError, type StepPlace } from './step-errors.ts';
 import type { AskDocument, UnitDocument } from '../domain/program-document.ts';

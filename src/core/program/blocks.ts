@@ -1,5 +1,4 @@
-import { defined } from '../domain/defined.ts';
-import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, isJsonObject, type JsonValue } from '../domain/json.ts';
 import {
   type BranchDocument,
   type ForEachDocument,
@@ -10,11 +9,10 @@ import {
 } from '../domain/program-document.ts';
 import type { ProgramState, StepState } from '../domain/program-run.ts';
 import type { StepError } from '../domain/verdicts.ts';
-import { ITEMS_SUFFIX, namedOutputs } from './needed-outputs.ts';
 import { addressText, indexOf, type StepAddress } from './program-index.ts';
 import { endStep, type ProgramRun, type RunningStep, type StepsEnd } from './program-run.ts';
 import { conditionHolds, forgetInside, lookupAt, resolveReference } from './references.ts';
-import { loadNeeded, loadOutputs, loadStored, type NotLoaded } from './stored-outputs.ts';
+import { ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
 
 /** Runs a step that holds other steps: lists of them in parallel, a choice between lists, rounds of a list, or a list for each item. */
 export function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {

@@ -1,9 +1,8 @@
 import type { AgentDocument } from '../domain/agent.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { ChildStart } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, isJsonObject } from '../domain/json.ts';
 import { type ErrorCode, errorMessage } from '../domain/errors.ts';
-import { isJsonObject } from '../domain/json.ts';
 import { DEFAULT_STEPS, type LimitChanges, type LimitOptions, plainLimits } from '../domain/limits.ts';
 import type { AskDocument, StepDocument, UnitDocument } from '../domain/program-document.ts';
 import type { RunningChild } from '../domain/program-run.ts';

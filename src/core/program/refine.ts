@@ -1,5 +1,5 @@
-import { defined } from '../domain/defined.ts';
 import { UsageError } from '../domain/errors.ts';
+import { defined } from '../domain/json.ts';
 import type { RefineDocument } from '../domain/program-document.ts';
 import { debugText, exhaustionFailure, formatError, seedNameOf, type StepError, type StepPlace } from './step-errors.ts';
 

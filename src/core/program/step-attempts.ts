@@ -1,8 +1,7 @@
 import type { OwnLimits } from '../domain/agent.ts';
 import type { ChildOutcome, ChildStart } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import { errorMessage } from '../domain/errors.ts';
-import type { JsonValue } from '../domain/json.ts';
 import { DEFAULT_STEPS, plainLimits } from '../domain/limits.ts';
 import type { AskDocument, HumanDocument, SleepDocument, StepDocument } from '../domain/program-document.ts';
 import type { RunningChild } from '../domain/program-run.ts';

@@ -1,6 +1,5 @@
 import { partsOfModelName } from '../domain/model.ts';
-import { defined } from '../domain/defined.ts';
-import { type JsonObject, parsedJson } from '../domain/json.ts';
+import { defined, type JsonObject, parsedJson } from '../domain/json.ts';
 import { isBlock, kindOf, modelsOf, type ProgramDocument, type UnitDocument } from '../domain/program-document.ts';
 import type { Event } from '../domain/record.ts';
 import { roundedMs, secondsOf } from '../domain/time.ts';

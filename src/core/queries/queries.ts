@@ -1,12 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { type BurstView, toBurstState } from '../bursts/burst-state.ts';
+import { type BurstView, toBurstState } from '../bursts/burst.ts';
 import type { JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
 import type { HookedCalls } from '../domain/hooks.ts';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { inboundProblem, type JsonObject, type JsonValue, sha256 } from '../domain/json.ts';
+import { defined, inboundProblem, type JsonObject, type JsonValue, sha256 } from '../domain/json.ts';
 import type { ProgramState } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
@@ -19,7 +18,7 @@ import { answerAtPoint, hookedCallsOf, hookedResultOf } from '../capabilities/ho
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { failureText } from '../program/step-errors.ts';
-import { ITEMS_SUFFIX } from '../program/needed-outputs.ts';
+import { ITEMS_SUFFIX } from '../program/stored-outputs.ts';
 import { traceEntries, type TraceEntry, traceNames, type TracePage } from '../program/trace.ts';
 import {
   type CallArgumentsQuestion,

@@ -1,7 +1,7 @@
 import { summaryModelOf } from '../domain/agent.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { KeptAgent, NextTurnInput, ReadCallInput, Resolved } from '../domain/children.ts';
-import { defined } from '../domain/defined.ts';
+import { defined } from '../domain/json.ts';
 import {
   type LimitChanges,
   limitNumbers,

@@ -1,5 +1,4 @@
-import { defined } from '../../core/domain/defined.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program-document.ts';
 import type { ReasoningEffort } from '../../core/domain/reasoning-effort.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';

@@ -1,6 +1,5 @@
-import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type {
   AgentStepDocument,
   AskDocument,

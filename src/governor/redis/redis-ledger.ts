@@ -3,9 +3,220 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import type { RedisConnection } from '../../streams/redis/redis-connection.ts';
-import type { Ledger, LedgerAnswer, LedgerReport } from '../ledger.ts';
+import { LEDGER as L, type Ledger, type LedgerAnswer, type LedgerReport } from '../ledger.ts';
+import { NO_LIMIT } from '../limits.ts';
 import { type KeptLimits, MemoryLedger } from '../memory-ledger.ts';
-import { GRANT_SCRIPT } from './grant-script.ts';
+
+/**
+ * The account of one provider as a script: what a process reports comes in, and what it may do goes out, in one step and by the clock of
+ * Redis. The rules are those of `MemoryLedger`, in the same order; a test compares the answers of both.
+ *
+ * KEYS: the state, the processes by name, what tenants were served, when they were, the parked calls by time, their number by tenant.
+ * ARGV: the report and the limits as JSON; the time of the test, or nothing.
+ */
+const GRANT_SCRIPT = `
+local report = cjson.decode(ARGV[1])
+local limits = cjson.decode(ARGV[2])
+local clock = redis.call('TIME')
+local now = tonumber(ARGV[3]) or (tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))
+local known = redis.call('HMGET', KEYS[1], 'at', 'requests', 'tokens', 'rate', 'top', 'cutAt', 'holdUntil', 'headerRequests', 'headerTokens')
+local at = tonumber(known[1])
+local requests = tonumber(known[2]) or 0
+local tokens = tonumber(known[3]) or 0
+local rate = tonumber(known[4]) or 1
+local top = tonumber(known[5]) or 1
+local cutAt = tonumber(known[6]) or -1e15
+local holdUntil = tonumber(known[7]) or 0
+local headerRequests = tonumber(known[8]) or ${NO_LIMIT}
+local headerTokens = tonumber(known[9]) or ${NO_LIMIT}
+
+-- Learn.
+local passed = 0
+if at then passed = math.max(0, now - at) end
+local growth = ${L.slowGrowth}
+if rate < top * ${L.near} then growth = ${L.fastGrowth} end
+rate = math.min(1, rate + passed * growth)
+top = math.max(top, rate)
+headerRequests = report.headerRequests or headerRequests
+headerTokens = report.headerTokens or headerTokens
+if report.holdMs > 0 then holdUntil = math.max(holdUntil, now + report.holdMs) end
+if report.learns and report.refused > 0 and now - cutAt >= ${L.cutMs} then
+  cutAt = now
+  top = rate
+  rate = math.max(${L.leastRate}, rate * ${L.cut})
+end
+
+-- Refill.
+local perMinute = math.min(limits.requestsPerMinute, headerRequests) * rate
+local tokensPerMinute = math.min(limits.tokensPerMinute, headerTokens) * rate
+local mostRequests = math.max(1, perMinute * ${L.savedRequests})
+local mostTokens = math.max(1, tokensPerMinute * ${L.savedTokens})
+passed = 60000
+if at then passed = math.max(0, now - at) end
+at = math.max(at or now, now)
+requests = math.min(mostRequests, requests + passed * perMinute / 60000 + report.returned)
+tokens = math.min(mostTokens, tokens + passed * tokensPerMinute / 60000 + report.returned * report.tokensPerCall - report.spentTokens)
+if report.isAfresh or report.refused > 0 then requests = math.min(0, requests) end
+
+-- Note the process and its parked calls.
+local function unpark(call)
+  local tenant = string.match(call, '^([^ ]*) ')
+  if redis.call('ZREM', KEYS[5], call) == 1 and redis.call('HINCRBY', KEYS[6], tenant, -1) < 1 then redis.call('HDEL', KEYS[6], tenant) end
+end
+for _, call in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. now, 'LIMIT', 0, 1000)) do unpark(call) end
+for _, call in ipairs(report.back) do unpark(call) end
+for _, one in ipairs(report.parked) do
+  if redis.call('ZADD', KEYS[5], now + one.forMs + ${L.parkedSlackMs}, one.call) == 1 then
+    redis.call('HINCRBY', KEYS[6], string.match(one.call, '^([^ ]*) '), 1)
+  end
+end
+local mine = { untilAt = now + ${L.forgetMs}, inFlight = report.inFlight, lent = report.lent, groups = {} }
+for index, group in ipairs(report.waiting) do
+  mine.groups[index] = { tenant = group.tenant, priority = group.priority, since = now - group.ageMs, tokens = group.tokens, count = group.count }
+end
+local processes = {}
+local workers = 0
+local stored = redis.call('HGETALL', KEYS[2])
+for index = 1, #stored, 2 do
+  local one = cjson.decode(stored[index + 1])
+  if one.untilAt < now then redis.call('HDEL', KEYS[2], stored[index])
+  elseif stored[index] ~= report.process then
+    processes[stored[index]] = one
+    workers = workers + 1
+  end
+end
+if report.leaves then redis.call('HDEL', KEYS[2], report.process)
+else
+  processes[report.process] = mine
+  workers = workers + 1
+end
+
+-- Grant.
+local function servedBy(tenant)
+  local value = redis.call('HGET', KEYS[3], tenant)
+  if not value then return nil end
+  local amount, when = string.match(value, '^(.*) (.*)$')
+  amount = tonumber(amount)
+  when = tonumber(when)
+  if when < now - ${L.creditMs} then return nil end
+  return amount * 2 ^ (-((now - when) / ${L.halfLifeMs}))
+end
+local granted = {}
+for index = 1, #report.waiting do granted[index] = 0 end
+local used = 0
+local queues = {}
+local order = {}
+for process, one in pairs(processes) do
+  used = used + one.inFlight + one.lent
+  for index, group in ipairs(one.groups) do
+    if group.count >= 1 then
+      local queue = queues[group.tenant]
+      if not queue then
+        queue = {}
+        queues[group.tenant] = queue
+        order[#order + 1] = { tenant = group.tenant, amount = false, left = 0 }
+      end
+      queue[#queue + 1] = { process = process, index = index, priority = group.priority, since = group.since, tokens = group.tokens, left = group.count }
+    end
+  end
+end
+local function comesBefore(one, other)
+  if one.priority ~= other.priority then return one.priority < other.priority end
+  if one.since ~= other.since then return one.since < other.since end
+  if one.process ~= other.process then return one.process < other.process end
+  return one.index < other.index
+end
+local givenNow = 0
+if now >= holdUntil and #order > 0 and requests >= 1 then
+  table.sort(order, function(one, other) return one.tenant < other.tenant end)
+  local least = nil
+  for _, one in ipairs(order) do
+    local amount = servedBy(one.tenant)
+    one.amount = amount or false
+    one.known = amount or false
+    if amount and (not least or amount < least) then least = amount end
+    table.sort(queues[one.tenant], comesBefore)
+    for _, call in ipairs(queues[one.tenant]) do one.left = one.left + call.left end
+  end
+  least = least or 0
+  for _, one in ipairs(order) do one.amount = one.amount or least; one.known = one.known or least; one.mine = 0; one.first = 1 end
+  local leftRequests = requests
+  local leftTokens = tokens
+  local free = limits.concurrency - used
+  for _ = 1, ${L.mostGrants} do
+    local best = nil
+    for _, one in ipairs(order) do if one.left > 0 and (not best or one.amount < best.amount) then best = one end end
+    if not best or leftRequests < 1 or free < 1 then break end
+    local queue = queues[best.tenant]
+    while queue[best.first].left == 0 do best.first = best.first + 1 end
+    local call = queue[best.first]
+    if leftTokens < math.min(call.tokens, mostTokens) then break end
+    leftRequests = leftRequests - 1
+    leftTokens = leftTokens - call.tokens
+    free = free - 1
+    best.amount = best.amount + 1
+    best.left = best.left - 1
+    call.left = call.left - 1
+    if call.process == report.process then
+      granted[call.index] = granted[call.index] + 1
+      givenNow = givenNow + 1
+      requests = requests - 1
+      tokens = tokens - call.tokens
+      best.mine = best.mine + 1
+    end
+  end
+  for _, one in ipairs(order) do
+    if one.mine > 0 then
+      redis.call('HSET', KEYS[3], one.tenant, string.format('%.17g', one.known + one.mine) .. ' ' .. string.format('%d', now))
+      redis.call('ZADD', KEYS[4], now, one.tenant)
+    end
+  end
+end
+for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. (now - ${L.creditMs}), 'LIMIT', 0, 1000)) do
+  redis.call('ZREM', KEYS[4], tenant)
+  redis.call('HDEL', KEYS[3], tenant)
+end
+
+-- What waits now, and what may be lent.
+mine.inFlight = mine.inFlight + givenNow
+used = used + givenNow
+for index, group in ipairs(mine.groups) do group.count = group.count - granted[index] end
+local waitingBy = {}
+local tenants = 0
+local allWaiting = 0
+for _, one in pairs(processes) do
+  for _, group in ipairs(one.groups) do
+    waitingBy[group.tenant] = (waitingBy[group.tenant] or 0) + group.count
+    allWaiting = allWaiting + group.count
+  end
+end
+for _, waits in pairs(waitingBy) do if waits > 0 then tenants = tenants + 1 end end
+local lent = 0
+if now >= holdUntil and allWaiting == 0 and report.wanted >= 1 and not report.leaves then
+  local free = limits.concurrency - used
+  local byTokens = math.floor(tokens / math.max(1, report.tokensPerCall))
+  lent = math.max(0, math.min(report.wanted, math.floor(requests * ${L.lentPart}), byTokens, math.floor(free * ${L.lentPart})))
+  requests = requests - lent
+  tokens = tokens - lent * report.tokensPerCall
+  mine.lent = mine.lent + lent
+end
+if not report.leaves then redis.call('HSET', KEYS[2], report.process, cjson.encode(mine)) end
+local function number(value) return string.format('%.17g', value) end
+redis.call('HSET', KEYS[1], 'at', number(at), 'requests', number(requests), 'tokens', number(tokens), 'rate', number(rate), 'top', number(top),
+  'cutAt', number(cutAt), 'holdUntil', number(holdUntil), 'headerRequests', number(headerRequests), 'headerTokens', number(headerTokens))
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
+local waiting = {}
+local parked = {}
+for _, group in ipairs(report.waiting) do
+  waiting[#waiting + 1] = waitingBy[group.tenant] or 0
+  parked[#parked + 1] = tonumber(redis.call('HGET', KEYS[6], group.tenant)) or 0
+end
+return cjson.encode({
+  granted = granted, lent = lent, holdMs = math.max(0, math.ceil(holdUntil - now)),
+  rates = { number(perMinute), number(tokensPerMinute) }, workers = math.max(1, workers), tenants = tenants,
+  waiting = waiting, parked = parked, allWaiting = allWaiting, allParked = redis.call('ZCARD', KEYS[5])
+})
+`;
 
 const SHA = createHash('sha1').update(GRANT_SCRIPT).digest('hex');
 /** The time after which a report counts as unanswered: no call waits longer for Redis. */

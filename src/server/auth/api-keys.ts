@@ -2,9 +2,8 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import { parsedJson } from '../../core/domain/json.ts';
+import { defined, parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { changeFile } from '../../memory/file-lock.ts';
 import { ifThere } from '../../stores/payload-store.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../../core/domain/defined.ts';
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
 import type { Principal } from '../../core/domain/run.ts';
 

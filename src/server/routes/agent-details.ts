@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { agentModels } from '../../core/domain/agent.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError } from '../../core/domain/errors.ts';
-import type { JsonObject } from '../../core/domain/json.ts';
+import { defined, type JsonObject } from '../../core/domain/json.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { defineRoute, ok, type Route } from '../route.ts';
 import { component, jsonObject } from '../schemas/values.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { defineRoute, flag } from '../route.ts';
 import { feedItem } from '../schemas/run-views.ts';
 import { openStream, runStreamResponse } from '../streams.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { Authenticate, Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import { installedVersion } from '../../temporal/installed-sdk.ts';
 import { SCOPES } from '../auth/caller.ts';

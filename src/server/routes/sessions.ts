@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { SessionHandle } from '../../client/session-handle.ts';
-import { answeringTurn } from '../../client/session-options.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { answeringTurn, type SessionHandle } from '../../client/session-handle.ts';
 import { errorCode } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import type { MessageReceipt } from '../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireStart } from '../auth/caller.ts';

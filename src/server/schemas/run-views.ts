@@ -1,22 +1,126 @@
 import { z } from 'zod';
 import { FEED_ITEM, FEED_RUN } from '../../client/feed-item.ts';
 import { RUN_LIST_ENTRY, RUN_LIST_ENTRY_MEMBERS } from '../../client/list.ts';
-import { APPROVAL_VIEW, REMEMBERED_DECISION } from '../../core/domain/approvals.ts';
-import { LIMIT_VALUES } from '../../core/domain/limits.ts';
-import { REVOKE_RECEIPT } from '../../core/domain/requests.ts';
+import { APPROVAL_VIEW, DECISION, REMEMBERED_DECISION } from '../../core/domain/approvals.ts';
+import { LIMIT_VALUES, RUN_LIMITS } from '../../core/domain/limits.ts';
+import { EVENT, EVENT_MEMBERS } from '../../core/domain/record.ts';
+import { DECISION_RECEIPT, REVOKE_RECEIPT } from '../../core/domain/requests.ts';
 import { ANY_RESULT_MEMBERS, RESULT_MEMBERS, STREAMED_RESULT } from '../../core/domain/result.ts';
 import { RUN_STATUS, RUN_STATUSES, RUN_SUBJECT } from '../../core/domain/run.ts';
 import { SESSION_VIEW, TURN_MEMBERS } from '../../core/domain/sessions.ts';
-import { described, fixed, listOf, NUMBER, object, oneOf, optional, TEXT, TRUE, union, VERSION } from '../../core/domain/shape.ts';
+import {
+  described,
+  fixed,
+  JSON_OBJECT,
+  listOf,
+  NUMBER,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+  TRUE,
+  union,
+  VERSION,
+} from '../../core/domain/shape.ts';
 import { DELTA } from '../../core/domain/stream.ts';
-import { CALLS_NOT_RUN, STEP_RESULT } from '../../core/domain/tool-calls.ts';
-import { CONTEXT_PAGE, STATUS_VIEW } from '../../core/domain/views.ts';
-import { EVENT } from '../../core/domain/record.ts';
-import { CALL_DETAILS, PINNED_AGENT, TURN_ENTRY } from '../../core/domain/run-details.ts';
-import { STEP_REQUEST } from '../../core/domain/step-request.ts';
-import { RUN_TIMELINE, TIMELINE_SPAN } from '../../core/domain/timeline.ts';
-import { trace } from './run-record.ts';
+import { CALLS_NOT_RUN, STEP_RESULT, TOOL_CALL_RECORD } from '../../core/domain/tool-calls.ts';
+import { AGGREGATED_USAGE, ESTIMATED_USAGE, USAGE_STATS } from '../../core/domain/usage.ts';
+import {
+  CALL_DETAILS,
+  CONTEXT_PAGE,
+  PINNED_AGENT,
+  RUN_TIMELINE,
+  STATUS_VIEW,
+  STEP_REQUEST,
+  TIMELINE_SPAN,
+  TURN_ENTRY,
+} from '../../core/domain/views.ts';
 import { component, ignoredBy, jsonObject, jsonValue, nameText, requestIdText, runIdText } from './values.ts';
+
+component('UsageStats', USAGE_STATS);
+component('EstimatedUsage', ESTIMATED_USAGE);
+component('AggregatedUsage', AGGREGATED_USAGE);
+component('RunLimits', RUN_LIMITS);
+component('Decision', DECISION);
+component('Event', EVENT);
+component('ToolCallRecord', TOOL_CALL_RECORD);
+component('StepResult', STEP_RESULT);
+
+export const decisionReceipt = component('DecisionReceipt', DECISION_RECEIPT);
+
+/** One event of a run or of one below it. */
+export const treeEvent = component('TreeEvent', object({ ...EVENT_MEMBERS, runId: TEXT, offset: NUMBER }));
+
+export const eventsPage = component(
+  'EventsPage',
+  object({
+    runId: TEXT,
+    from: described(NUMBER, 'The offset of the first event of the page.'),
+    events: listOf(EVENT),
+    next: optional(described(NUMBER, 'The offset of the next page. Absent if nothing further is recorded yet.')),
+  }),
+);
+
+export const stepsBody = component('Steps', object({ runId: TEXT, steps: listOf(STEP_RESULT) }));
+
+const traceSpan = component(
+  'TraceSpan',
+  object({
+    name: TEXT,
+    start_time: TIMESTAMP,
+    duration_ms: NUMBER,
+    events: listOf(JSON_OBJECT),
+    children: optional(listOf(inside('TraceSpan'))),
+    metadata: optional(JSON_OBJECT),
+    end_time: optional(TIMESTAMP),
+  }),
+);
+
+export const trace = component(
+  'Trace',
+  object({
+    program_name: TEXT,
+    backend_name: TEXT,
+    start_time: TIMESTAMP,
+    duration_ms: NUMBER,
+    total_events: NUMBER,
+    spans: listOf(traceSpan),
+    end_time: optional(TIMESTAMP),
+  }),
+);
+
+/** A run with the runs below it. */
+export const runTree = component(
+  'RunTree',
+  object({
+    runId: TEXT,
+    kind: oneOf('agent', 'program'),
+    agentName: TEXT,
+    status: TEXT,
+    steps: NUMBER,
+    turns: optional(NUMBER),
+    limits: optional(RUN_LIMITS),
+    usage: AGGREGATED_USAGE,
+    treeUsage: AGGREGATED_USAGE,
+    waitingFor: listOf(TEXT),
+    children: listOf(inside('RunTree')),
+  }),
+);
+
+export const exportLine = component(
+  'ExportLine',
+  z
+    .looseObject({ type: z.enum(['run', 'archive', 'execution', 'event', 'step', 'usage', 'result', 'failure', 'summary']) })
+    .describe('One line of an export: docs/histories.md lists their members.'),
+);
+
+/** A part of the same shape as the whole. */
+function inside(id: string): Shape {
+  return shape({ $ref: `#/components/schemas/${id}` });
+}
 
 export const runStatus = component('RunStatus', z.enum(RUN_STATUSES));
 

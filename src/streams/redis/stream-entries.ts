@@ -1,5 +1,5 @@
 import type { LoadedDataConverter, Payload } from '@temporalio/common';
-import { packPayload, unpackPayload } from '../../codec/payload-bytes.ts';
+import { packPayload, unpackPayload } from '../../codec/encryption.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
 import type { StreamRead } from '../stream-sink.ts';

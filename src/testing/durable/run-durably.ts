@@ -13,7 +13,7 @@ import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ContentItem, isToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { openingOf } from '../../core/domain/run-input.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
@@ -33,7 +33,7 @@ import {
   UndecidedRun,
 } from '../tested-run.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
-import { programParts, programStart, workerParts, type WorkerParts } from '../harness/worker-parts.ts';
+import { programParts, programStart, type WorkerParts, workerParts } from '../harness/worker-parts.ts';
 import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
 
 /** Runs an agent on a server with everything that the test plans. */

@@ -6,8 +6,8 @@ import { CompleteAsyncError, TimeoutFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { type InsideCall, withAroundCalls } from '../../../activities/bursts/around-calls.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import type { ModelRequest } from '../../core/domain/model.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
@@ -16,8 +16,16 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import { type PartFields, toolNamesOfParts } from '../../define/all-parts.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
-import { type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
-import { type Decide, type Fault, faultText, type TestDecision, type Waiting } from '../test-plan.ts';
+import {
+  type Decide,
+  type Fault,
+  faultText,
+  type Moment,
+  type Occurrence,
+  occurrenceText,
+  type TestDecision,
+  type Waiting,
+} from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
 import { assertModelsUsedUp, type TestModel } from './test-models.ts';
 

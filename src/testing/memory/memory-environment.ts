@@ -10,11 +10,10 @@ import { type ErrorCode, LonghaulError, UsageError } from '../../core/domain/err
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
-import { approvalViews } from '../../core/queries/progress.ts';
+import { approvalViews, type QueriedRun } from '../../core/queries/run-views.ts';
 import { traceOf } from '../../core/program/trace.ts';
 import { QUERIES, type UPDATES } from '../../core/protocol.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
-import type { QueriedRun } from '../../core/queries/run-views.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { chosenLog, logWriter } from '../../log/log-writer.ts';

@@ -14,10 +14,8 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
-import { makesBursts } from '../../core/bursts/burst.ts';
-import { type BurstingPorts, burstPorts } from '../../core/bursts/burst-ports.ts';
-import type { EndedBurst } from '../../core/bursts/recorded-burst.ts';
-import { checkpointIn, withCheckpoint } from '../../core/bursts/stored-burst.ts';
+import { checkpointIn, makesBursts, withCheckpoint } from '../../core/bursts/burst.ts';
+import { type BurstingPorts, burstPorts, type EndedBurst } from '../../core/bursts/burst-ports.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
@@ -30,10 +28,10 @@ import {
   type FirstStart,
   firstState,
   nameOfStart,
-  rememberParentSession,
   openingKind,
   type QueriedInput,
   queriedInput,
+  rememberParentSession,
   withOpening,
 } from '../../core/first-start.ts';
 import type { MessageReceiver } from '../../core/handlers/decisions.ts';

@@ -23,7 +23,7 @@ import { checkExecutors } from '../../../activities/executors/create-executor.ts
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
 import type { VirtualTime } from './virtual-time.ts';
-import { defined } from '../../core/domain/defined.ts';
+import { defined } from '../../core/domain/json.ts';
 import { within } from '../../streams/waits.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */

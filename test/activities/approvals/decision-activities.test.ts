@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-activities.ts';
+import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/approvals.ts';
 import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/approvals.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';

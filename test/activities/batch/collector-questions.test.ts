@@ -1,7 +1,6 @@
-import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { CollectorQuestions } from '../../../activities/batch/collector-questions.ts';
+import { CollectorQuestions } from '../../../activities/batch/worker-batches.ts';
 import type { CallPlace } from '../../../src/core/domain/batch.ts';
 
 const NEVER = new AbortController().signal;

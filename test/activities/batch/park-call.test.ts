@@ -8,7 +8,7 @@ import { openai } from '../../../activities/models/openai/openai.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import { registrationIn } from '../../../src/core/domain/batch.ts';
 import type { ModelRequest } from '../../../src/core/domain/model.ts';
-import { COLLECTOR_QUERIES } from '../../../src/core/protocol-names.ts';
+import { COLLECTOR_QUERIES } from '../../../src/core/protocol.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { attemptsBefore } from '../../../activities/bursts/run-burst.ts';
-import { checkpointIn } from '../../../src/core/bursts/stored-burst.ts';
+import { checkpointIn } from '../../../src/core/bursts/burst.ts';
 
 /** What the server has of a burst of which nothing was stored. */
 const NOTHING = { attempt: 1 };

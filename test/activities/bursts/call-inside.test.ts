@@ -1,8 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { attemptInfo } from '../../../activities/attempts/attempt-info.ts';
-import { callInside } from '../../../activities/bursts/call-inside.ts';
-import { HeldReports } from '../../../activities/bursts/held-reports.ts';
+import { callInside, HeldReports } from '../../../activities/bursts/call-inside.ts';
 import type { ActivityRequest } from '../../../src/core/activity-requests/activity-request.ts';
 
 /** Makes a call whose attempts fail as often as that. Returns what each attempt knows of itself. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BurstReports, HeldReports } from '../../../activities/bursts/held-reports.ts';
+import { BurstReports, HeldReports } from '../../../activities/bursts/call-inside.ts';
 import { idGenerator } from '../../../src/telemetry/ids.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';

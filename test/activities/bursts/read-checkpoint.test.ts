@@ -4,7 +4,7 @@ import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow/i
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import { readCheckpoint } from '../../../activities/bursts/read-checkpoint.ts';
+import { readCheckpoint } from '../../../activities/bursts/checkpoints.ts';
 
 const ENTRY = [6, 't1/0', ['a result'], 1, '0000000a'];
 

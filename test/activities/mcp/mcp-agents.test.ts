@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { approvalRequirements } from '../../../activities/approvals/approval-requirements.ts';
+import { approvalRequirements } from '../../../activities/approvals/approvals.ts';
 import { McpConnection } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
@@ -10,7 +10,7 @@ import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { type AgentOptions, defineAgent, defineTool, mcpServer, type McpServerOptions } from '../../../src/index.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
-import { activityEnvironment, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
+import { type ActivityEnvironment, activityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 import { MemoryServer, type MemoryTool } from './memory-server.ts';
 
 const search = defineTool({ name: 'search', description: 'Searches', parameters: z.object({}), execute: () => 'found' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/limit-response-size.ts';
+import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/recorded-answer.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage } from '../../../src/core/domain/errors.ts';

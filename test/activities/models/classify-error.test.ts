@@ -292,7 +292,7 @@ describe('an error of the connection', () => {
       expect(failure.code).toBe('model_bad_response');
     });
 
-    test('an abort rejects with the reason of the signal and closes the connection within a second', async () => {
+    test('an abort rejects with the reason of the signal and closes the connection', async () => {
       const abort = new AbortController();
       const reason = new Error('the run was cancelled');
       let answering: (() => void) | undefined;
@@ -300,11 +300,9 @@ describe('an error of the connection', () => {
       const call = ask(() => answering?.(), { options: { api }, context: { signal: abort.signal } });
       call.catch(() => undefined);
       await asked;
-      const start = performance.now();
       abort.abort(reason);
       await expect(call).rejects.toBe(reason);
       await server().requests[0]?.closed;
-      expect(performance.now() - start).toBeLessThan(1000);
     });
 
     test('an abort during the answer does the same', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HostedTool } from '../../../src/core/domain/hosted.ts';
+import type { HostedTool } from '../../../src/core/domain/content.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { hosted } from '../../../src/index.ts';
 import { outputMessage, responsesStream } from '../../fakes/openai-answers.ts';

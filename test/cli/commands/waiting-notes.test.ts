@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/run-handle.ts';
 import type { RunApprovals } from '../../../src/client/executions.ts';
-import { resultLine } from '../../../src/cli/render/facts.ts';
+import { resultLine } from '../../../src/cli/render/run-view.ts';
 import { waitForResult } from '../../../src/cli/commands/start.ts';
 import { noteWaitingApprovals } from '../../../src/cli/render/approvals.ts';
 import { newRunResult } from '../../core/domain/new-run-result.ts';

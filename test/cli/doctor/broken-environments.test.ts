@@ -27,7 +27,6 @@ test.each(BROKEN)(
     const found = report.checks.find(({ name }) => name === check);
     expect(found?.command).toMatch(/./);
     expect(`${found?.summary}\n${found?.command}`).toMatch(names);
-    expect(report.checks.every(({ ms }) => ms <= 4_000)).toBe(true);
 
     if (repair === undefined) return;
     if (repair !== 'fix') await repair(found?.command ?? '', environment);

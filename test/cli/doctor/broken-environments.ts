@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { startCodecServer } from '../../../src/cli/serve/codec-server.ts';
-import type { CheckStatus } from '../../../src/cli/doctor/check.ts';
+import type { CheckStatus } from '../../../src/cli/doctor/examination.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { afterCommand, type Environment } from './environment.ts';
 import { ALL_ATTRIBUTES, type FakeTemporalOptions } from './fake-temporal.ts';

@@ -3,9 +3,8 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ExaminationFlags, Machine } from '../../../src/cli/doctor/examination.ts';
-import { type DoctorReport, examine } from '../../../src/cli/doctor/report.ts';
-import type { CheckStatus } from '../../../src/cli/doctor/check.ts';
+import { type DoctorReport, examine } from '../../../src/cli/doctor/doctor.ts';
+import type { CheckStatus, ExaminationFlags, Machine } from '../../../src/cli/doctor/examination.ts';
 import { type FakeTemporalOptions, startFakeTemporal } from './fake-temporal.ts';
 
 /** The root of the project, whose packages are installed as they should be. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redaction } from '../../../src/cli/doctor/report.ts';
+import { redaction } from '../../../src/cli/doctor/doctor.ts';
 import { callCli } from '../call-cli.ts';
 
 const redact = redaction(

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { eventLines } from '../../../src/cli/render/event-lines.ts';
-import { programLines } from '../../../src/cli/render/timeline-lines.ts';
-import { programTimelineOf } from '../../../src/cli/render/timeline.ts';
+import { programLines, programTimelineOf } from '../../../src/cli/render/timeline-lines.ts';
 import { unitsSoFar } from '../../../src/cli/render/run-view.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { StepNote } from '../../../src/core/domain/verdicts.ts';

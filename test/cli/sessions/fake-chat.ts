@@ -1,5 +1,5 @@
 import { TerminalChat } from '../../../src/cli/chat/chat.ts';
-import type { OpenChat } from '../../../src/cli/chat/open-chat.ts';
+import type { OpenChat } from '../../../src/cli/chat/conversation.ts';
 import type { Lines, Reaction } from '../../../src/cli/chat/input.ts';
 import { commandIo, type KeptIo } from '../command-io.ts';
 

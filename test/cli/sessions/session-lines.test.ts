@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { exchangeLines, exchangesOf, raiseHint, sessionLines } from '../../../src/cli/commands/sessions.ts';
-import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/facts.ts';
-import { refreshText, turnText } from '../../../src/cli/render/event-facts.ts';
-import { chatEventLines } from '../../../src/cli/render/event-lines.ts';
+import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/run-view.ts';
+import { chatEventLines, refreshText, turnText } from '../../../src/cli/render/event-lines.ts';
 import type { SessionListEntry } from '../../../src/client/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callDigest as digestOfActivity } from '../../../activities/approvals/approval-requirements.ts';
+import { callDigest as digestOfActivity } from '../../../activities/approvals/approvals.ts';
 import { type ApprovalView, callDigest, updateForm } from '../../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { decisionProblem } from '../../../src/core/input-checks.ts';

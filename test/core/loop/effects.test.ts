@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
-import { approvalViews } from '../../../src/core/queries/progress.ts';
+import { approvalViews } from '../../../src/core/queries/run-views.ts';
 import type { ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
-import { approves, rejects, refusal, about, responds, sends, together } from './fakes/callers.ts';
+import { about, approves, refusal, rejects, responds, sends, together } from './fakes/callers.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 import { eventSummaries } from './fakes/event-summaries.ts';
 

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { BurstEntry } from '../../../src/core/bursts/burst.ts';
-import { entryOf, isStoredEntry, storedEntry } from '../../../src/core/bursts/stored-burst.ts';
+import { type BurstEntry, entryOf, isStoredEntry, storedEntry } from '../../../src/core/bursts/burst.ts';
 import type { ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
 

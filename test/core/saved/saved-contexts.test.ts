@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
-import { toSavedContext } from '../../../src/core/saved/saved-context.ts';
+import { readSavedContext, toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { anyContext, anyJson } from './arbitrary-contexts.ts';
 
 describe('a document', () => {

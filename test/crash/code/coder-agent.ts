@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { ToolPolicyOptions } from '../../../src/define/tool-policy.ts';
+import type { ToolPolicyOptions } from '../../../src/define/tool-definition.ts';
 import { defineAgent, defineTool, quickjs, type RunContext } from '../../../src/index.ts';
 import type { Ledger } from '../processes/ledger.ts';
 import { effectOf } from './coder-script.ts';

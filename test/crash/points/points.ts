@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../../../src/core/bursts/stored-burst.ts';
+import type { StoredEntry } from '../../../src/core/bursts/burst.ts';
 
 /** The points at which a run can be hit, by name. Used in the worker and inside the sandbox of its workflows: only text here. */
 

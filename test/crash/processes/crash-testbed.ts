@@ -8,7 +8,7 @@ import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { CrashServer } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 import type { Kill } from '../points/crash-trigger.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
+import { defined } from '../../../src/core/domain/json.ts';
 import type { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';

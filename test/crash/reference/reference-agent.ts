@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { ToolPolicyOptions } from '../../../src/define/tool-policy.ts';
+import type { ToolPolicyOptions } from '../../../src/define/tool-definition.ts';
 import { contextUpdate, defineAgent, defineTool, mcpServer, type RunContext, withUpdate } from '../../../src/index.ts';
 import type { Ledger } from '../processes/ledger.ts';
 import { ABSENT } from './reference-model.ts';

@@ -76,7 +76,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'takes over results of the step from which it starts again',
-    file: 'src/core/program/needed-outputs.ts',
+    file: 'src/core/program/stored-outputs.ts',
     find: 'if (from === undefined) return true;',
     replace: 'if (from !== step) return true;',
     history: 'program-resumed-from-a-step-2',

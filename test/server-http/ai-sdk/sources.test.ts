@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../../../src/core/domain/sources.ts';
+import type { Source } from '../../../src/core/domain/content.ts';
 import { MessageBuilder } from '../../../src/server/protocols/ai-sdk/ui-message.ts';
 import { built, call, encoded, ended, guarded, partsOf, piece, recorded, result, textPiece } from './recorded-turn.ts';
 

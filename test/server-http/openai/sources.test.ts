@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../../../src/core/domain/sources.ts';
+import type { Source } from '../../../src/core/domain/content.ts';
 import { openaiFor } from './openai-client.ts';
 import { eventsOf } from './followed.ts';
 import { served } from './served-run.ts';

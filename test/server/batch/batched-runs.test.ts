@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
-import { type BatchClient, type BatchResult, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { type BatchClient, type BatchResult, openai, prometheusMetrics, telemetry } from '../../../worker/index.ts';
 import { LonghaulError } from '../../../src/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
-import { collectorId } from '../../../src/core/protocol-names.ts';
+import { collectorId } from '../../../src/core/protocol.ts';
 import { type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';

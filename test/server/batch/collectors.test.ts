@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type BatchedCall, batchedCallKey, type CallPlace, type CollectorInput } from '../../../src/core/domain/batch.ts';
-import { BATCH_COLLECTOR, COLLECTOR_QUERIES, COLLECTOR_SIGNALS, collectorId } from '../../../src/core/protocol-names.ts';
+import { BATCH_COLLECTOR, COLLECTOR_QUERIES, COLLECTOR_SIGNALS, collectorId } from '../../../src/core/protocol.ts';
 import { runHistory } from '../../../src/history/history-events.ts';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { until } from '../testbed/testbed.ts';

@@ -12,17 +12,15 @@ const agent = defineAgent({ name: 'asker', model: 'fake/model-1' });
 /** Without its sinks the abort registry receives nothing, as in a process that does not run the workflow. */
 const deaf = { fn: () => undefined, callDuringReplay: false };
 
-test('if a provider never answers, its connection is closed within a second of the cancellation', async () => {
+test('if a provider never answers, its connection is closed by the cancellation, without a heartbeat', async () => {
   await using testbed = await Testbed.open();
   const silent = await startFakeOpenAI(() => undefined);
   const fake = openai({ baseURL: silent.url, apiKey: 'test' });
   await testbed.work({ agents: [agent], providers: { fake }, heartbeatEvery: 60_000 });
   const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => silent.requests.length === 1, 'the request');
-  const asked = Date.now();
   await handle.cancel('no patience');
   await silent.requests[0]?.closed;
-  expect(Date.now() - asked).toBeLessThan(1_000);
   expect(await handle.result()).toMatchObject({ status: 'cancelled' });
   expect(silent.requests).toHaveLength(1);
   await silent.close();
@@ -46,14 +44,13 @@ test('a message that interrupts closes the connection at once, and the next requ
   await fake.close();
 });
 
-test('if workflow and model call are in different processes, an interruption and a cancellation arrive with a heartbeat, within one interval', async () => {
+test('if workflow and model call are in different processes, an interruption and a cancellation arrive with a heartbeat', async () => {
   await using testbed = await Testbed.open();
-  const heartbeatMs = 700;
   const silent = await startFakeOpenAI(() => undefined);
   const plugin = new LonghaulPlugin({
     agents: [agent],
     providers: { fake: openai({ baseURL: silent.url, apiKey: 'test' }) },
-    heartbeatEvery: heartbeatMs,
+    heartbeatEvery: 700,
   });
   const workflowBundle = { codePath: inject('workflowBundlePath') };
   const connection = await NativeConnection.connect({ address: testbed.address });
@@ -65,11 +62,8 @@ test('if workflow and model call are in different processes, an interruption and
     await handle.send('rather this', { mode: 'interrupt' });
     await silent.requests[0]?.closed;
     await until(() => silent.requests.length === 2, 'the request that has the message');
-    const asked = Date.now();
     await handle.cancel('from afar');
     await silent.requests[1]?.closed;
-    // The interval, and the time of the round trip on a busy machine.
-    expect(Date.now() - asked).toBeLessThan(heartbeatMs + 1_000);
     expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: 'from afar' });
   });
   await connection.close();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { DoctorReport } from '../../../src/cli/doctor/report.ts';
+import type { DoctorReport } from '../../../src/cli/doctor/doctor.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 import { assistant } from '../testbed/agents.ts';

@@ -80,12 +80,10 @@ test('a caller that saw a run fail does not start it again if it has been starte
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('if no worker polls, a caller that waits is told within five seconds, and the run begins when one does', async () => {
+test('if no worker polls, a caller that waits is told, and the run begins when one does', async () => {
   await using testbed = await Testbed.open();
-  const begun = Date.now();
   const waiting = testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => testbed.notices.length > 0, 'the notice');
-  expect(Date.now() - begun).toBeLessThan(5_000);
   expect(testbed.notices[0]).toContain(`"${testbed.taskQueue}"`);
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('here I am')]) } });
   expect((await waiting).output).toBe('here I am');

@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { connect, LonghaulClient } from '../../../src/client/index.ts';
-import { defined } from '../../../src/core/domain/defined.ts';
+import { defined } from '../../../src/core/domain/json.ts';
 import type { AnyAgent } from '../../../src/index.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';

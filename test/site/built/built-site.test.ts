@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { guidePages } from '../../../src/guide/guide-pages.ts';
+import { guidePages } from '../../../src/guide/find-pages.ts';
 import { renderMarkdown } from '../../../src/guide/markdown.ts';
 import { matrixSample } from '../../matrix-sample.ts';
 import { LEAST_ANSWERED, QUESTIONS } from '../questions.ts';

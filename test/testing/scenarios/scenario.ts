@@ -2,16 +2,15 @@ import { z } from 'zod';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { type AgentOptions, defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
-import type { ToolPolicyOptions } from '../../../src/define/tool-policy.ts';
+import type { AnyTool, ToolPolicyOptions } from '../../../src/define/tool-definition.ts';
 import type { Resources, RunContext } from '../../../src/define/context.ts';
-import type { AnyTool } from '../../../src/define/tool-definition.ts';
 import type { TerminalStatus } from '../../../src/core/domain/run.ts';
 import {
   type EffectsLedger,
   type ExpectedLine,
-  type ScriptEntry,
   scriptedModel,
   type ScriptedModelOptions,
+  type ScriptEntry,
   type TestOptions,
 } from '../../../src/testing/index.ts';
 

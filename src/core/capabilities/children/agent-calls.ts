@@ -2,8 +2,7 @@ import type { AgentOfTool, ToolSnapshot } from '../../domain/agent.ts';
 import { BYTE_BUDGETS, cutContent, cutMarker, cutText } from '../../domain/byte-budgets.ts';
 import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
 import { type ContentPart, outputText } from '../../domain/content.ts';
-import { defined } from '../../domain/defined.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits } from '../../domain/limits.ts';
 import type { RunResultFields } from '../../domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput, parentOf, type SessionInput } from '../../domain/run-input.ts';
@@ -23,6 +22,7 @@ import {
   agentsOfCalls,
   CHILD_SLICES,
   childOfCall,
+  childrenWaiting,
   descendants,
   endedInStep,
   type EndOfAgent,
@@ -32,7 +32,6 @@ import {
   kept,
   keptAgents,
   running,
-  childrenWaiting,
   withChild,
 } from './children.ts';
 

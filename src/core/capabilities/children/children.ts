@@ -11,12 +11,11 @@ import type {
   RunningAgent,
 } from '../../domain/children.ts';
 import { isToolCall } from '../../domain/content.ts';
-import { defined } from '../../domain/defined.ts';
+import { defined, type JsonValue } from '../../domain/json.ts';
 import type { Event } from '../../domain/record.ts';
 import type { RunResultFields } from '../../domain/result.ts';
 import { PARENT, type ParentRun } from '../../domain/run-input.ts';
 import type { StopReason, TerminalStatus } from '../../domain/run.ts';
-import type { JsonValue } from '../../domain/json.ts';
 import { anyObject, listOf, TEXT, TRUE } from '../../domain/shape.ts';
 import { addNotRun, type FinishReason } from '../../domain/tool-calls.ts';
 import { addRunUsage, type SpentByDescendants, withChild as withUsageOfChild } from '../../domain/usage.ts';

@@ -3,7 +3,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
-import { defined } from '../../../core/domain/defined.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
@@ -15,7 +15,7 @@ import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../.
 import { component } from '../../schemas/values.ts';
 import { emptyBody } from '../../schemas/requests.ts';
 import type { ServerSettings } from '../../server-options.ts';
-import { eventStream, openStream, type OpenStream, type StreamMessage } from '../../streams.ts';
+import { eventStream, type OpenStream, openStream, type StreamMessage } from '../../streams.ts';
 import {
   answerApprovals,
   answeredCalls,

@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
-import { defined } from '../../../core/domain/defined.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
 import { MAX_TIMER_MS } from '../../../core/domain/time.ts';

@@ -1,7 +1,6 @@
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import { isToolCall, type ToolResult } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
-import { type JsonObject, parsedJson } from '../../../core/domain/json.ts';
+import { defined, type JsonObject, parsedJson } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { resultText } from '../../../core/domain/tool-calls.ts';
 import type { UiChunk } from './ui-message.ts';

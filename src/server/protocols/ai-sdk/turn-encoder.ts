@@ -3,8 +3,8 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { isToolCall } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
 import { blockedText, refusalIn } from '../../../core/domain/guardrails.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../../../core/domain/record.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../../core/domain/tool-calls.ts';
@@ -14,8 +14,8 @@ import {
   callChunk,
   type ChatMetadata,
   type FileUrl,
-  recordedParts,
   type RecordedParts,
+  recordedParts,
   sourceChunks,
   type UiChunk,
   type UiFinishReason,

@@ -1,8 +1,6 @@
-import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
-import type { JsonValue } from '../../../core/domain/json.ts';
+import { type ContentItem, type ContentPart, isToolCall, type Source, type ToolCall } from '../../../core/domain/content.ts';
+import { defined, type JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
-import type { Source } from '../../../core/domain/sources.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
 
 /** The decision on a call, as a part of a message shows it. */

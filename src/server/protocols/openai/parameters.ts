@@ -7,9 +7,9 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
 import {
   canonicalJson,
+  defined,
   isJsonObject,
   isTooDeep,
   type JsonObject,

@@ -13,11 +13,9 @@ import type {
   ResponseStreamEvent,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
-import { outputText } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
+import { outputText, type Source } from '../../../core/domain/content.ts';
+import { canonicalJson, defined, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
-import type { Source } from '../../../core/domain/sources.ts';
 import { FINAL_ANSWER, resultText, RUN_CODE } from '../../../core/domain/tool-calls.ts';
 import { addRunUsage, type AggregatedUsage } from '../../../core/domain/usage.ts';
 import { type EndedRun, wasCutOff, wasWithheld } from './errors.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ResponseOutputMessage, ResponseOutputText, ResponseReasoningItem } from 'openai/resources/responses/responses';
-import { defined } from '../../../core/domain/defined.ts';
+import { type Source, SOURCE_BOUNDS } from '../../../core/domain/content.ts';
 import { LonghaulError } from '../../../core/domain/errors.ts';
-import { type Source, SOURCE_BOUNDS } from '../../../core/domain/sources.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { type ItemEvent, urlCitations } from './response-body.ts';
 
 /** An event of a part, with its unit. A piece of text may be cut: it covers the units behind `from`. */

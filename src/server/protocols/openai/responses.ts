@@ -3,8 +3,8 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import type { ContentItem, ContentPart, ToolCall } from '../../../core/domain/content.ts';
-import { defined } from '../../../core/domain/defined.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
+import { defined } from '../../../core/domain/json.ts';
 import { REASONING_EFFORTS } from '../../../core/domain/reasoning-effort.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
@@ -33,8 +33,8 @@ import {
 } from './parameters.ts';
 import {
   type RepeatedParameters,
-  responseBody,
   type ResponseBody,
+  responseBody,
   type ResponseFacts,
   secondsOf,
   type WireEvent,

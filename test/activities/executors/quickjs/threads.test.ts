@@ -12,7 +12,7 @@ import {
 } from '../../../../activities/executors/frames.ts';
 import { course, MOMENT } from '../course.ts';
 import { executor } from './opened-executors.ts';
-import { CellThread, packImage } from '../../../../activities/executors/quickjs/cell-thread.ts';
+import { CellThread, packImage } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
 
 test.each([
   { type: 'began' as const },

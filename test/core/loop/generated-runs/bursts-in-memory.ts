@@ -1,11 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import { type BurstEntry, mayRunInBurst, modelKey, toolKey } from '../../../../src/core/bursts/burst.ts';
-import { type BurstingPorts, burstPorts } from '../../../../src/core/bursts/burst-ports.ts';
-import { fromBurstState, toBurstState } from '../../../../src/core/bursts/burst-state.ts';
-import type { EndedBurst } from '../../../../src/core/bursts/recorded-burst.ts';
-import { burstRecordOf, type StoredEntry, storedEntry } from '../../../../src/core/bursts/stored-burst.ts';
+import {
+  type BurstEntry,
+  burstRecordOf,
+  fromBurstState,
+  mayRunInBurst,
+  modelKey,
+  type StoredEntry,
+  storedEntry,
+  toBurstState,
+  toolKey,
+} from '../../../../src/core/bursts/burst.ts';
+import { type BurstingPorts, burstPorts, type EndedBurst } from '../../../../src/core/bursts/burst-ports.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
-import { defined } from '../../../../src/core/domain/defined.ts';
+import { defined } from '../../../../src/core/domain/json.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { ModelCall, RunPorts } from '../../../../src/core/kernel/ports.ts';
 import { runTurn } from '../../../../src/core/kernel/run-loop.ts';

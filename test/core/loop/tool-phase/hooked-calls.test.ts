@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ReviewedCalls } from '../../../../src/core/domain/activity-messages.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { ToolResultOutcome } from '../../../../src/core/kernel/ports.ts';
-import { approvalViews } from '../../../../src/core/queries/progress.ts';
+import { approvalViews } from '../../../../src/core/queries/run-views.ts';
 import { rewrittenArguments } from '../../../../src/core/kernel/tool-calls.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, type FakeRun, type FakeScript, responded, runFake, said } from '../fakes/fake-ports.ts';

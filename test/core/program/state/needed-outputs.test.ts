@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program-document.ts';
 import type { ProgramState, StepState } from '../../../../src/core/domain/program-run.ts';
-import { namedOutputs, neededOutputs } from '../../../../src/core/program/needed-outputs.ts';
+import { namedOutputs, neededOutputs } from '../../../../src/core/program/stored-outputs.ts';
 
 const ask = (name: string, prompt = 'do'): StepDocument => ({ name, ask: { prompt } });
 

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
-import { readSavedContext } from '../../../../src/core/saved/read-saved-context.ts';
-import { type ContextToSave, type SavedContext, toSavedContext } from '../../../../src/core/saved/saved-context.ts';
+import { type ContextToSave, readSavedContext, type SavedContext, toSavedContext } from '../../../../src/core/saved/saved-context.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, only, text } from '../fields.ts';
 
