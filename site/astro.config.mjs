@@ -21,7 +21,8 @@ export default defineConfig({
   trailingSlash: 'always',
   telemetry: false,
   image: { service: { entrypoint: 'astro/assets/services/noop' } },
-  markdown: { syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables', transformers: [whole] } },
+  // Two dashes are those of an option, and quotes are those of code.
+  markdown: { smartypants: false, syntaxHighlight: 'shiki', shikiConfig: { theme: 'css-variables', transformers: [whole] } },
   devToolbar: { enabled: false },
   integrations: [
     starlight({

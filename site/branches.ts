@@ -46,7 +46,8 @@ function groupsOf(pages: readonly Page[]): Branch['groups'] {
   for (const { slug, title } of pages) {
     const [, folder] = /^reference\/(.+)\/[^/]+$/.exec(slug) ?? [];
     const isFirstOfFolder = pages.some((page) => page.slug.startsWith(`${slug}/`)) && slug.startsWith('reference/');
-    const name = folder ?? (isFirstOfFolder ? slug.replace('reference/', '') : undefined);
+    // The list of an entry such as `longhaul/client` is the first page of its own group, and none of those of `longhaul`.
+    const name = isFirstOfFolder ? slug.replace('reference/', '') : folder;
     let group = groups.find((one) => one.name === name);
     if (group === undefined) groups.push((group = { ...(name === undefined ? {} : { name }), pages: [] }));
     group.pages.push({ slug, label: title });

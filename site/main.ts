@@ -11,15 +11,15 @@ import { apiPages } from './reference/api-pages.ts';
 import { factPages } from './reference/facts.ts';
 import { quickenSearch } from './search.ts';
 import { serveSite } from './serve.ts';
-import { canonicalVersion, NEXT, requireUnbuilt, requireVersion, type Siblings, writeVersions } from './versions.ts';
+import { canonicalVersion, NEXT, requireUnbuilt, requireVersion, type Siblings, versionOf, writeVersions } from './versions.ts';
 
 // `npm run site -- build`, `check` (a build that fails for warnings, dead links and pages without a branch), `serve`. `--out` is the folder that
-// has a folder for each version.
+// has a folder for each version; by default the version is that of the tag that is checked out, or `next`.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     base: { type: 'string', default: '/' },
-    version: { type: 'string', default: 'next' },
+    version: { type: 'string' },
     out: { type: 'string' },
     port: { type: 'string', default: '4321' },
     origin: { type: 'string', default: 'https://longhaul-agents.github.io' },
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
 });
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('..', import.meta.url));
-const version = values.version;
+const version = values.version ?? versionOf(root);
 requireVersion(version);
 // The page of all versions is above those of each.
 const above = `/${values.base}/`.replaceAll(/\/+/g, '/');

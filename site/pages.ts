@@ -41,6 +41,11 @@ export function guidePages(root: string, target: Target): GuidePages {
     const body = outsideCode(text.replace(/^# .+\n+/m, ''), (piece) =>
       piece
         .replaceAll(/<!--[^]*?-->\n?/g, '')
+        // On GitHub a page is a file; here it has its title.
+        .replaceAll(
+          /(?<=\[)[\w-]+\.md(?=\]\(([^()\s#]+)\))/g,
+          (name, link: string) => plain(titleOf(posix.join(posix.dirname(source), link))) || name,
+        )
         .replaceAll(/(\]\()([^()\s]+)(\))/g, (_, open: string, link: string, close: string) => open + linkOf(link) + close)
         .replaceAll(/((?:src|srcset|href)=")([^"\s]+)(")/g, (_, open: string, link: string, close: string) => open + linkOf(link) + close),
     );

@@ -1,9 +1,25 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 
 /** The version of what is not released yet. */
 export const NEXT = 'next';
 
 const RELEASE = /^\d+\.\d+$/;
+
+/** Returns the version of what is checked out in a repository: that of the release whose tag it has, such as 0.1 of `v0.1.3`, and otherwise `next`. */
+export function versionOf(repository: string): string {
+  try {
+    const tags = execFileSync('git', ['tag', '--points-at', 'HEAD'], {
+      cwd: repository,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return /^v(\d+\.\d+)\.\d+$/m.exec(tags)?.[1] ?? NEXT;
+  } catch {
+    // Sources without a repository.
+    return NEXT;
+  }
+}
 
 /** Returns the versions in a folder of built sites: the newest release first, and `next` at the end. */
 export function versionsIn(folder: string): string[] {

@@ -97,6 +97,7 @@ const IN_TURN = [
   'test/server/worker/fresh-worker.test.ts',
   'test/server/client/principals/principals.test.ts',
   'test/cli/doctor/broken-environments.test.ts',
+  'test/cli/doctor/npm-repairs.test.ts',
   'test/cli/completion/real-shells.test.ts',
   'test/server/cli/dev-runs.test.ts',
   'test/server/tools/mcp.test.ts',

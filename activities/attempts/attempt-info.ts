@@ -33,6 +33,8 @@ export interface AttemptInfo {
 export interface InsideAttempt {
   /** True if the attempt before was made by the same attempt of the activity: it has ended as every attempt does, and was not lost. */
   readonly isRetry: boolean;
+  /** How often the activity, or a batch, has made a call under the same name to its end before. */
+  readonly earlier: number;
   /** Calls back once the server has the outcome of the call; never if it does not get it, because the call is then made again. */
   whenStored(report: () => void): void;
 }
@@ -49,12 +51,19 @@ export function withAttemptInfo<Result>(info: AttemptInfo, work: () => Promise<R
   return attempts.run(info, work);
 }
 
-/** The attempt of an activity that makes one call. */
+/** Runs the current attempt as one that another activity makes among others. */
+export function withInside<Result>(inside: InsideAttempt, work: () => Promise<Result>): Promise<Result> {
+  return attempts.run(new ActivityAttempt(Context.current(), inside), work);
+}
+
+/** The attempt of an activity that makes one call, or of a call whose answer comes from elsewhere. */
 class ActivityAttempt implements AttemptInfo {
+  readonly inside?: InsideAttempt;
   readonly #context: Context;
 
-  constructor(context: Context) {
+  constructor(context: Context, inside?: InsideAttempt) {
     this.#context = context;
+    if (inside !== undefined) this.inside = inside;
   }
 
   get name(): string {

@@ -50,7 +50,9 @@ import {
 } from '../../src/core/protocol.ts';
 import { priceOf } from '../../src/model/models.ts';
 import { runAttempt } from '../attempts/attempt.ts';
+import { withInside } from '../attempts/attempt-info.ts';
 import { failingAs, toFailure } from '../attempts/failure.ts';
+import { HeldReports } from '../bursts/call-inside.ts';
 import { answerModelCall, type KnownRequest, readyModelCall } from '../model-calls/call-model.ts';
 import type { AskedModel } from '../model-calls/fallback.ts';
 import { Patience } from '../model-calls/patience.ts';
@@ -243,6 +245,8 @@ class Completion {
   readonly #batches: ProviderBatches;
   readonly #again: NonNullable<CompleteBatchOutput['again']> = [];
   readonly #later: unknown[] = [];
+  /** What the calls report of themselves that wait for another batch. */
+  readonly #reportsOfAgain: HeldReports[] = [];
 
   constructor(runtime: ActivityRuntime, batch: BatchView, batches: ProviderBatches) {
     this.#runtime = runtime;
@@ -288,6 +292,11 @@ class Completion {
   output(): CompleteBatchOutput {
     const [first] = this.#later;
     if (first !== undefined) throw first;
+    // The collector is about to have them: an attempt after this one would answer the calls once more.
+    const reports = this.#reportsOfAgain;
+    this.#runtime.telemetry?.telemetry.later(() => {
+      for (const held of reports) held.release();
+    });
     return this.#again.length === 0 ? {} : { again: this.#again };
   }
 
@@ -303,15 +312,25 @@ class Completion {
   async #answered(pending: PendingCall, answer: Extract<BatchResult, { type: 'answered' }>['answer']): Promise<void> {
     const { call } = pending;
     const records = this.#batch.records?.[batchedCallKey(call)] ?? [];
+    const reports = new HeldReports();
+    const inside = { isRetry: true, earlier: call.tries ?? 0, whenStored: (report: () => void) => reports.add(report) };
     try {
-      const output = await withinCall(pending, () => answerOfBatch(this.#runtime, pending, { answer, records }));
-      if ('type' in output && output.type === 'aborted') return this.isDropped(call.model, { id: '', type: 'answered', answer });
-      await complete(pending, output);
+      const answered = (): Promise<CallModelOutput | AskStepOutput> => answerOfBatch(this.#runtime, pending, { answer, records });
+      const output = await withinCall(pending, () => withInside(inside, answered));
+      if ('type' in output && output.type === 'aborted') this.isDropped(call.model, { id: '', type: 'answered', answer });
+      else await complete(pending, output);
+      reports.release();
     } catch (error) {
       const { isFinal, failure, isOfWorker, spent } = endOf(error);
+      // The worker that answers it after this one reports it.
       if (isOfWorker) this.#later.push(error);
-      else if (isFinal) await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
-      else await this.failed(pending, failure, spent);
+      else if (isFinal) {
+        await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
+        reports.release();
+      } else {
+        await this.failed(pending, failure, spent);
+        this.#reportsOfAgain.push(reports);
+      }
     }
   }
 

@@ -21,6 +21,8 @@ export interface CallBounds {
   before: number;
   /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
   begunAt: number;
+  /** How often the burst has made a call under the same name to its end before. */
+  earlier: number;
   /** Keeps what the attempts report of themselves. */
   held: HeldReports;
   /** Aborted when a request has come: the next attempt is not waited for. */
@@ -38,7 +40,7 @@ const LONGEST_WAIT_MS = 5_000;
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
-  { before, begunAt, held, awaited, ending, givenUp }: CallBounds,
+  { before, begunAt, earlier, held, awaited, ending, givenUp }: CallBounds,
 ): Promise<CallEnd<Outcome>> {
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
@@ -61,7 +63,7 @@ export async function callInside<Input, Output, Outcome>(
       heartbeatDetails: details,
       signal: controller.signal,
       isCancelled: false,
-      inside: { isRetry: attempt > before + 1, whenStored: (report) => held.add(report) },
+      inside: { isRetry: attempt > before + 1, earlier, whenStored: (report) => held.add(report) },
       heartbeat: (next) => (details = next),
     };
     const act = aroundCalls();

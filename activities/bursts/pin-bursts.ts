@@ -22,6 +22,6 @@ export const burstsInWorker: WorkerPart = {
 export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
   for (const { name } of agents.filter(makesBursts))
     logOnce(
-      `Agent "${name}" makes no bursts on this worker, which has a sink of streams, as that of "longhaul dev" and "longhaul serve" always has: make them with "longhaul worker" and without "streams", or remove "burst" of the agent`,
+      `Agent "${name}" makes no bursts on this worker, which has a sink of streams: remove "streams" of the worker ("longhaul dev" and "longhaul serve" always have one, "longhaul worker" need not), or remove "burst" of the agent`,
     );
 }

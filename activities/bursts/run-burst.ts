@@ -302,6 +302,7 @@ class Burst {
     const making = callInside(jsonOf(request), counted, {
       before,
       begunAt: before > 0 ? activityInfo().scheduledTimestampMs + this.#storedUntil : Date.now(),
+      earlier: this.#entries.filter((ended) => ended.key === key).length,
       held: reports,
       awaited: this.#awaited.signal,
       ending: this.#ending.signal,

@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { ModelCallError } from '../../src/core/domain/errors.ts';
+import { NOT_SENT } from '../../src/core/domain/model.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
 import type { GovernedRequest, Permit, ProviderPermits } from '../../src/governor/provider-permits.ts';
 import { attemptInfo, mayPark, ParkedAttempt } from '../attempts/attempt-info.ts';
@@ -56,7 +57,7 @@ export class GovernedCall {
       leastMs = Math.min(leastMs, granted.waitMs);
       if (granted.waitMs > maxWaitMs && order.passOver()) continue;
       const seconds = Math.ceil(leastMs / 1_000);
-      const message = `Not sent yet: the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
+      const message = `${NOT_SENT}the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
       // It comes back while it may still wait a little: a tenant whose calls are all away would lose its turn.
       const awayMs = leastMs - permits.limits.holdSlotMs / 2;
       const jitter = 1 + JITTER * (2 * Math.random() - 1);

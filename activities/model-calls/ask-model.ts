@@ -18,7 +18,15 @@ import {
   spentIn,
   type UsageStats,
 } from '../../src/core/domain/usage.ts';
-import type { ModelCallContext, ModelRequest, ModelResponse, RateLimits, RecordedResponse } from '../../src/core/domain/model.ts';
+import {
+  isNotSent,
+  type ModelCallContext,
+  type ModelRequest,
+  type ModelResponse,
+  NOT_SENT,
+  type RateLimits,
+  type RecordedResponse,
+} from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
@@ -115,13 +123,14 @@ export async function askModel<Result>(
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
     const { signal } = current;
     let span: ModelSpan | undefined;
+    const beginModel = (): ModelSpan | undefined => (span = beginSpan?.(order.current.name));
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         try {
-          call = call.of(order, await governed?.enter(order, { signal, patience }));
-          span = beginSpan?.(order.current.name);
+          call = call.of(order, await permitOf(governed, order, { signal, patience, beginModel }));
+          beginModel();
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
@@ -163,6 +172,28 @@ export async function askModel<Result>(
 /** Returns what a client is told of a call besides its request. */
 function knownOf({ tags, secret, cache, readFile }: ModelCallOptions): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   return defined({ tags, secret, cache, readFile });
+}
+
+/** The entry of an attempt to its next model. */
+interface Entry {
+  signal: AbortSignal;
+  patience: Patience;
+  /** Begins the span of the model, which says so if the permit would come too late: it is not the provider that has refused the call. */
+  beginModel: () => ModelSpan | undefined;
+}
+
+/** Waits for the permit of the next request, if there are limits. */
+async function permitOf(
+  governed: GovernedCall | undefined,
+  order: ModelOrder,
+  { beginModel, ...entry }: Entry,
+): Promise<Permit | undefined> {
+  try {
+    return await governed?.enter(order, entry);
+  } catch (error) {
+    if (!(error instanceof ParkedAttempt) && isNotSent(error)) beginModel()?.failed(error, null, { isAborted: false });
+    throw error;
+  }
 }
 
 /** A request to a model, and what it has cost so far. */
@@ -338,7 +369,7 @@ async function waitForPace(pace: () => Pace | undefined, patience: Patience, { m
       patience.parked(wait);
       throw new ModelCallError(
         'model_rate_limited',
-        `Not sent yet: ${counted(queue?.waiting ?? 0, 'call')} of model "${model}" wait, because the provider refuses some`,
+        `${NOT_SENT}${counted(queue?.waiting ?? 0, 'call')} of model "${model}" wait, because the provider refuses some`,
       );
     }
     await pause(wait);

@@ -4,16 +4,16 @@ import { BURST_NOT_STORED } from '../../src/core/bursts/burst.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
 import { defined, type JsonValue } from '../../src/core/domain/json.ts';
-import type { ModelResponse } from '../../src/core/domain/model.ts';
+import { isNotSent, type ModelResponse, NOT_SENT_ERROR } from '../../src/core/domain/model.ts';
 import { cellOfCall } from '../../src/core/domain/tool-calls.ts';
 import { beginningOfLoss, type TracedLoss } from '../../src/core/domain/traced-part.ts';
 import type { UsageStats } from '../../src/core/domain/usage.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
-import { rootSpanId, type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts';
+import { attemptSpanId, type NamedAttempt, rootSpanId, type RunTrace } from '../../src/telemetry/ids.ts';
 import { type Metrics, modelLabels } from '../../src/telemetry/metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS } from '../../src/telemetry/names.ts';
 import type { ApiSpan, Attributes } from '../../src/telemetry/provider.ts';
-import { commonAttributes, IN_BURST, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
+import { commonAttributes, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptNumber } from '../attempts/attempt.ts';
@@ -154,13 +154,13 @@ export async function toolSpan(
   const { agentName, callId, step, at, ofProgram } = input;
   const cell = ofProgram ? undefined : cellOfCall(callId);
   const trace = await placeOf(worker, input, at[0]);
-  const attempt = attemptNumber();
+  const made = currentAttempt();
   await reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step, ...defined({ cell }) });
   const span =
     trace &&
     worker.telemetry.start(trace, {
       name: `${OPERATIONS.tool} ${tool}`,
-      spanId: spanIdOf(trace.run, 'tool', callId, ...attemptPath()),
+      spanId: attemptSpanId(trace.run, 'tool', { call: callId, ...made }),
       parentSpanId: parentOfCall(trace, cell),
       attributes: {
         ...commonAttributes(trace.run, agentName),
@@ -169,7 +169,7 @@ export async function toolSpan(
         [A.toolType]: 'function',
         [A.toolCall]: callId,
         [A.step]: step,
-        [A.attempt]: attempt,
+        [A.attempt]: made.attempt,
         ...contentAttribute(worker, A.toolArguments, args),
       },
     });
@@ -199,7 +199,7 @@ export class ModelSpan extends CallSpan {
 
   /** Ends it with an error. `usage` as above: a provider charges for the part of an answer. */
   failed(error: unknown, usage: UsageStats | null, { isAborted }: { isAborted: boolean }): void {
-    this.#code = isAborted ? 'interrupted' : (errorCode(error) ?? thrownCode(error));
+    this.#code = isAborted ? 'interrupted' : isNotSent(error) ? NOT_SENT_ERROR : (errorCode(error) ?? thrownCode(error));
     this.#end(() => ({}), this.#code, usage);
   }
 
@@ -217,7 +217,10 @@ export class ModelSpan extends CallSpan {
     const { seconds } = this;
     const measured = { model: this.#model, seconds, firstChunkSeconds: this.#firstChunk, usage, code };
     const all = (): Attributes => ({ ...usageAttributes(usage), ...attributes() });
-    this.end(all, code, (metrics) => metrics.modelCall(measured));
+    // A request that was not sent says nothing about the model.
+    this.end(all, code, (metrics) => {
+      if (code !== NOT_SENT_ERROR) metrics.modelCall(measured);
+    });
   }
 }
 
@@ -243,7 +246,7 @@ export async function modelSpans(
   { run, agentName, through, call = String(through), step, model: first }: TracedModelCall,
 ): Promise<BeginModelSpan> {
   const trace = await placeOf(worker, run, through);
-  const attempt = attemptNumber();
+  const made = currentAttempt();
   await reportLoss(worker, trace, { call, agent: agentName, ...defined({ step, model: first }) });
   let asked = 0;
   return (model) => {
@@ -253,13 +256,13 @@ export async function modelSpans(
     const span = worker.telemetry.start(trace, {
       name: `${OPERATIONS.model} ${labels[A.requestModel]}`,
       kind: 'client',
-      spanId: spanIdOf(trace.run, 'chat', call, ...attemptPath(), asked),
+      spanId: attemptSpanId(trace.run, 'chat', { call, ...made }, asked),
       parentSpanId: rootSpanId(trace),
       attributes: {
         ...commonAttributes(trace.run, agentName),
         ...labels,
         [A.operation]: OPERATIONS.model,
-        [A.attempt]: attempt,
+        [A.attempt]: made.attempt,
         ...(step === undefined ? {} : { [A.step]: step }),
       },
     });
@@ -284,13 +287,14 @@ const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 async function reportLoss(
   { telemetry }: WorkerTelemetry,
   trace: RunTrace | undefined,
-  lost: Omit<TracedLoss, 'attempt' | 'from' | 'to'>,
+  lost: Omit<TracedLoss, 'activity' | 'attempt' | 'from' | 'to'>,
 ): Promise<void> {
   const { attempt: attempts, isLocal, inside, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
   if (trace === undefined || attempts <= 1 || isLocal || inside?.isRetry) return;
   const { activityId, workflowExecution } = activityInfo();
   const { workflowId = '', runId = '' } = workflowExecution ?? {};
-  const attempt = attemptNumber() - 1;
+  const made = currentAttempt();
+  const attempt = made.attempt - 1;
   // None before was made: they were parked, or went to workers that lacked something.
   if (attempt < 1) return;
   const pending = await withinAnswer(getClient(), async (client) => {
@@ -305,18 +309,15 @@ async function reportLoss(
   // The start of the current attempt, which the history has as well.
   const to = optionalTsToMs(pending?.lastStartedTime) ?? currentAttemptScheduledTimestampMs;
   const from = beginningOfLoss({ attempt, scheduledAt: scheduledTimestampMs, to });
-  const isInside = inside === undefined ? {} : { isInside: true as const };
-  telemetry.report(trace, lossSpan(trace, { ...lost, ...isInside, attempt, from, to }));
+  telemetry.report(trace, lossSpan(trace, { ...lost, ...made, attempt, from, to }));
 }
 
-/**
- * Returns what tells the attempts of a call apart. The first attempt at a local call is made again, with the same number, if the workflow task
- * around it is: nobody else reports it, so its id may be made of its time. A call that a burst leaves to its run begins to count again.
- */
-function attemptPath(): (string | number)[] {
-  const { isLocal, inside, currentAttemptScheduledTimestampMs } = attemptInfo();
-  if (isLocal) return [attemptNumber(), currentAttemptScheduledTimestampMs];
-  return inside === undefined ? [attemptNumber()] : [attemptNumber(), IN_BURST];
+/** Returns what tells the current attempt from all others at its call. Nobody else reports one at a local call, so its time may tell it. */
+function currentAttempt(): Omit<NamedAttempt, 'call'> {
+  const { isLocal, inside, currentAttemptScheduledTimestampMs: localAt } = attemptInfo();
+  const attempt = attemptNumber();
+  if (isLocal) return { activity: '', attempt, localAt };
+  return { activity: activityInfo().activityId, attempt, ...defined({ earlier: inside?.earlier }) };
 }
 
 /** True if the server has given the current attempt up, because it has not heard of it in time. */

@@ -1,6 +1,6 @@
 import { count, oneOf } from '../../test/processes/option-values.ts';
 
-export const HOURS_PARTS = ['create', 'completion'] as const;
+export const HOURS_PARTS = ['create', 'completion', 'doctor'] as const;
 
 /** The options of `first-hours`. */
 export interface FirstHoursOptions {
@@ -19,13 +19,13 @@ export interface SiteBenchOptions {
 }
 
 /** The usage of both commands. */
-export const HOURS_USAGE = `  npm run bench -- first-hours [--part create|completion] [--rounds 11] [--json]
+export const HOURS_USAGE = `  npm run bench -- first-hours [--part create|completion|doctor] [--rounds 11] [--json]
   npm run bench -- site [--rounds 3] [--json]`;
 
 /** Reads the options of `first-hours`. Throws an error whose message describes the mistake. */
 export function firstHoursOptions({
   part = 'create',
-  rounds = '11',
+  rounds = part === 'doctor' ? '3' : '11',
 }: {
   part?: string | undefined;
   rounds?: string | undefined;

@@ -10,12 +10,14 @@ import { LocalRegistry } from '../../test/first-hours/local-registry.ts';
 import { missingTools } from '../../test/first-hours/tools.ts';
 import { TwoTerminals } from '../../test/first-hours/two-terminals.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
+import { measureDoctor } from './doctor.ts';
 import type { FirstHoursOptions } from './hours-options.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 /** Measures what a person waits for in the first hours. */
 export async function measureFirstHours({ part, rounds }: FirstHoursOptions, say: (line: string) => void): Promise<object> {
+  if (part === 'doctor') return measureDoctor(rounds, say);
   return part === 'completion' ? measureCompletion(rounds) : measureCreation(say);
 }
 

@@ -7,10 +7,8 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { executionHistory } from '../../src/history/history-events.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { spanIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
+import { attemptSpanId, spanIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
 import { type Telemetry, telemetry } from '../../src/telemetry/telemetry.ts';
-import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
-import { traceProblems } from '../../test/telemetry/trace-problems.ts';
 import { createWorker, LonghaulPlugin, type LonghaulWorker, prometheusMetrics } from '../../worker/index.ts';
 import { bundleWorkflows, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
@@ -19,6 +17,7 @@ import type { TelemetryBenchOptions } from '../options/options.ts';
 import { crowdModel } from '../script/crowd-model.ts';
 import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { CollectorProcess } from './collector-process.ts';
 
 const SPANS_MEASURED = 20_000;
 const RESULT_CHARS = 200;
@@ -29,8 +28,11 @@ const REPLAYS = 4;
 /** The queues of the workers without telemetry and with it, with names of one length. */
 const QUEUES = { plain: 'bench-plain-', traced: 'bench-traced' } as const;
 
-/** Runs of each worker that are not measured: code is compiled, and connections are made. */
-const WARM_UP = 3;
+/** Runs of each worker that are not measured: connections are made, and code is compiled, that of telemetry only after some hundred calls. */
+const WARM_UP = 20;
+
+/** Replays of a few histories that are not measured. */
+const REPLAYED_FIRST = 15;
 
 /** The figures of `telemetry`. */
 export interface TelemetryFigures {
@@ -80,8 +82,8 @@ export async function measureTelemetry(
   say: (line: string) => void,
 ): Promise<TelemetryFigures> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  await using receiver = await OtlpReceiver.listen();
-  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = receiver.url;
+  await using collector = await CollectorProcess.start();
+  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = collector.url;
   const reported = await telemetry({ meterProvider: prometheusMetrics() });
   const dev = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   const { address, namespace } = dev;
@@ -116,18 +118,15 @@ export async function measureTelemetry(
     say(`${runs} runs of ${steps} steps on each side`);
     const plain = await sizeOfRuns(client, sides.plain);
     const traced = await sizeOfRuns(client, sides.traced);
-    const problems = traceProblems(receiver.spans);
-    const spans = receiver.spans.length;
-    const replayed = await measureReplay(client, sides.traced, { count: histories, reported, receiver, say });
+    const collected = await collector.collected();
+    const replayed = await measureReplay(client, sides.traced, { count: histories, reported, collector, say });
     return {
       stepRatio: rounded(secondsOf('traced') / secondsOf('plain'), 3),
       usPerSpan: await microsecondsOfSpan(),
       bytesAdded: traced.bytes - plain.bytes,
       eventsAdded: traced.events - plain.events,
-      orphans: problems.filter((line) => line.includes('has no parent')).length,
-      duplicates: spans - new Set(receiver.spans.slice(0, spans).map(({ traceId, spanId }) => `${traceId}/${spanId}`)).size,
+      ...collected,
       ...replayed,
-      spans,
       dropped: reported.dropped,
       histories,
       steps,
@@ -147,8 +146,11 @@ export async function measureTelemetry(
 async function runOne(client: LonghaulClient, taskQueue: string, steps: number): Promise<EndedRun> {
   const runId = `telemetry-${randomUUID()}`;
   const begun = performance.now();
-  await client.run(agent, { input: promptFor(steps), runId, taskQueue });
-  return { runId, seconds: (performance.now() - begun) / 1_000 };
+  const { status, stepsUsed } = await client.run(agent, { input: promptFor(steps), runId, taskQueue, limits: { steps: steps + 1 } });
+  const seconds = (performance.now() - begun) / 1_000;
+  // The last step is the answer.
+  if (status !== 'completed' || stepsUsed !== steps + 1) throw new Error(`A run has ended as ${status} after ${stepsUsed} steps`);
+  return { runId, seconds };
 }
 
 /** Returns the size of the history of a run, in the median. */
@@ -201,7 +203,7 @@ async function microsecondsOfSpan(): Promise<number> {
   const measure = (from: number): number => {
     const begun = performance.now();
     for (let call = 0; call < SPANS_MEASURED; call += 1) {
-      const spanId = spanIdOf(run, 'tool', `c${from + call}`, 1);
+      const spanId = attemptSpanId(run, 'tool', { call: `c${from + call}`, activity: '7', attempt: 1 });
       own.start(place, { name: 'execute_tool read_page', spanId, parentSpanId, attributes })?.end();
     }
     return ((performance.now() - begun) * 1_000) / SPANS_MEASURED;
@@ -214,7 +216,7 @@ async function microsecondsOfSpan(): Promise<number> {
 async function measureReplay(
   client: LonghaulClient,
   runs: readonly EndedRun[],
-  { count, reported, receiver, say }: { count: number; reported: Telemetry; receiver: OtlpReceiver; say: (line: string) => void },
+  { count, reported, collector, say }: { count: number; reported: Telemetry; collector: CollectorProcess; say: (line: string) => void },
 ): Promise<{ replayRatio: number; replayExported: number }> {
   const histories = await Promise.all(
     runs.map(async ({ runId }) => {
@@ -227,7 +229,7 @@ async function measureReplay(
     workflowsPath: RUNS_MODULE,
     plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
   });
-  const before = receiver.spans.length;
+  const { spans: before } = await collector.collected();
   // The time of the processors: what else the machine does is not measured.
   const replay = async (given: { telemetry?: Telemetry }, many = count): Promise<number> => {
     const plugins = [new LonghaulPlugin({ agents: [], providers: {}, ...given })];
@@ -238,8 +240,8 @@ async function measureReplay(
     return user + system;
   };
   // Code is compiled.
-  await replay({}, WARM_UP * 5);
-  await replay({ telemetry: reported }, WARM_UP * 5);
+  await replay({}, REPLAYED_FIRST);
+  await replay({ telemetry: reported }, REPLAYED_FIRST);
   const times: Record<'plain' | 'traced', number[]> = { plain: [], traced: [] };
   for (let round = 0; round < REPLAYS; round += 1) {
     for (const side of round % 2 === 0 ? (['plain', 'traced'] as const) : (['traced', 'plain'] as const))
@@ -248,7 +250,7 @@ async function measureReplay(
   await reported.flush();
   say(`${count} histories were replayed ${REPLAYS} times on each side`);
   return {
-    replayRatio: rounded(sum(times.traced) / sum(times.plain), 3),
-    replayExported: receiver.spans.length - before,
+    replayRatio: rounded(median(times.traced) / median(times.plain), 3),
+    replayExported: (await collector.collected()).spans - before,
   };
 }

@@ -100,6 +100,7 @@ export const LIST = defineCommand({
     agent: option('<name>', 'only runs of this agent or program'),
     status: COMMON.status('runs'),
     tag: option('<tag>', 'only runs that were started with this tag'),
+    schedule: option('<schedule>', 'only runs that this Schedule of Temporal has started'),
     since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
     amounts: flag('also print steps, tokens and cost, for which each run is read'),

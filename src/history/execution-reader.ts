@@ -263,6 +263,7 @@ export class ExecutionReader {
     (this.execution.losses ??= []).push({
       name,
       input,
+      activityId: this.#activityIds.get(id) ?? '',
       attempt: attempt - uncountedAttemptsIn(details),
       scheduledAt: this.#scheduledAt.get(id) ?? 0,
       endedAt: milliseconds(event),

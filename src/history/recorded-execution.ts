@@ -142,6 +142,8 @@ export function toolCallInBurst({ name, input }: { name: string; input: RunToolI
 export interface LostActivity {
   name: string;
   input: unknown;
+  /** Temporal's id of the activity. */
+  activityId: string;
   /** 1-based, without those that workers could not make, or that were parked. */
   attempt: number;
   scheduledAt: number;

@@ -14,6 +14,7 @@ import { type AgentSnapshot, summaryModelsOf } from '../core/domain/agent.ts';
 import { isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { missingIn } from '../core/domain/missing-definitions.ts';
+import { isNotSent, NOT_SENT_ERROR } from '../core/domain/model.ts';
 import type { AskStepOutput } from '../core/domain/program-run.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -232,9 +233,9 @@ type AgentOf = (digest: string) => Pick<AgentSnapshot, 'name'> & Partial<AgentSn
 
 /** Returns a lost activity as a call. Undefined for one that is no call. */
 function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss> | undefined {
-  const { name, input, attempt, scheduledAt, endedAt: to } = lost;
+  const { name, input, activityId: activity, attempt, scheduledAt, endedAt: to } = lost;
   if (attempt < 1) return undefined;
-  const times = { attempt, from: beginningOfLoss({ attempt, scheduledAt, to }), to };
+  const times = { activity, attempt, from: beginningOfLoss({ attempt, scheduledAt, to }), to };
   if (name === 'callModel') {
     const { agent: digest, through, step } = input as CallModelInput;
     const { name: agent, model } = agentOf(digest);
@@ -248,11 +249,11 @@ function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss> | unde
  * worker has reported it: which of several models has failed, and how many attempts there were that workers count.
  */
 export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: AgentOf): CallAt<TracedCall> | undefined {
-  const { name, input, attempt, localAt, startedAt: from, endedAt: to, activityId } = ended;
+  const { name, input, attempt, localAt, startedAt: from, endedAt: to, activityId: activity } = ended;
   if (attempt === undefined || isRefusal(ended.failure)) return undefined;
-  const times = { attempt, from, to, ...defined({ localAt }) };
+  const times = { activity, attempt, from, to, ...defined({ localAt }) };
   // Model calls of which no event of the record says the place are named by their activity.
-  const byActivity = `${executionId}/${activityId}`;
+  const byActivity = `${executionId}/${activity}`;
   switch (name) {
     case 'callModel': {
       const { agent: digest, through, step } = input as CallModelInput;
@@ -301,7 +302,7 @@ export function burstCallsOf(
   { checkpoints, modelCalls, toolCalls }: BurstCalls,
   agentOf: AgentOf,
 ): CallAt<TracedCall>[] {
-  const { attempt: attemptAtBurst, scheduledAt, startedAt, endedAt, output, failure } = burst;
+  const { activityId: activity, attempt: attemptAtBurst, scheduledAt, startedAt, endedAt, output, failure } = burst;
   const input = burst.input as RunBurstInput;
   const { entries = [], attempts = {} } = recordOfBurst({ input, output: output as StoredBurst | undefined, failure }, checkpoints) ?? {};
   // A later attempt counts from the time at which the server had the burst.
@@ -309,11 +310,18 @@ export function burstCallsOf(
   const moment = (at: number): number => Math.min(endedAt, began + Math.max(0, at));
   let [answeredAt, lastAt] = [0, 0];
   const calls: CallAt<TracedCall>[] = [];
-  // A model call that has failed, and was made again after as many events, has left its name to the later one.
+  // Of a model call that has failed, and was made again after as many events, nobody knows how many attempts it took.
   const lastOfKey = new Map(entries.map(({ key }, index) => [key, index]));
   for (const [index, { at, key, model, tool }] of entries.entries()) {
     const attempt = attempts[key] ?? 1;
-    const attempted = (since: number) => ({ attempt, isInside: true as const, from: moment(Math.min(since, at)), to: moment(at) });
+    const before = entries.slice(0, index).filter((entry) => entry.key === key).length;
+    const attempted = (since: number) => ({
+      activity,
+      attempt,
+      ...(before === 0 ? {} : { earlier: before }),
+      from: moment(Math.min(since, at)),
+      to: moment(at),
+    });
     if (model === undefined) {
       const asked = toolCalls.get(key);
       const ended = endOfTool(tool);
@@ -362,7 +370,8 @@ function burstAnswer(
       // A worker whose time was over has interrupted the request itself, and says so.
       if (outcome.code === 'model_timeout') return undefined;
       const usage = attempt === 1 ? outcome.spent?.reported : undefined;
-      return isOnly ? { code: outcome.code, ...defined({ model: first, usage }) } : undefined;
+      const code = isNotSent(outcome) ? NOT_SENT_ERROR : outcome.code;
+      return isOnly ? { code, ...defined({ model: first, usage }) } : undefined;
     }
   }
 }
@@ -444,6 +453,7 @@ function isCancellation(failure: Error): boolean {
 
 function codeOf(failure: Error): string {
   const cause = activityCause(failure);
+  if (isNotSent(cause)) return NOT_SENT_ERROR;
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   return isErrorCode(type) ? type : 'internal';
 }

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/domain/errors.ts';
 import { readTraceparent } from '../core/domain/run-input.ts';
+import type { TracedLoss } from '../core/domain/traced-part.ts';
 
 /** A run across its executions. */
 export interface TracedRun {
@@ -51,6 +52,18 @@ export function spanIdOf(run: TracedRun, subject: SpanSubject, ...path: (string 
   return digest(SPAN_ID_LENGTH, ['span', ...identityOf(run), subject, ...path]);
 }
 
+/** An attempt at a call, as each knows it who reports the attempt: its worker, the next attempt, or a reader of the record. */
+export type NamedAttempt = Pick<TracedLoss, 'call' | 'activity' | 'attempt' | 'earlier' | 'localAt'>;
+
+/** Returns the id of a span of an attempt at a call. `path` tells several spans of one attempt apart. */
+export function attemptSpanId(run: TracedRun, subject: 'chat' | 'tool', attempted: NamedAttempt, ...path: (string | number)[]): string {
+  const { call, activity, attempt, earlier, localAt } = attempted;
+  const after = earlier === undefined || earlier === 0 ? [] : ['after', earlier];
+  // The first attempt at a local call is made again, with the same number, if the workflow task around it is.
+  const at = localAt === undefined ? [] : ['at', localAt];
+  return spanIdOf(run, subject, call, activity, attempt, ...after, ...at, ...path);
+}
+
 /** Returns the place of a run that begins a trace, or continues that of its caller. */
 export function traceOfStart(run: TracedRun, traceparent: string | undefined): RunTrace {
   const caller = traceparent === undefined ? undefined : readTraceparent(traceparent);
@@ -65,9 +78,15 @@ export function traceOfTurn(session: RunTrace, turn: number): RunTrace {
   return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSampled, isSession: true, turn };
 }
 
+/** The ids of roots, which each call of a run asks for. */
+const roots = new WeakMap<RunTrace, string>();
+
 /** Returns the id of the span that all others at a place are below: that of the run, or of the turn. */
-export function rootSpanId({ run, turn }: RunTrace): string {
-  return turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn);
+export function rootSpanId(place: RunTrace): string {
+  const { run, turn } = place;
+  const id = roots.get(place) ?? (turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn));
+  roots.set(place, id);
+  return id;
 }
 
 /** Returns the place of a run that another one has started as its child: below the call that has started it. */
@@ -81,7 +100,7 @@ function identityOf({ namespace, runId, firstExecutionId }: TracedRun): string[]
 
 /** As JSON, so that no two lists have one digest. */
 function digest(length: number, parts: (string | number)[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, length);
+  return hash('sha256', JSON.stringify(parts)).slice(0, length);
 }
 
 /** True if a trace belongs to the part that is recorded. It depends on the id alone, so that all processes answer the same. */

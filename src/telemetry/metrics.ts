@@ -7,6 +7,9 @@ import type { ApiMeter, Attributes, MeterProvider } from './provider.ts';
 /** The most values of one label. A label with more would make the number of series of a metric grow without end. */
 const MOST_VALUES = 200;
 
+/** The most combinations of values that are remembered. */
+const MOST_KNOWN = 5_000;
+
 /** The value that stands for all further ones. */
 const OTHER = 'other';
 
@@ -128,6 +131,8 @@ export interface MeasuredFallback {
  */
 export class Metrics {
   readonly #labels = new Map<string, Set<string>>();
+  /** The labels that were measured with, by what was asked for: the same object each time, which a page finds its series by. */
+  readonly #known = new Map<string, Attributes>();
   readonly #add = new Map<string, (value: number, labels?: Attributes) => void>();
 
   constructor(provider: MeterProvider) {
@@ -137,8 +142,9 @@ export class Metrics {
   }
 
   modelCall({ model, seconds, firstChunkSeconds, usage, code }: MeasuredModelCall): void {
-    const labels = this.#bounded({ [A.operation]: OPERATIONS.model, ...modelLabels(model) });
-    this.#record('inferenceDuration', seconds, { ...labels, ...this.#errorType(code) });
+    const ofModel = { [A.operation]: OPERATIONS.model, ...modelLabels(model) };
+    const labels = this.#bounded(ofModel);
+    this.#record('inferenceDuration', seconds, code === undefined ? labels : this.#bounded({ ...ofModel, [A.errorType]: code }));
     if (firstChunkSeconds !== undefined) this.#record('firstChunk', firstChunkSeconds, labels);
     if (usage === undefined || usage === null) return;
     const amounts: [metric: Metric, amount: number | undefined][] = [
@@ -152,8 +158,7 @@ export class Metrics {
   }
 
   toolCall({ tool, agent, seconds, code }: MeasuredToolCall): void {
-    const labels = this.#bounded({ [A.tool]: tool, [A.agent]: agent });
-    this.#record('toolDuration', seconds, { ...labels, ...this.#errorType(code) });
+    this.#record('toolDuration', seconds, this.#bounded({ [A.tool]: tool, [A.agent]: agent, ...errorType(code) }));
   }
 
   runStarted(agent: string): void {
@@ -169,7 +174,7 @@ export class Metrics {
     const name = this.#bounded({ [A.agent]: agent });
     if (dollars !== undefined) this.#record('cost', dollars, name);
     if (isWorkflow) return;
-    this.#record('agentDuration', seconds, { ...name, ...this.#errorType(code) });
+    this.#record('agentDuration', seconds, this.#bounded({ [A.agent]: agent, ...errorType(code) }));
     this.#record('agentInferenceCalls', modelCalls, name);
     this.#record('agentToolCalls', toolCalls, name);
   }
@@ -182,7 +187,7 @@ export class Metrics {
   governorPermit({ provider, seconds, source }: { provider: string; seconds: number; source: 'lent' | 'granted' }): void {
     const labels = this.#bounded({ [A.provider]: provider });
     this.#record('governorWait', seconds, labels);
-    this.#record('governorPermits', 1, { ...labels, [A.source]: source });
+    this.#record('governorPermits', 1, this.#bounded({ [A.provider]: provider, [A.source]: source }));
   }
 
   /** A provider has refused a call that had a permit. */
@@ -236,13 +241,15 @@ export class Metrics {
     this.#add.get(metric)?.(value, labels);
   }
 
-  #errorType(code: string | undefined): Attributes {
-    return code === undefined ? {} : this.#bounded({ [A.errorType]: code });
-  }
-
   /** Returns the labels with `other` for values beyond the most of each. */
   #bounded(labels: Readonly<Record<string, string>>): Attributes {
-    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value || NONE)]));
+    const asked = JSON.stringify(labels);
+    const known = this.#known.get(asked);
+    if (known !== undefined) return known;
+    const bounded = Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value || NONE)]));
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#known.set(asked, bounded);
+    return bounded;
   }
 
   #boundedValue(label: string, value: string): string {
@@ -252,6 +259,10 @@ export class Metrics {
     known.add(value);
     return value;
   }
+}
+
+function errorType(code: string | undefined): Record<string, string> {
+  return code === undefined ? {} : { [A.errorType]: code };
 }
 
 /** Returns the function that adds a measurement to a metric. */

@@ -24,6 +24,7 @@ interface Series {
   labels: Attributes;
   sum: number;
   count: number;
+  /** The values up to each bound, and above the one before. */
   buckets: number[];
 }
 
@@ -35,6 +36,8 @@ interface Family {
   /** Upper bounds of the buckets of a histogram. */
   bounds: readonly number[];
   series: Map<string, Series>;
+  /** The same, by the objects that labels were given as: they are not changed. */
+  found: WeakMap<Attributes, Series>;
 }
 
 /**
@@ -91,8 +94,8 @@ export class PrometheusMetrics implements MeterProvider {
     return [...this.#families.values()].map(familyText).join('');
   }
 
-  #family(made: Omit<Family, 'series'>): Family {
-    const family = this.#families.get(made.name) ?? { ...made, series: new Map() };
+  #family(made: Omit<Family, 'series' | 'found'>): Family {
+    const family = this.#families.get(made.name) ?? { ...made, series: new Map(), found: new WeakMap() };
     this.#families.set(made.name, family);
     return family;
   }
@@ -107,16 +110,22 @@ function labelsOf(attributes: MeasuredElsewhere['attributes']): Attributes {
   return { ...attributes };
 }
 
-function add({ series, bounds }: Family, value: number, labels: Attributes): void {
+function add(family: Family, value: number, labels: Attributes): void {
   // A counter never falls, and a value that is none would spoil every later one.
   if (!Number.isFinite(value) || value < 0) return;
-  const key = seriesKey(labels);
-  let one = series.get(key);
-  if (one === undefined) series.set(key, (one = { labels, sum: 0, count: 0, buckets: bounds.map(() => 0) }));
+  const one = family.found.get(labels) ?? findSeries(family, labels);
   one.sum += value;
   one.count += 1;
-  // The bounds rise, and each bucket counts what is below its own.
-  for (let index = bounds.length - 1; value <= (bounds[index] ?? -Infinity); index -= 1) one.buckets[index] = (one.buckets[index] ?? 0) + 1;
+  const bucket = family.bounds.findIndex((bound) => value <= bound);
+  if (bucket !== -1) one.buckets[bucket] = (one.buckets[bucket] ?? 0) + 1;
+}
+
+function findSeries({ series, found, bounds }: Family, labels: Attributes): Series {
+  const key = seriesKey(labels);
+  const one = series.get(key) ?? { labels, sum: 0, count: 0, buckets: bounds.map(() => 0) };
+  series.set(key, one);
+  found.set(labels, one);
+  return one;
 }
 
 function set({ series }: Family, value: number, labels: Attributes): void {
@@ -141,8 +150,13 @@ function valueLine(name: string, { labels, sum }: Series): string {
 
 function histogramLines(name: string, { labels, sum, count, buckets }: Series, bounds: readonly number[]): string[] {
   const own = labelsText(labels);
+  let below = 0;
   return [
-    ...bounds.map((bound, index) => `${name}_bucket${labelsText({ ...labels, le: String(bound) })} ${buckets[index] ?? 0}`),
+    // On the page, each bucket counts all values up to its bound.
+    ...bounds.map((bound, index) => {
+      below += buckets[index] ?? 0;
+      return `${name}_bucket${labelsText({ ...labels, le: String(bound) })} ${below}`;
+    }),
     `${name}_bucket${labelsText({ ...labels, le: '+Inf' })} ${count}`,
     `${name}_sum${own} ${sum}`,
     `${name}_count${own} ${count}`,

@@ -11,7 +11,7 @@ import type {
   TracedWait,
 } from '../core/domain/traced-part.ts';
 import { type AggregatedUsage, dollarsOf, type UsageStats } from '../core/domain/usage.ts';
-import { rootSpanId, type RunTrace, spanIdOf, type TracedRun, traceOfTurn } from './ids.ts';
+import { attemptSpanId, rootSpanId, type RunTrace, spanIdOf, type TracedRun, traceOfTurn } from './ids.ts';
 import { modelLabels } from './metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS, SPANS } from './names.ts';
 import type { Attributes } from './provider.ts';
@@ -125,9 +125,6 @@ function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
   };
 }
 
-/** The end of the path of an attempt that a burst has made: a call that it leaves to its run begins to count again. */
-export const IN_BURST = 'burst';
-
 /** The kind of error of an attempt whose worker has not answered any more. */
 const WORKER_LOST = 'worker_lost';
 
@@ -137,7 +134,7 @@ const WORKER_LOST = 'worker_lost';
  */
 export function lossSpan(place: RunTrace, loss: TracedLoss): SpanRecord {
   const subject = loss.toolName === undefined ? 'chat' : 'tool';
-  const spanId = spanIdOf(place.run, subject, ...attemptPath(loss), ...(loss.toolName === undefined ? ['lost'] : []));
+  const spanId = attemptSpanId(place.run, subject, loss, ...(loss.toolName === undefined ? ['lost'] : []));
   return attemptSpan(place, loss, { spanId, code: WORKER_LOST });
 }
 
@@ -151,15 +148,10 @@ export function callSpans(trace: RunTrace, { calls = [] }: TracedPart): SpanReco
 
 function callSpan(place: RunTrace, call: TracedCall): SpanRecord {
   const { toolName, asked = 1, code, usage, finishReason } = call;
-  if (toolName !== undefined) return attemptSpan(place, call, { spanId: spanIdOf(place.run, 'tool', ...attemptPath(call)), code });
-  const span = attemptSpan(place, call, { spanId: spanIdOf(place.run, 'chat', ...attemptPath(call), asked), code });
+  if (toolName !== undefined) return attemptSpan(place, call, { spanId: attemptSpanId(place.run, 'tool', call), code });
+  const span = attemptSpan(place, call, { spanId: attemptSpanId(place.run, 'chat', call, asked), code });
   const reasons = finishReason === undefined ? {} : { [A.finishReasons]: [finishReason] };
   return { ...span, attributes: { ...span.attributes, ...usageAttributes(usage), ...reasons } };
-}
-
-/** Returns what tells the attempts at calls apart. */
-function attemptPath({ call, attempt, isInside, localAt }: TracedLoss): (string | number)[] {
-  return [call, attempt, ...(isInside ? [IN_BURST] : []), ...(localAt === undefined ? [] : [localAt])];
 }
 
 function attemptSpan(place: RunTrace, attempted: TracedLoss, { spanId, code }: { spanId: string; code: string | undefined }): SpanRecord {

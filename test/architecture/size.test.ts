@@ -8,13 +8,13 @@ describe('the product', () => {
   const sum = sumOf(sizes);
 
   // It may grow. It may not fall apart into files that are one function each.
-  test('has files that are things: of 150 lines at the median, and 180 on average', () => {
+  test('has files that are things: of 200 lines at the median, and 220 on average', () => {
     const lines = sizes.map((one) => one.lines).toSorted((one, other) => one - other);
-    expect(lines[Math.floor(lines.length / 2)]).toBeGreaterThanOrEqual(150);
-    expect(sum.lines / sum.files).toBeGreaterThanOrEqual(180);
+    expect(lines[Math.floor(lines.length / 2)]).toBeGreaterThanOrEqual(200);
+    expect(sum.lines / sum.files).toBeGreaterThanOrEqual(220);
   });
 
-  test('is imports in one line of fourteen at most', () => {
-    expect(sum.imports / sum.lines).toBeLessThanOrEqual(1 / 14);
+  test('is imports in one line of fifteen at most', () => {
+    expect(sum.imports / sum.lines).toBeLessThanOrEqual(1 / 15);
   });
 });

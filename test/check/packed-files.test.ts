@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -14,6 +15,9 @@ const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)/g;
 
 /** 1.1 × 4.9 MB. */
 const MOST_BYTES = 5_390_000;
+
+/** What the guide may take of it. */
+const MOST_OF_DOCS = 3_000_000;
 
 let files: string[] = [];
 let size = 0;
@@ -64,4 +68,11 @@ test('a position in its code is found in the sources, by source maps that do not
 
 test('the package has at most 5.39 MB: a tenth more than before it had a site, templates and a doctor', () => {
   expect(size).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+test('the guide takes at most 3 MB of it', () => {
+  const guide = files.filter((path) => path.startsWith('docs/'));
+  expect(guide.length).toBeGreaterThan(100);
+  // Each file by itself: packed together they are smaller.
+  expect(guide.reduce((sum, path) => sum + gzipSync(readFileSync(posix.join(root, path))).length, 0)).toBeLessThanOrEqual(MOST_OF_DOCS);
 });

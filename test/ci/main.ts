@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../../src/core/domain/errors.ts';
+import { apiChanges } from '../docs/api-changes.ts';
+import { RELEASED, REPORT } from '../docs/api-report.ts';
 import { turnOf } from '../matrix-sample.ts';
 import { afterSecondTry, type Outcome, readOutcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';
@@ -114,6 +116,11 @@ function isInstalled(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 }
 
+function changesOfApi(): string[] {
+  const [before, now] = [RELEASED, REPORT].map((path) => readFileSync(join(root, path), 'utf8'));
+  return apiChanges(before ?? '', now ?? '');
+}
+
 function printList(title: string, lines: readonly string[]): void {
   if (lines.length > 0) process.stdout.write(`── ${title}:\n${lines.map((line) => `  ${line}\n`).join('')}`);
 }
@@ -140,6 +147,8 @@ async function main({ extent, stages, list }: Options): Promise<number> {
         `${String(seconds).padStart(5)} s  ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed`,
     ),
   );
+  // A test fails for a change that no line of CHANGELOG.md names: a reader decides about the others.
+  if (stages.some(({ name }) => name === 'check')) printList('changes of the API since the last release', changesOfApi());
   printList('skipped', skipped);
   printList(
     'unstable, passed at the second try',

@@ -17,7 +17,7 @@ import { runRandomly } from './runs/random-runs.ts';
 import { burstSessionSubject, sessionSubject } from './session/session-subject.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
 import { treeSubject } from './tree/tree-subject.ts';
-import type { RecordOfRun, RunName, Subject } from './subject.ts';
+import type { RecordOfRun, RunName, Subject, SubjectName } from './subject.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent, with bursts and without, and at points of runs of a
@@ -91,19 +91,31 @@ if (options.recovery !== undefined) {
   if (!options.json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
   endCommand([check], options.json ? figures : undefined);
 }
+
+/** Kinds of runs at the same time: most of a pass is a wait for the server to notice what died, and for the undisturbed run before it. */
+const KINDS_AT_ONCE = 2;
+
+async function runNamed(resources: SharedResources, name: SubjectName): Promise<Outcome[]> {
+  if (name === 'program') return runSubject(resources, programSubject);
+  if (name === 'session') return runSubject(resources, sessionSubject);
+  if (name === 'burst-session') return runSubject(resources, burstSessionSubject);
+  if (name === 'tree') return runSubject(resources, treeSubject);
+  if (name === 'code') return runSubject(resources, codeSubject);
+  if (name !== 'fallback') return runSubject(resources, name === 'agent' ? agentSubject : burstSubject);
+  const all: Outcome[] = [];
+  for (const subject of fallbackSubjects) all.push(...(await runSubject(resources, subject)));
+  return all;
+}
+
 const start = performance.now();
 const summaries: Partial<Record<RunName, Summary>> = {};
 const outcomes = await withResources({ say, queries: options.queries, traces: options.traces }, async (resources) => {
   const all: Outcome[] = [];
-  for (const name of options.only) {
-    if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
-    else if (name === 'session') all.push(...(await runSubject(resources, sessionSubject)));
-    else if (name === 'burst-session') all.push(...(await runSubject(resources, burstSessionSubject)));
-    else if (name === 'fallback') for (const subject of fallbackSubjects) all.push(...(await runSubject(resources, subject)));
-    else if (name === 'tree') all.push(...(await runSubject(resources, treeSubject)));
-    else if (name === 'code') all.push(...(await runSubject(resources, codeSubject)));
-    else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : burstSubject)));
-  }
+  const left = options.only.values();
+  const runInTurn = async (): Promise<void> => {
+    for (const name of left) all.push(...(await runNamed(resources, name)));
+  };
+  await Promise.all(Array.from({ length: KINDS_AT_ONCE }, runInTurn));
   return all;
 });
 endCommand(outcomes, options.json ? { ...summaries, seconds: secondsSince(start) } : undefined);

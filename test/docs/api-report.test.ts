@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { apiChanges } from './api-changes.ts';
 import { apiReport, blocksOf, narrowed, RELEASED, REPORT, unannounced } from './api-report.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 test('the report of the API is that of the types', () => {
-  expect(read(REPORT) === apiReport(), 'run npm run docs').toBe(true);
+  const [written, made] = [read(REPORT), apiReport()];
+  expect(apiChanges(written, made), 'run npm run docs').toEqual([]);
+  expect(written === made, 'run npm run docs').toBe(true);
 });
 
 test('what is removed or narrowed since the last release is named in the changelog', () => {
@@ -25,6 +28,21 @@ test.each([
   ['has a neighbour', `${POINT}\n### longhaul: Line\n\n\`\`\`ts\ntype Line = Point[];\n\`\`\`\n`, []],
 ])('an export that %s', (_, now, expected) => {
   expect(narrowed(POINT, now)).toEqual(expected);
+});
+
+test('a reader of two reports sees each export that is new, gone, or has other lines', () => {
+  const now = `${POINT.replace('x: number', 'x: string').replace('    y?: number;\n', '')}\n### longhaul: Line\n\n\`\`\`ts\ntype Line = Point[];\n\`\`\`\n`;
+  expect(apiChanges(POINT, now)).toEqual([
+    '+ longhaul: Line',
+    '~ longhaul: Point',
+    '    - x: number;',
+    '    - y?: number;',
+    '    + x: string;',
+  ]);
+  expect(apiChanges(now, POINT)).toContain('- longhaul: Line');
+  expect(apiChanges(now, now)).toEqual([]);
+  const many = POINT.replace('}', `${Array.from({ length: 50 }, (_, index) => `    z${index}?: number;`).join('\n')}\n}`);
+  expect(apiChanges(POINT, many).at(-1)).toBe('    … and 10 more lines');
 });
 
 test('a type that signatures used is no longer among those that are not exported, because it is exported now', () => {

@@ -49,8 +49,8 @@ function blocksByHeading(report: string): Map<string, string[][]> {
   const blocks = new Map<string, string[][]>();
   for (const part of report.split(/^### /m).slice(1)) {
     const [heading = '', ...lines] = part.split(/^## /m)[0]!.trimEnd().split('\n');
-    const block = lines.filter((line) => line.trim() !== '' && !line.startsWith('```'));
-    blocks.set(heading, [...(blocks.get(heading) ?? []), block]);
+    const kept = lines.filter((line) => line.trim() !== '' && !line.startsWith('```'));
+    blocks.set(heading, [...(blocks.get(heading) ?? []), kept]);
   }
   return blocks;
 }

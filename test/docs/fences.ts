@@ -13,9 +13,9 @@ export interface Fence {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Returns every fence of the README, of `docs` and of `site`, in their order. Those of decisions are pieces of other times. */
+/** Returns every fence of the README, of `docs`, of `site` and of the package that begins projects, in their order. */
 export function fencesOnPages(): Fence[] {
-  const pages = globSync(['README.md', 'docs/**/*.md', 'site/*.md'], { cwd: root }).toSorted();
+  const pages = globSync(['README.md', 'docs/**/*.md', 'site/*.md', 'create-longhaul/*.md'], { cwd: root }).toSorted();
   return pages.flatMap((page) => fencesIn(page, readFileSync(`${root}/${page}`, 'utf8')));
 }
 

@@ -43,9 +43,7 @@ function isLeftOut({ code, message }: CompilerError): boolean {
 }
 
 export function typescriptFences(): Fence[] {
-  return fencesOnPages().filter(
-    ({ language, page }) => ['ts', 'tsx', 'typescript'].includes(language) && !page.startsWith('docs/decisions/'),
-  );
+  return fencesOnPages().filter(({ language }) => ['ts', 'tsx', 'typescript'].includes(language));
 }
 
 interface CompilerError extends FenceError {

@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TEMPLATES } from '../../create-longhaul/src/choices.ts';
 import { type DevServer, startDevServer } from '../../src/dev-server/dev-server.ts';
@@ -8,6 +8,7 @@ import { matrixSample } from '../matrix-sample.ts';
 import { ANSWER, BegunProject } from './begun-project.ts';
 import { LocalRegistry } from './local-registry.ts';
 import { missingTools } from './tools.ts';
+import { Reader, tutorialFences } from './tutorial.ts';
 import { CHROMIUM } from '../site/built/built-site.ts';
 
 const missing = await missingTools();
@@ -35,6 +36,21 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
+
+  test('whoever follows the page of ten minutes, fence by fence, with the package as it is packed, has a tested agent', async () => {
+    const within = join(folder, 'ten-minutes');
+    await mkdir(within);
+    // "Copy it into an empty folder, open a terminal there, and run".
+    await copyFile(registry.tarball, join(within, basename(registry.tarball)));
+    const fences = tutorialFences();
+    expect(fences[0]?.text).toContain(`npm install ./${basename(registry.tarball)} `);
+    await using reader = new Reader(within, {
+      ...registry.env,
+      TEMPORAL_ADDRESS: server.address,
+      TEMPORAL_NAMESPACE: server.namespace,
+    });
+    for (const fence of fences) expect(await reader.read(fence)).toEqual([]);
+  }, 300_000);
 
   test.for(CASES)(
     'the template $template with $packageManager is created, installed, type-checked by two compilers, tested, asked and stopped',

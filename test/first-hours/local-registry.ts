@@ -22,6 +22,8 @@ export class LocalRegistry implements AsyncDisposable {
   readonly url: string;
   /** The environment of a person who has never used the project: an empty home, and this registry. */
   readonly env: NodeJS.ProcessEnv;
+  /** The package as it is published. */
+  tarball = '';
   readonly #child: ChildProcess;
 
   private constructor(url: string, env: NodeJS.ProcessEnv, child: ChildProcess) {
@@ -88,7 +90,9 @@ export class LocalRegistry implements AsyncDisposable {
     // The project is built: its own "prepack" would build it anew.
     for (const at of [root, join(root, 'create-longhaul')])
       await run('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { cwd: at, maxBuffer: 64 * 1024 * 1024 });
-    for (const file of await readdir(packed)) await run('npm', ['publish', join(packed, file)], { cwd: folder, env: this.env });
+    const files = await readdir(packed);
+    this.tarball = join(packed, files.find((file) => file.startsWith('longhaul-')) ?? '');
+    for (const file of files) await run('npm', ['publish', join(packed, file)], { cwd: folder, env: this.env });
   }
 }
 

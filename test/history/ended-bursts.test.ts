@@ -38,7 +38,7 @@ async function callsOf(end: object): Promise<object[]> {
   return endedAttempts.flatMap((one) => burstCallsOf(one, parts, () => ({ name: 'clerk', model: 'openai/a' }))).map(({ traced }) => traced);
 }
 
-const MODEL_CALL = { call: '1', agent: 'clerk', model: 'openai/a', attempt: 2, isInside: true, from: 10_000, to: 10_100 };
+const MODEL_CALL = { call: '1', agent: 'clerk', model: 'openai/a', activity: '1', attempt: 2, from: 10_000, to: 10_100 };
 
 test('the calls of a burst that was cancelled between two attempts are those that the run has looked up', async () => {
   expect(await callsOf({ activityTaskCanceledEventAttributes: { scheduledEventId: 5 } })).toMatchObject([MODEL_CALL]);

@@ -34,6 +34,16 @@ test.each<[what: string, call: object | undefined, expected: object | undefined]
     callOf({ name: 'read', failure: new CancelledFailure('cancelled') }),
     { code: 'interrupted' },
   ],
+  [
+    'a model call that was refused by the provider',
+    callOf({ name: 'callModel', failure: ApplicationFailure.nonRetryable('slow down', 'model_rate_limited') }),
+    { code: 'model_rate_limited' },
+  ],
+  [
+    'is another one than a model call that was not sent',
+    callOf({ name: 'callModel', failure: ApplicationFailure.nonRetryable('Not sent yet: no room', 'model_rate_limited') }),
+    { code: 'not_sent' },
+  ],
   ['a tool whose resource failed was not called', callOf(failed('resource_failed')), undefined],
   ['nor was one whose run did not answer', callOf(failed('server_unreachable')), undefined],
   ['of a result that could not be sent, the worker has said something else', callOf(failed('Error')), undefined],
@@ -76,8 +86,8 @@ describe('the calls of a burst that have ended', () => {
 
   test('follow each other, with those of tools in between', () => {
     expect(callsOf({ entries })).toMatchObject([
-      { call: '1', agent: 'clerk', model: 'openai/a', attempt: 1, isInside: true, from: 1_000, to: 1_100 },
-      { call: 'c1', toolName: 'read', step: 1, isInside: true, from: 1_110, to: 1_130 },
+      { call: '1', agent: 'clerk', model: 'openai/a', activity: 'a1', attempt: 1, from: 1_000, to: 1_100 },
+      { call: 'c1', toolName: 'read', step: 1, activity: 'a1', from: 1_110, to: 1_130 },
       { call: 'c2', toolName: 'read', step: 1, code: 'tool_failed', from: 1_110, to: 1_190 },
       { call: '3', model: 'openai/a', from: 1_190, to: 1_300 },
     ]);
@@ -118,13 +128,17 @@ describe('the calls of a burst that have ended', () => {
   });
 
   test('have failed as their workers say, but for those whose time was over: these were interrupted', () => {
-    const failing = (code: string): object[] => callsOf({ entries: [[100, 'm1', 'model', { type: 'failed', code, message: 'no' }]] });
+    const failing = (code: string, message = 'no'): object[] =>
+      callsOf({ entries: [[100, 'm1', 'model', { type: 'failed', code, message }]] });
     expect(failing('model_server_error')).toMatchObject([{ call: '1', code: 'model_server_error' }]);
     expect(failing('model_timeout')).toEqual([]);
+    expect(failing('model_rate_limited', 'Not sent yet: 2 calls wait')).toMatchObject([{ call: '1', code: 'not_sent' }]);
   });
 
   test('have the name of a model call that was made again, of which the later one is shown', () => {
     const tooLong = [100, 'm1', 'model', { type: 'failed', code: 'context_length_exceeded', message: 'no' }];
-    expect(callsOf({ entries: [tooLong, [250, 'm1', answer]] })).toMatchObject([{ call: '1', asked: 1, from: 1_100, to: 1_250 }]);
+    expect(callsOf({ entries: [tooLong, [250, 'm1', answer]] })).toMatchObject([
+      { call: '1', asked: 1, earlier: 1, from: 1_100, to: 1_250 },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { deadLinks } from '../../site/links.ts';
 import { guidePages, type Page } from '../../site/pages.ts';
 import { factPages } from '../../site/reference/facts.ts';
 import { serveSite } from '../../site/serve.ts';
-import { canonicalVersion, requireUnbuilt, requireVersion, versionsIn, writeVersions } from '../../site/versions.ts';
+import { canonicalVersion, requireUnbuilt, requireVersion, versionOf, versionsIn, writeVersions } from '../../site/versions.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const target = { base: '/next/', repository: 'https://example.com/longhaul', ref: 'v1' };
@@ -41,7 +42,7 @@ test('the title of a page is its first heading; links lead to pages, to the repo
   );
   write(
     'docs/tools.md',
-    '# Tools and *calls*\n\nA `[tool](x.md)` runs. Back to [the top](#tools-and-calls).\n\n```md\n[kept](as-it-is.md)\n```\n',
+    '# Tools and *calls*\n\nA `[tool](x.md)` runs ([one.md](decisions/one.md)). Back to [the top](#tools-and-calls).\n\n```md\n[kept](as-it-is.md)\n```\n',
   );
   write('docs/decisions/one.md', '# One\n\n[Tools](../tools.md#tools-and-calls)\n');
   write('docs/images/run.svg', '<svg/>');
@@ -58,7 +59,23 @@ test('the title of a page is its first heading; links lead to pages, to the repo
     '[tools](/next/tools/#a-tool), [why](/next/decisions/one/), [code](https://example.com/longhaul/blob/v1/src/a.ts) and ![a run](/next/images/run.svg)',
   );
   expect(pages[1]!.body).toContain('[Tools](/next/tools/)');
-  expect(pages[2]!.body).toBe('A `[tool](x.md)` runs. Back to [the top](#_top).\n\n```md\n[kept](as-it-is.md)\n```\n');
+  expect(pages[2]!.body).toBe(
+    'A `[tool](x.md)` runs ([One](/next/decisions/one/)). Back to [the top](#_top).\n\n```md\n[kept](as-it-is.md)\n```\n',
+  );
+});
+
+test('the project installs no package for its site, and none for its first hours', () => {
+  const manifest = (path: string): Record<string, Record<string, string>> =>
+    JSON.parse(readFileSync(join(root, path), 'utf8')) as Record<string, Record<string, string>>;
+  const { dependencies = {}, devDependencies = {} } = manifest('package.json');
+  const { packages = {} } = manifest('package-lock.json');
+  const ofSite = Object.keys(manifest('site/package.json')['dependencies'] ?? {});
+  expect(ofSite).toContain('@astrojs/starlight');
+  // Each has a compiler, of another version.
+  const shared = [...ofSite, 'verdaccio', 'pnpm'].filter(
+    (name) => name !== 'typescript' && (name in dependencies || name in devDependencies || `node_modules/${name}` in packages),
+  );
+  expect(shared).toEqual([]);
 });
 
 test('a link that leads to no file is a problem', () => {
@@ -74,6 +91,16 @@ test('a page that is in no branch is a problem; the pages of a folder are in the
   );
   expect(problems).toEqual(['"lost" is in no branch of site/sidebar.json']);
   expect(branches[0]!.groups[0]!.pages.map(({ slug }) => slug)).toEqual(['cookbook', 'cookbook/refund']);
+});
+
+test('the list of an entry of the package is the first page of its group, also if another entry has the beginning of its name', () => {
+  const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
+  const slugs = ['reference/longhaul', 'reference/longhaul/Agent', 'reference/longhaul/client', 'reference/longhaul/client/Run'];
+  const { branches } = branchesOf({ branches: [{ name: 'Reference', pages: ['reference/*'] }] }, slugs.map(page));
+  expect(branches[0]!.groups.map(({ name, pages }) => [name, pages.map(({ slug }) => slug)])).toEqual([
+    ['longhaul', slugs.slice(0, 2)],
+    ['longhaul/client', slugs.slice(2)],
+  ]);
 });
 
 test('a name in the sidebar that is no page is a problem; those of the reference may be missing together', () => {
@@ -100,13 +127,27 @@ test('the page of the newest release that has it is the one for search engines',
   ])
     write(`${version}/${slug}index.html`, '');
   expect(versionsIn(folder)).toEqual(['0.10', '0.9', '0.1', 'next']);
-  const versionOf = (slug: string, version: string): string => canonicalVersion(slug, { folder, version });
-  expect(versionOf('', 'next')).toBe('0.10');
-  expect(versionOf('tools', 'next')).toBe('0.9');
-  expect(versionOf('fleet', 'next')).toBe('next');
+  const shownOf = (slug: string, version: string): string => canonicalVersion(slug, { folder, version });
+  expect(shownOf('', 'next')).toBe('0.10');
+  expect(shownOf('tools', 'next')).toBe('0.9');
+  expect(shownOf('fleet', 'next')).toBe('next');
   // The release that is being built has the page.
-  expect(versionOf('tools', '0.11')).toBe('0.11');
-  expect(versionOf('tools', '0.2')).toBe('0.9');
+  expect(shownOf('tools', '0.11')).toBe('0.11');
+  expect(shownOf('tools', '0.2')).toBe('0.9');
+});
+
+test('a tag of a release has its own site; what has none is next', () => {
+  expect(versionOf(folder)).toBe('next');
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: folder, encoding: 'utf8' });
+  git('init', '--quiet');
+  git('commit', '--quiet', '--allow-empty', '--message', 'one');
+  git('tag', 'before-0.2');
+  expect(versionOf(folder)).toBe('next');
+  git('tag', 'v0.2.11');
+  expect(versionOf(folder)).toBe('0.2');
+  git('commit', '--quiet', '--allow-empty', '--message', 'two');
+  expect(versionOf(folder)).toBe('next');
 });
 
 test('the site of a release is kept as it was, and all versions are named', () => {

@@ -50,13 +50,12 @@ export function sizeOf(text: string): Size {
   return size;
 }
 
-/** True if a statement that names another module begins in the line. */
+/** True if a statement that names another module begins in the line. An import in a text of Python names none of this project. */
 function beginsImport(lines: readonly string[], index: number): boolean {
   const line = lines[index] ?? '';
-  if (/^import\b(?!\s*[(.])/.test(line)) return true;
-  if (!/^export (?:type )?[{*]/.test(line)) return false;
-  const end = lines.slice(index).find((one) => one.endsWith(';')) ?? '';
-  return / from '[^']+';$/.test(end);
+  if (!/^import\b(?!\s*[(.])/.test(line) && !/^export (?:type )?[{*]/.test(line)) return false;
+  const end = lines.findIndex((one, at) => at >= index && one.endsWith(';'));
+  return /^(?:import|export)(?: type)?(?: [\w\s{},*$]+ from)? '[^']+';$/.test(lines.slice(index, end + 1).join('\n'));
 }
 
 /** The room of a path: a folder under `src`, `src/core`, `activities` or `studio`, or a folder at the top. */

@@ -31,19 +31,25 @@ const CASE_TIMEOUT_MS = 10_000;
 /** Keys that any expectation may have. */
 export const COMMON_KEYS = ['raises_or_error', UNORDERED_TAIL, ...INFORMATIONAL_KEYS];
 
-/** Replays the cases of one file, one after the other. */
+/** Replays the cases of one file, so many at a time, and returns them in their order. */
 export async function replayFile(
   file: CaseFile & { type: 'cases' },
   findSuite: (suite: string) => SuiteAdapter | undefined,
+  { atOnce = 1 }: { atOnce?: number } = {},
 ): Promise<Replayed[]> {
   const adapter = findSuite(file.suite);
   const memory: MatchMemory = { generated: new Set() };
-  const replayed: Replayed[] = [];
-  for (const specCase of file.cases) {
-    const verdict = adapter === undefined ? failure('No adapter knows this suite.') : await replayCase(adapter, specCase, memory);
-    replayed.push({ suite: file.suite, specCase, verdict });
-  }
-  return replayed;
+  const verdicts = new Map<SpecCase, Verdict>();
+  const left = file.cases.values();
+  const replayInTurn = async (): Promise<void> => {
+    for (const specCase of left)
+      verdicts.set(specCase, adapter === undefined ? failure('No adapter knows this suite.') : await replayCase(adapter, specCase, memory));
+  };
+  await Promise.all(Array.from({ length: atOnce }, replayInTurn));
+  return [...file.cases].flatMap((specCase) => {
+    const verdict = verdicts.get(specCase);
+    return verdict === undefined ? [] : [{ suite: file.suite, specCase, verdict }];
+  });
 }
 
 async function replayCase(adapter: SuiteAdapter, specCase: SpecCase, memory: MatchMemory): Promise<Verdict> {

@@ -6,7 +6,16 @@ import type { TurnResultFields } from '../../src/core/domain/sessions.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';
 import { tracedPart } from '../../src/core/domain/traced-part.ts';
 import { noUsage } from '../../src/core/domain/usage.ts';
-import { idGenerator, rootSpanId, type RunTrace, spanIdOf, traceOfChild, traceOfStart, traceOfTurn } from '../../src/telemetry/ids.ts';
+import {
+  attemptSpanId,
+  idGenerator,
+  rootSpanId,
+  type RunTrace,
+  spanIdOf,
+  traceOfChild,
+  traceOfStart,
+  traceOfTurn,
+} from '../../src/telemetry/ids.ts';
 import { lossSpan, runSpans } from '../../src/telemetry/run-spans.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingSdk } from './recording-sdk.ts';
@@ -212,12 +221,16 @@ describe('the spans of a run', () => {
 
   test('of a lost attempt have the id that its own worker would have given a tool call, and another one for a model call', () => {
     const place = traceOfStart(RUN, undefined);
-    const lost = { agent: 'clerk', attempt: 2, step: 3, from: BEGAN, to: BEGAN + 500 };
+    const lost = { agent: 'clerk', activity: '7', attempt: 2, step: 3, from: BEGAN, to: BEGAN + 500 };
     const tool = lossSpan(place, { ...lost, call: 'c1', toolName: 'search' });
-    expect(tool).toMatchObject({ name: 'execute_tool search', spanId: spanIdOf(RUN, 'tool', 'c1', 2), error: 'worker_lost' });
+    expect(tool).toMatchObject({
+      name: 'execute_tool search',
+      spanId: attemptSpanId(RUN, 'tool', { call: 'c1', activity: '7', attempt: 2 }),
+      error: 'worker_lost',
+    });
     const model = lossSpan(place, { ...lost, call: '4', model: 'openai/gpt' });
     expect(model).toMatchObject({ name: 'chat gpt', attributes: { 'error.type': 'worker_lost', 'gen_ai.provider.name': 'openai' } });
-    expect(model.spanId).not.toBe(spanIdOf(RUN, 'chat', '4', 2, 1));
+    expect(model.spanId).not.toBe(attemptSpanId(RUN, 'chat', { call: '4', activity: '7', attempt: 2 }, 1));
   });
 
   test('name the run, its waits and its calls of children, with tokens under both names of cache writes', () => {

@@ -1,5 +1,6 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { quoted } from '../../client/visibility.ts';
 import { defined } from '../../core/domain/json.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { printList, withClient } from '../command.ts';
@@ -36,11 +37,19 @@ async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): 
   return question === undefined || question === '' ? entry : { ...entry, question };
 }
 
-function filterOf({ agent, status, query, tag, since, waiting, limit, amounts, sort }: ListFlags): ListFilter {
+function filterOf({ agent, status, tag, since, waiting, limit, amounts, sort, ...flags }: ListFlags): ListFilter {
+  const query = queryOf(flags);
   return {
     limit,
     ...defined({ agent, status, query, tag, startedAfter: since, waitingFor: waiting, amounts, sort }),
   };
+}
+
+/** The server marks what a Schedule has started. */
+function queryOf({ schedule, query }: Pick<ListFlags, 'schedule' | 'query'>): string | undefined {
+  if (schedule === undefined) return query;
+  const ofSchedule = `TemporalScheduledById = ${quoted(schedule)}`;
+  return query === undefined ? ofSchedule : `${ofSchedule} AND (${query})`;
 }
 
 /** The widths that cells keep on a narrow terminal. */

@@ -116,10 +116,11 @@ function valuesOf(one: Option | Argument, current: string): Candidates {
   return value === undefined ? NOTHING : { from: 'server', value };
 }
 
-/** Returns `run` of `<run>`, and of the option `--parent <run>`. */
+/** Returns `run` of `<run>`, and of the option `--parent <run>`; of a name, whose it is: `agent` of `--agent <name>`. */
 function operandName(one: Option | Argument): string {
-  if ('flags' in one) return /[<[]([\w-]+)/.exec(one.flags)?.[1] ?? '';
-  return one.name();
+  if (!('flags' in one)) return one.name();
+  const operand = /[<[]([\w-]+)/.exec(one.flags)?.[1] ?? '';
+  return operand === 'name' ? one.attributeName() : operand;
 }
 
 function here(list: readonly Candidate[], current: string): Candidates {

@@ -1,7 +1,7 @@
 import { homedir, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { errorMessage } from '../../core/domain/errors.ts';
-import { counted, printableLine } from '../../core/domain/text.ts';
+import { counted, printableLine, shellQuoted } from '../../core/domain/text.ts';
 import { installedVersion } from '../../temporal/installed-sdk.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -17,6 +17,7 @@ import {
   type Finding,
   type Fix,
   type Machine,
+  pathWord,
 } from './examination.ts';
 import { MACHINE_CHECKS, SANDBOX_CHECKS } from './machine-checks.ts';
 import { NETWORK_CHECKS } from './network-checks.ts';
@@ -156,7 +157,7 @@ export async function examine(
     group,
     status,
     summary: redact(summary),
-    ...(command === undefined ? {} : { command: redact(command) }),
+    ...(command === undefined ? {} : { command: redact(withFlags(command, flags)) }),
     ms,
   }));
   return {
@@ -168,6 +169,17 @@ export async function examine(
     checks,
     fixed,
   };
+}
+
+/** Commands of this program that are about the server which is examined. */
+const OF_SERVER = /^longhaul (?:doctor|list|worker)\b/;
+
+/** Returns a command of this program with the agents module and the server that were examined, where the doctor was given others than its own. */
+function withFlags(command: string, { agents, address, namespace, taskQueue }: ExaminationFlags): string {
+  const named = agents === undefined ? command : command.replace('--agents ./agents.ts', `--agents ${pathWord(agents)}`);
+  if (!OF_SERVER.test(named)) return named;
+  const server = Object.entries({ address, namespace, 'task-queue': taskQueue });
+  return server.reduce((text, [name, value]) => (value === undefined ? text : `${text} --${name} ${shellQuoted(value)}`), named);
 }
 
 async function appliedProblem(fix: Fix): Promise<string | undefined> {

@@ -251,3 +251,8 @@ function readDates(clock: ServerClock): Interceptor {
       return call;
     });
 }
+
+/** Returns a path as a word of a shell. Without quotes: a report writes the folder of the user as `~`, which a shell does not read in quotes. */
+export function pathWord(path: string): string {
+  return path.replaceAll(/[^\w@%+=:,./~-]/g, String.raw`\$&`);
+}

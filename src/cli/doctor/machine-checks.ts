@@ -77,10 +77,28 @@ function checkSdkCopies({ machine }: Examination): Finding {
     return ok(`All ${copies.length} packages of Temporal's SDK are at ${versions[0]}, each once.`);
   const [usual = ''] = mostFrequent(copies.map(({ version }) => version));
   const others = twice ?? copies.filter(({ version }) => version !== usual);
-  return fail(
-    `Temporal's SDK is installed in several copies, and objects of one are foreign to the other: ${listed(others, machine.folder)}.`,
-    `npm install --save-exact ${[...byName.keys()].map((name) => `${name}@${usual}`).join(' ')} && npm dedupe`,
-  );
+  const summary = `Temporal's SDK is installed in several copies, and objects of one are foreign to the other: ${listed(others, machine.folder)}`;
+  const pinned = others.find(({ path }) => ownerOf(path) !== undefined);
+  if (pinned !== undefined)
+    return fail(
+      `${summary}. ${ownerOf(pinned.path)} asks for that version: use a release of it for ${usual}.`,
+      `npm explain ${pinned.name}`,
+    );
+  const together = [...byName.keys()].filter((name) => RELEASED_TOGETHER.has(name));
+  return fail(`${summary}.`, `npm install --save-exact ${together.map((name) => `${name}@${usual}`).join(' ')} && npm dedupe`);
+}
+
+/** Packages of Temporal's SDK that have each version together. Others, such as those of storages, have versions of their own. */
+const RELEASED_TOGETHER = new Set(
+  ['activity', 'client', 'cloud', 'common', 'core-bridge', 'envconfig', 'nexus', 'plugin', 'proto', 'testing', 'worker', 'workflow'].map(
+    (name) => `@temporalio/${name}`,
+  ),
+);
+
+/** Returns the package inside which a copy is, if it is none of those that are released together: an installation of these leaves the copy there. */
+function ownerOf(path: string): string | undefined {
+  const [, owner = ''] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/node_modules\//.exec(path) ?? [];
+  return owner === '' || owner.startsWith('.') || RELEASED_TOGETHER.has(owner) ? undefined : owner;
 }
 
 function sdkAt(version: string): string {

@@ -5,7 +5,7 @@ import { createCodecs } from '../../codec/with-codec.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { chosenCodec, encodes } from '../command.ts';
 import { USUAL_CODEC_PORT, USUAL_ORIGINS } from '../serve/codec-server.ts';
-import { type CheckGroup, type Examination, fail, type Finding, ok, skipped, warn } from './examination.ts';
+import { type CheckGroup, type Examination, fail, type Finding, ok, pathWord, skipped, warn } from './examination.ts';
 
 export const NETWORK_CHECKS: CheckGroup = {
   heading: 'Encryption and network',
@@ -203,23 +203,23 @@ function checkCertificates({ machine }: Examination): Finding {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    return fail(`The file of NODE_EXTRA_CA_CERTS cannot be read: ${errorMessage(error)}.`, `ls -l ${file}`);
+    return fail(`The file of NODE_EXTRA_CA_CERTS cannot be read: ${errorMessage(error)}.`, `ls -l ${pathWord(file)}`);
   }
   const blocks = certificatesIn(text);
   const now = Date.now();
   try {
     const certificates = blocks.map((block) => new X509Certificate(block));
     if (certificates.length === 0)
-      return fail('The file of NODE_EXTRA_CA_CERTS has no certificate in PEM.', `openssl x509 -in ${file} -noout -dates`);
+      return fail('The file of NODE_EXTRA_CA_CERTS has no certificate in PEM.', `openssl x509 -in ${pathWord(file)} -noout -dates`);
     // A bundle of a system has old certificates among others.
     if (certificates.every(({ validTo }) => Date.parse(validTo) < now)) {
-      return fail('The certificates in the file of NODE_EXTRA_CA_CERTS have expired.', `openssl x509 -in ${file} -noout -dates`);
+      return fail('The certificates in the file of NODE_EXTRA_CA_CERTS have expired.', `openssl x509 -in ${pathWord(file)} -noout -dates`);
     }
     return ok(`NODE_EXTRA_CA_CERTS adds ${certificates.length} certificate${certificates.length === 1 ? '' : 's'}.`);
   } catch (error) {
     return fail(
       `A certificate in the file of NODE_EXTRA_CA_CERTS cannot be read: ${errorMessage(error)}.`,
-      `openssl x509 -in ${file} -noout -dates`,
+      `openssl x509 -in ${pathWord(file)} -noout -dates`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../core/domain/errors.ts';
-import { counted } from '../../core/domain/text.ts';
+import { counted, shellQuoted } from '../../core/domain/text.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 import { findUi } from '../command.ts';
@@ -48,6 +48,11 @@ async function checkServer({ server }: Examination): Promise<Finding> {
   return ok(`Temporal ${version} answers at ${address}.`);
 }
 
+/** Returns a command of the Temporal CLI for the server and the namespace that are examined: flags of the doctor may have named others than its own. */
+function temporalCommand(words: string, { address, namespace }: { address: string; namespace: string }): string {
+  return `temporal ${words} --address ${shellQuoted(address)} --namespace ${shellQuoted(namespace)}`;
+}
+
 /** Runs a check of a namespace; it is skipped without one. */
 async function withNamespace(examination: Examination, check: (server: AnsweringServer) => Promise<Finding>): Promise<Finding> {
   const server = await examination.server;
@@ -66,28 +71,28 @@ async function checkNamespace({ server }: Examination): Promise<Finding> {
     case 'found':
       return ok(`The namespace "${namespace}" exists.`);
     case 'missing':
-      return fail(
-        `The server has no namespace "${namespace}".`,
-        `temporal operator namespace create --namespace ${namespace} --address ${state.address}`,
-      );
+      return fail(`The server has no namespace "${namespace}".`, temporalCommand('operator namespace create', state));
     case 'refused':
       return fail(`The credentials may not read the namespace "${namespace}" (${described.reason}).`, 'temporal config list');
     case 'failed':
-      return fail(`The namespace "${namespace}" cannot be read: ${described.reason}`, `temporal operator namespace describe ${namespace}`);
+      return fail(
+        `The namespace "${namespace}" cannot be read: ${described.reason}`,
+        temporalCommand('operator namespace describe', state),
+      );
   }
 }
 
 /** Runs that have ended are read from the server for that long. */
 async function checkRetention(examination: Examination): Promise<Finding> {
-  return withNamespace(examination, async ({ described, namespace }) => {
-    const found = await described;
+  return withNamespace(examination, async (server) => {
+    const found = await server.described;
     const days = found.state === 'found' ? found.retentionDays : undefined;
     if (days === undefined) return skipped('The server does not say how long it keeps runs.');
     const shown = days >= 1 ? `${Math.round(days)} d` : `${Math.round(days * 24)} h`;
     if (days >= 1) return ok(`Runs are kept for ${shown} after their end.`);
     return warn(
       `Runs are kept for ${shown} after their end: without an archive, their records are gone then.`,
-      `temporal operator namespace update --retention 72h ${namespace}`,
+      temporalCommand('operator namespace update --retention 72h', server),
     );
   });
 }
@@ -139,7 +144,7 @@ const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const;
 
 async function checkSearchAttributes(examination: Examination): Promise<Finding> {
   return withNamespace(examination, async (server) => {
-    const { connection, namespace, address } = server;
+    const { connection, namespace } = server;
     let known: Record<string, unknown>;
     try {
       const answer = await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
@@ -152,40 +157,55 @@ async function checkSearchAttributes(examination: Examination): Promise<Finding>
         return skipped('The server does not let clients list search attributes, as Temporal Cloud does not.');
       return warn(
         `The search attributes cannot be listed: ${errorMessage(error)}`,
-        `temporal operator search-attribute list --namespace ${namespace}`,
+        temporalCommand('operator search-attribute list', server),
       );
     }
     const wanted = Object.entries(SEARCH_ATTRIBUTE_TYPES);
     const wrong = wanted.filter(([name, type]) => known[name] !== undefined && known[name] !== TYPE_NUMBERS[type]);
     if (wrong.length > 0) {
       const names = wrong.map(([name, type]) => `${name} (must be ${type})`).join(', ');
-      return fail(
-        `Search attributes have another type: ${names}.`,
-        `temporal operator search-attribute remove --namespace ${namespace} ${named(wrong)}`,
-      );
+      return fail(`Search attributes have another type: ${names}.`, `${removal(server, wrong)} && ${creation(server, wrong)}`);
     }
     const missing = wanted.filter(([name]) => known[name] === undefined);
     if (missing.length === 0) return ok(`The namespace has all ${wanted.length} search attributes of Longhaul.`);
     return fail(
       `The namespace lacks search attributes, without which lists and filters have no answer: ${missing.map(([name]) => name).join(', ')}.`,
-      `temporal operator search-attribute create --address ${address} --namespace ${namespace} ${named(missing)}${missing.map(([, type]) => ` --type ${type}`).join('')}`,
+      creation(server, missing),
       addition(server, missing),
     );
   });
 }
 
-function named(attributes: readonly (readonly [string, string])[]): string {
+type Attribute = readonly [name: string, type: keyof typeof TYPE_NUMBERS];
+
+function named(attributes: readonly Attribute[]): string {
   return attributes.map(([name]) => `--name ${name}`).join(' ');
 }
 
-function addition({ connection, namespace }: AnsweringServer, missing: readonly (readonly [string, keyof typeof TYPE_NUMBERS])[]): Fix {
+function byType(attributes: readonly Attribute[]): { type: Attribute[1]; some: Attribute[] }[] {
+  return [...Map.groupBy(attributes, ([, type]) => type)].map(([type, some]) => ({ type, some }));
+}
+
+/** The CLI takes one type at a time. */
+function creation(server: AnsweringServer, attributes: readonly Attribute[]): string {
+  return byType(attributes)
+    .map(({ type, some }) => temporalCommand(`operator search-attribute create --type ${type} ${named(some)}`, server))
+    .join(' && ');
+}
+
+function removal(server: AnsweringServer, attributes: readonly Attribute[]): string {
+  return temporalCommand(`operator search-attribute remove ${named(attributes)}`, server);
+}
+
+function addition(server: AnsweringServer, missing: readonly Attribute[]): Fix {
+  const { connection, namespace } = server;
   return {
     done: `Added the search attributes ${missing.map(([name]) => name).join(', ')} to the namespace "${namespace}".`,
-    undo: `temporal operator search-attribute remove --namespace ${namespace} ${named(missing)}`,
+    undo: removal(server, missing),
     apply: async () => {
       // A server takes one type at a time.
-      for (const [type, some] of Object.entries(Object.groupBy(missing, ([, of]) => of))) {
-        const number = TYPE_NUMBERS[type as keyof typeof TYPE_NUMBERS];
+      for (const { type, some } of byType(missing)) {
+        const number = TYPE_NUMBERS[type];
         const searchAttributes = Object.fromEntries(some.map(([name]) => [name, number]));
         await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
           connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),
@@ -269,7 +289,8 @@ function checkPollers({ pollers }: QueueAnswer, { taskQueue }: AnsweringServer):
   );
 }
 
-function checkBuilds({ pollers, versioningInfo }: QueueAnswer, { taskQueue, namespace }: AnsweringServer): Finding {
+function checkBuilds({ pollers, versioningInfo }: QueueAnswer, server: AnsweringServer): Finding {
+  const { taskQueue } = server;
   const builds = [
     ...new Map(
       (pollers ?? []).flatMap(({ deploymentOptions: one }) =>
@@ -284,7 +305,10 @@ function checkBuilds({ pollers, versioningInfo }: QueueAnswer, { taskQueue, name
   if (current?.buildId) return ok(`The current build is "${current.buildId}" of "${current.deploymentName}"; workers have ${shown}.`);
   return warn(
     `Workers of the task queue "${taskQueue}" have the build ${shown}, and none is current: new runs wait.`,
-    `temporal worker deployment set-current-version --namespace ${namespace} --deployment-name ${first.deploymentName} --build-id ${first.buildId}`,
+    temporalCommand(
+      `worker deployment set-current-version --deployment-name ${shellQuoted(first.deploymentName ?? '')} --build-id ${shellQuoted(first.buildId ?? '')}`,
+      server,
+    ),
   );
 }
 

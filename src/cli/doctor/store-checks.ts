@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { withCodec } from '../../codec/with-codec.ts';
@@ -6,13 +7,13 @@ import { agentModels, summaryModelsOf } from '../../core/domain/agent.ts';
 import { isSecretReference, type SecretReference } from '../../core/domain/deps.ts';
 import { errorMessage, memberOf } from '../../core/domain/errors.ts';
 import type { Credential, ModelClient } from '../../core/domain/model.ts';
-import { counted } from '../../core/domain/text.ts';
+import { counted, shellQuoted } from '../../core/domain/text.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
 import { modelsOfParts } from '../../define/all-parts.ts';
 import type { RedisServer } from '../../streams/redis/redis-streams.ts';
 import type { StreamSinkContext } from '../../streams/stream-sink.ts';
 import type { AgentsModule } from '../input-files.ts';
-import { CHECK_MS, type CheckGroup, type Examination, fail, type Finding, type Fix, ok, skipped, warn } from './examination.ts';
+import { CHECK_MS, type CheckGroup, type Examination, fail, type Finding, type Fix, ok, pathWord, skipped, warn } from './examination.ts';
 
 export const STORE_CHECKS: CheckGroup = {
   heading: 'Stores',
@@ -95,19 +96,20 @@ function storeProblem(subject: string, step: string, error: unknown): Finding {
   const cause = systemError(error);
   const path = cause === undefined ? undefined : memberOf(cause, 'path');
   const folder = typeof path === 'string' ? dirname(path) : undefined;
+  const word = pathWord(folder ?? '.');
   const summary = (reason: string): string => `${subject} cannot ${step}: ${reason}.`;
   switch (cause === undefined ? undefined : memberOf(cause, 'code')) {
     case 'ENOSPC':
-      return fail(summary('the disk is full'), `df -h ${folder ?? '.'}`);
+      return fail(summary('the disk is full'), `df -h ${word}`);
     case 'EDQUOT':
-      return fail(summary('the quota of the disk is used up'), `df -h ${folder ?? '.'}`);
+      return fail(summary('the quota of the disk is used up'), `df -h ${word}`);
     case 'EACCES':
     case 'EPERM':
-      return fail(summary(`this user may not write to "${folder}"`), `ls -ld ${folder ?? '.'}`);
+      return fail(summary(`this user may not write to "${folder}"`), `ls -ld ${word}`);
     case 'EROFS':
-      return fail(summary('the file system is read-only'), `findmnt --target ${folder ?? '.'}`);
+      return fail(summary('the file system is read-only'), `findmnt --target ${word}`);
     case 'ENOENT':
-      if (folder !== undefined) return fail(summary(`there is no folder "${folder}"`), `mkdir -p ${folder}`, folderFix(folder));
+      if (folder !== undefined) return fail(summary(`there is no folder "${folder}"`), `mkdir -p ${word}`, folderFix(folder));
       return fail(summary(errorMessage(error)), 'longhaul doctor --agents ./agents.ts');
     case 'ECONNREFUSED':
       return fail(summary('nothing listens at its address'), 'longhaul doctor --agents ./agents.ts');
@@ -119,11 +121,16 @@ function storeProblem(subject: string, step: string, error: unknown): Finding {
 function folderFix(folder: string): Fix {
   return {
     done: `Made the folder "${folder}".`,
-    undo: `rmdir ${folder}`,
+    undo: `rmdir ${missingFolders(folder).map(pathWord).join(' ')}`,
     apply: async () => {
       await mkdir(folder, { recursive: true });
     },
   };
+}
+
+/** Returns a folder and those above it that are not there either, the innermost first. */
+function missingFolders(folder: string): string[] {
+  return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))];
 }
 
 /** Returns the error of the operating system behind an error. */
@@ -150,19 +157,25 @@ async function checkRedis({ streams: sink }: AgentsModule): Promise<Finding> {
     if (!hasServer(channel)) return ok('Redis answers.');
     const { version, evictionPolicy } = await channel.server();
     if (Number.parseInt(version, 10) < OLDEST_REDIS)
-      return fail(`Redis is ${version}, and ${OLDEST_REDIS} or newer is needed.`, 'redis-server --version');
+      return fail(`Redis is ${version}, and ${OLDEST_REDIS} or newer is needed.`, redisCommand(channel, 'info server'));
     if (evictionPolicy !== 'noeviction' && !evictionPolicy.startsWith('volatile-')) {
       return warn(
         `Redis ${version} removes any key when its memory is full (${evictionPolicy}): the limits of providers and streams of open runs are then lost.`,
-        'redis-cli config set maxmemory-policy noeviction',
+        redisCommand(channel, 'config set maxmemory-policy noeviction'),
       );
     }
     return ok(`Redis ${version} answers, with the eviction policy ${evictionPolicy}.`);
   } catch (error) {
-    return fail(`${errorMessage(error).replace(/\.$/, '')}.`, 'redis-cli ping');
+    return fail(`${errorMessage(error).replace(/\.$/, '')}.`, redisCommand(channel, 'ping'));
   } finally {
     await channel.close();
   }
+}
+
+/** Returns a command for the Redis that is examined, which is seldom the one that `redis-cli` finds by itself. */
+function redisCommand(channel: object, words: string): string {
+  const address = memberOf(channel, 'address');
+  return typeof address === 'string' ? `redis-cli -u ${shellQuoted(address)} ${words}` : `redis-cli ${words}`;
 }
 
 /** The sink may be of another copy of this package. */
@@ -199,7 +212,7 @@ async function checkModule({ agents, agentsPath }: Examination): Promise<Finding
   if (OF_SCHEMA.test(loaded.reason)) return skipped('The agents module does not load because of a schema.');
   // The message of a module that npm has declared as CommonJS names its remedy.
   const [, remedy] = /: run (npm pkg set type=module)/.exec(loaded.reason) ?? [];
-  return fail(oneSentence(loaded.reason), remedy ?? `node ${loaded.path}`);
+  return fail(oneSentence(loaded.reason), remedy ?? `node ${pathWord(loaded.path)}`);
 }
 
 /** Runs a check of the module; it is skipped without one. */
@@ -226,7 +239,7 @@ function checkNames({ agents, programs }: AgentsModule): Finding {
 
 async function checkSchemas({ agents }: Examination): Promise<Finding> {
   const loaded = await agents;
-  if (loaded.state === 'failed' && OF_SCHEMA.test(loaded.reason)) return fail(oneSentence(loaded.reason), `node ${loaded.path}`);
+  if (loaded.state === 'failed' && OF_SCHEMA.test(loaded.reason)) return fail(oneSentence(loaded.reason), `node ${pathWord(loaded.path)}`);
   if (loaded.state !== 'loaded') return skipped('There is no agents module that loads.');
   const tools = withSubAgents(loaded.module.agents).flatMap((agent) => agent.tools.map((tool) => ({ agent: agent.name, tool })));
   const loose = tools.filter(({ tool }) => tool.agent === undefined && !tool.strict);

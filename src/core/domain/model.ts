@@ -12,7 +12,7 @@ import {
 } from './content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { SecretReference } from './deps.ts';
-import { type ModelCallError, UsageError } from './errors.ts';
+import { errorMessage, type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
 import type { CallReview } from './parts.ts';
 import type { Recalled } from './memory.ts';
@@ -408,6 +408,20 @@ export function itemsFor(
   const { account } = owner;
   return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
 }
+
+/**
+ * The beginning of the message of a model call that was not sent, because the limits of its provider are used up: its code is that of a refusal by the
+ * provider, and nothing else in the record tells the two apart.
+ */
+export const NOT_SENT = 'Not sent yet: ';
+
+/** True for the error, or the recorded failure, of a model call that was not sent. */
+export function isNotSent(failure: unknown): boolean {
+  return errorMessage(failure).startsWith(NOT_SENT);
+}
+
+/** What traces say of such a call, where a refused one has its code. */
+export const NOT_SENT_ERROR = 'not_sent';
 
 /**
  * The details of a heartbeat or a failure that report how often a provider has refused a model call. The next attempt reads them from the

@@ -141,7 +141,8 @@ export function shellCommand(
   return [program, command, ...words.map(shellQuoted)].join(' ');
 }
 
-function shellQuoted(word: string): string {
+/** Returns a word as a shell reads it back. */
+export function shellQuoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 

@@ -87,9 +87,14 @@ interface TracedAttempt extends InTurn, OfCode {
   /** `provider/model` of a model call. */
   model?: string;
   step?: number;
+  /**
+   * Temporal's id of the activity that has made the attempt. Empty for a local one. A call may be made by several, each of which counts its attempts:
+   * one that a burst has left to its run, that its batch has not answered, that a larger model is asked, or that another worker makes.
+   */
+  activity: string;
   attempt: number;
-  /** A burst has made the attempt. */
-  isInside?: true;
+  /** How often the activity, or a batch, had made a call under the same name to its end before. Absent: never. */
+  earlier?: number;
   /** When its worker had a local call, by the clock of the worker: its name has it. */
   localAt?: number;
 }

@@ -119,6 +119,11 @@ class RedisChannel implements StreamChannel {
     );
   }
 
+  /** Where the server is, without credentials. */
+  get address(): string {
+    return `${new URL(this.#settings.url).protocol}//${this.#settings.shown}`;
+  }
+
   /** False while Redis is away or does not answer: readers then look at the server themselves. */
   get announces(): boolean {
     return this.#commands.answers && (this.#blocking?.answers ?? true);

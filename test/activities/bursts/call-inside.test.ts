@@ -23,7 +23,7 @@ async function attemptsOf({ before, failures, held = new HeldReports() }: { befo
   };
   const reported: number[] = [];
   const [awaited, ending] = [new AbortController().signal, new AbortController().signal];
-  const end = await callInside(call, work, { before, begunAt: 1_000, held, awaited, ending });
+  const end = await callInside(call, work, { before, begunAt: 1_000, earlier: 0, held, awaited, ending });
   expect(end).toEqual({ type: 'ended', outcome: 'done' });
   return { known, reported };
 }

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';
 import { WorkerGovernor } from '../../../activities/governor/worker-governor.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
+import type { WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { modelOptions } from '../../../src/core/activity-requests/agent-requests.ts';
 import { onAnotherWorker } from '../../../src/core/activity-requests/activity-request.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
@@ -10,7 +11,11 @@ import { withUncountedAttempts } from '../../../src/core/domain/missing-definiti
 import type { ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
 import { Permit } from '../../../src/governor/provider-permits.ts';
 import { defineAgent } from '../../../src/index.ts';
+import { idGenerator } from '../../../src/telemetry/ids.ts';
+import { prometheusMetrics } from '../../../src/telemetry/prometheus.ts';
+import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
+import { plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
 const agent = defineAgent({ name: 'bot', model: 'scripted/m', modelMaxAttempts: 2 });
@@ -36,6 +41,7 @@ async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttemp
     },
   };
   const limits = { scripted: { requestsPerMinute: 1, holdSlotFor: 0 } };
+  const sdk = new RecordingSdk(idGenerator);
   const governor = WorkerGovernor.of({ limits }, { providers: ['scripted'], telemetry: undefined, log: () => undefined });
   const bounds = { holdMs: 5_000, signal: new AbortController().signal };
   if (!hasRoom) await governor?.permitsOf('scripted/m')?.acquire({ call: 'c', tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, bounds);
@@ -47,21 +53,29 @@ async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttemp
     scheduledTimestampMs: 0,
     currentAttemptScheduledTimestampMs: 0,
   };
-  const environment = activityEnvironment({ agents: [agent], model, info, heartbeatDetails, governor });
+  const environment = activityEnvironment({ agents: [agent], model, info, heartbeatDetails, governor, telemetry: reportingTo(sdk) });
   const snapshot = snapshotOf(agent);
   environment.runtime.snapshots.add(snapshot);
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
   const failure: unknown = await environment.run(callModelActivity(environment.runtime), input).catch((thrown: unknown) => thrown);
   await governor?.close();
   if (!(failure instanceof ApplicationFailure)) throw failure;
-  return { failure, heartbeats: environment.heartbeats, calls };
+  return { failure, heartbeats: environment.heartbeats, calls, spans: sdk.exported.map(({ attributes }) => attributes['error.type']) };
+}
+
+/** Returns the telemetry of a worker whose runs all have one place. */
+function reportingTo(sdk: RecordingSdk): WorkerTelemetry {
+  const run = { namespace: 'default', runId: 'run-1', firstExecutionId: 'execution-1' };
+  const trace = { run, traceId: '0af7651916cd43dd8448eb211c80319c', isSampled: true };
+  const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: prometheusMetrics() });
+  return { telemetry, captureContent: false, redact: (value) => value, traces: { ofActivity: async () => trace } as never };
 }
 
 test('an attempt that has no room ends for about the time until there is some, and says that it does not count', async () => {
   const spent = { reported: { promptTokens: 7, completionTokens: 1, totalTokens: 8 } };
   const before = withUncountedAttempts(3, { spent, refused: { count: 1, queuedMs: 1_000 } });
-  const { failure, heartbeats, calls } = await attempted({ hasRoom: false, attempt: 5, heartbeatDetails: before });
-  expect(calls).toBe(0);
+  const { failure, heartbeats, calls, spans } = await attempted({ hasRoom: false, attempt: 5, heartbeatDetails: before });
+  expect([calls, spans]).toEqual([0, []]);
   expect(failure).toMatchObject({ type: 'Parked', nonRetryable: false });
   expect(failure.message).toMatch(/^Not sent yet: the limits of the provider of model "scripted\/m" are used up for about \d+ s$/);
   expect(Number(failure.nextRetryDelay)).toBeGreaterThan(45_000);
@@ -91,10 +105,11 @@ test.each([
   refused.mockRestore();
 });
 
-test('a call whose attempts the server counts waits in its slot, and is then refused', async () => {
-  const { failure, calls } = await attempted({ hasRoom: false, maximumAttempts: 9 });
-  expect(calls).toBe(0);
+test('a call whose attempts the server counts waits in its slot, and is then refused: its span says that it was not the provider', async () => {
+  const { failure, calls, spans } = await attempted({ hasRoom: false, maximumAttempts: 9 });
+  expect([calls, spans]).toEqual([0, ['not_sent']]);
   expect(failure).toMatchObject({ type: 'model_rate_limited', nonRetryable: false });
+  expect(await attempted({ hasRoom: true, code: 'model_rate_limited' })).toMatchObject({ spans: ['model_rate_limited'] });
 });
 
 test('the server has no limit of attempts for calls that may be parked, also while they wait for another worker', () => {

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest';
 import { modelSpans, toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { type AttemptInfo, attemptInfo, type InsideAttempt, withAttemptInfo } from '../../../activities/attempts/attempt-info.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
+import { NOT_SENT } from '../../../src/core/domain/model.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
 import { idGenerator, type RunTrace } from '../../../src/telemetry/ids.ts';
+import { prometheusMetrics } from '../../../src/telemetry/prometheus.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { activityEnvironment } from '../activity-environment.ts';
@@ -81,7 +84,7 @@ async function inBurst<Result>(inside: Partial<InsideAttempt>, lastFailure: obje
       ...known,
       ...unknown,
       scheduledTimestampMs: 200_000,
-      inside: { isRetry: false, whenStored: () => undefined, ...inside },
+      inside: { isRetry: false, earlier: 0, whenStored: () => undefined, ...inside },
       heartbeat: () => undefined,
     };
     return withAttemptInfo(info, work);
@@ -104,6 +107,45 @@ test.each([
   await inBurst({ isRetry }, failure, () => modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 }));
   expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
   for (const { startTime = 0, endTime = -1 } of sdk.exported) expect(startTime).toBeLessThanOrEqual(endTime);
+});
+
+/** Returns the ids of the spans of a first attempt at a tool call and a model call. */
+async function idsOf(work: (spans: () => Promise<void>) => Promise<void>): Promise<string[]> {
+  const sdk = new RecordingSdk(idGenerator);
+  const worker = workerOf(sdk);
+  await work(async () => {
+    (await toolSpan(worker, INPUT, { tool: 'read', args: {} })).ended({ content: ['x'], isError: false });
+    const begin = await modelSpans(worker, { run: INPUT, agentName: 'clerk', through: 1 });
+    begin('openai/gpt').failed(new Error('no'), null, { isAborted: false });
+  });
+  await worker.telemetry.flush();
+  return sdk.exported.map(({ spanId }) => spanId);
+}
+
+test('each activity that makes a call counts its attempts from one, and so does each time that a burst or a batch makes it: no span is another one', async () => {
+  const byActivity = (activityId: string): Promise<string[]> =>
+    idsOf((spans) => activityEnvironment({ info: { activityId } }).run(spans, null));
+  const inside = (earlier: number): Promise<string[]> =>
+    idsOf((spans) => inBurst({ isRetry: true, earlier, whenStored: (report) => report() }, LOST, spans));
+  const ids = await Promise.all([byActivity('5'), byActivity('8'), inside(0), inside(1), inside(2)]);
+  expect(new Set(ids.flat()).size).toBe(10);
+  expect(await byActivity('5')).toEqual(ids[0]);
+});
+
+test('a request that was not sent has not been refused by the provider, and does not count as a call of the model', async () => {
+  const sdk = new RecordingSdk(idGenerator);
+  const worker = workerOf(sdk);
+  const page = prometheusMetrics();
+  const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: page });
+  await activityEnvironment().run(async () => {
+    const begin = await modelSpans({ ...worker, telemetry }, { run: INPUT, agentName: 'clerk', through: 1 });
+    for (const message of [`${NOT_SENT}the limits are used up`, 'slow down']) {
+      begin('openai/gpt').failed(new ModelCallError('model_rate_limited', message), null, { isAborted: false });
+    }
+  }, null);
+  expect(sdk.exported.map(({ attributes }) => attributes['error.type'])).toEqual(['not_sent', 'model_rate_limited']);
+  expect(page.text()).toMatch(/gen_ai_client_inference_duration_seconds_count\{[^}]*error_type="model_rate_limited"[^}]*\} 1\n/);
+  expect(page.text()).not.toContain('not_sent');
 });
 
 test('a call in a burst is reported once the server has its outcome: the next attempt may make it again under the same name', async () => {

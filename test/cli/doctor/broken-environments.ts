@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startCodecServer } from '../../../src/cli/serve/codec-server.ts';
 import type { CheckStatus } from '../../../src/cli/doctor/examination.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
+import { RedisServer } from '../../streams/redis-server.ts';
 import { afterCommand, type Environment } from './environment.ts';
 import { ALL_ATTRIBUTES, type FakeTemporalOptions } from './fake-temporal.ts';
 
@@ -15,6 +16,8 @@ export interface BrokenEnvironment {
   status?: Extract<CheckStatus, 'warn' | 'fail'>;
   /** What the sentence or the command must name. */
   names: RegExp;
+  /** A program without which it cannot be made. */
+  needs?: { redis: true };
   server?: FakeTemporalOptions;
   break?: (environment: Environment) => unknown;
   /** `fix`: `--fix` repairs it. `command`: the command of the report does. */
@@ -157,6 +160,14 @@ export const BROKEN: readonly BrokenEnvironment[] = [
     server: { attributes: { ...ALL_ATTRIBUTES, LonghaulTag: 2 } },
   },
   { name: 'a clock that is 10 minutes behind', check: 'clock', names: /\b(?:599|600|601) s behind/, server: { aheadMs: 600_000 } },
+  { name: 'a clock that is 10 minutes ahead', check: 'clock', names: /\b(?:599|600|601) s ahead of/, server: { aheadMs: -600_000 } },
+  {
+    name: 'a clock that is seconds ahead',
+    check: 'clock',
+    status: 'warn',
+    names: /\b(?:19|20|21) s ahead of/,
+    server: { aheadMs: -20_000 },
+  },
   { name: 'no worker', check: 'pollers', status: 'warn', names: /No worker polls/, server: { pollers: [] } },
   {
     name: 'workers of a build that is not current',
@@ -321,23 +332,48 @@ export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 
   {
     name: 'a memory in a folder that is not there',
     check: 'memory',
-    names: /no folder ".*lost"[^]*mkdir -p/,
-    break: (environment) => environment.agents(memoryIn(join(environment.folder, 'lost')), "import { writeFile } from 'node:fs/promises';"),
+    names: /no folder ".*above\/lost"[^]*mkdir -p/,
+    break: (environment) =>
+      environment.agents(memoryIn(join(environment.folder, 'above', 'lost')), "import { writeFile } from 'node:fs/promises';"),
     repair: 'fix',
   },
   {
-    name: 'a memory in a folder that is not there, made by hand',
+    name: 'a memory in a folder that is not there, made by hand, with a space in its name',
     check: 'memory',
     names: /mkdir -p/,
-    break: (environment) => environment.agents(memoryIn(join(environment.folder, 'gone')), "import { writeFile } from 'node:fs/promises';"),
+    break: (environment) =>
+      environment.agents(memoryIn(join(environment.folder, 'not here')), "import { writeFile } from 'node:fs/promises';"),
     repair: inShell,
   },
   {
     name: 'a dead Redis',
     check: 'redis',
-    names: /Redis at "127\.0\.0\.1:9"/,
+    names: /Redis at "127\.0\.0\.1:9"[^]*redis-cli -u redis:\/\/127\.0\.0\.1:9 ping$/,
     break: (environment) =>
       environment.agents(`${CLERK}\nexport const streams = redisStreams({ url: 'redis://:s3cret-password@127.0.0.1:9' });`),
+  },
+  {
+    name: 'a Redis that removes any key',
+    check: 'redis',
+    status: 'warn',
+    needs: { redis: true },
+    names: /removes any key[^]*\(allkeys-lru\)[^]*config set maxmemory-policy noeviction/,
+    break: async (environment) => {
+      const redis = await RedisServer.start();
+      environment.defer(() => redis.stop());
+      await redis.use((client) => client.configSet('maxmemory-policy', 'allkeys-lru'));
+      await environment.agents(`${CLERK}\nexport const streams = redisStreams({ url: '${redis.url}' });`);
+    },
+    repair: inShell,
+  },
+  {
+    name: 'an old Redis',
+    check: 'redis',
+    names: /Redis is 6\.2\.14, and 7 or newer is needed/,
+    break: async (environment) => {
+      const url = await fakeRedis('redis_version:6.2.14\r\nmaxmemory_policy:noeviction', environment);
+      await environment.agents(`${CLERK}\nexport const streams = redisStreams({ url: '${url}' });`);
+    },
   },
   {
     name: 'a key that is too short',
@@ -451,6 +487,31 @@ async function codecServer(environment: Environment, key: string, origin = 'http
   });
   environment.defer(() => server.stop());
   environment.flags.codecEndpoint = server.url;
+}
+
+/** Starts a Redis that knows no command but those of a greeting, and says this of itself. Returns its address. */
+async function fakeRedis(info: string, environment: Environment): Promise<string> {
+  const sockets = new Set<{ destroy(): void }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    // Each command is an array of texts, whose first one is its name.
+    socket.on('data', (piece: Buffer) => {
+      for (const [, name = ''] of piece.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)\r\n/g)) {
+        if (/^hello$/i.test(name)) socket.write('%1\r\n$5\r\nproto\r\n:3\r\n');
+        else
+          socket.write(
+            /^info$/i.test(name) ? `$${Buffer.byteLength(info)}\r\n${info}\r\n` : /^ping$/i.test(name) ? '+PONG\r\n' : '+OK\r\n',
+          );
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  environment.defer(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `redis://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
 /** Mounts a tiny file system and fills it. False where this user may not mount: a store that refuses then takes its place. */

@@ -79,3 +79,54 @@ test('with repairs, a person is asked once before a model is called, and no secr
     summary: 'echo/m does not answer: refused the key [secret "vault"].',
   });
 });
+
+/** An agents module whose provider keeps what it is asked, as far as a limit of tokens says it. */
+const PROMPT = 'You know that the margin is forty percent.';
+const KEEPING = `export const agents = [defineAgent({ name: 'clerk', model: 'echo/m', instructions: ${JSON.stringify(PROMPT)},
+  tools: [defineTool({ name: 't', description: 'Reads the secret margin', parameters: z.object({}), execute: () => 1 })] })];
+globalThis.asked = [];
+const call = async ({ settings, instructions }) => { globalThis.asked.push({ settings, instructions }); return { content: 'ok', toolCalls: [], finishReason: 'stop' }; };
+export const providers = { echo: { capabilities: { structuredOutput: true }, call } };`;
+const calls = (): unknown => (globalThis as { asked?: unknown }).asked;
+
+test('a model is called once, for at most 10 tokens, with nothing of an agent, if a person agrees', async () => {
+  await using environment = await Environment.open();
+  environment.flags.live = true;
+  environment.machine.ask = async (question) => {
+    expect(question).toBe('Call echo/m, once each, for at most 10 tokens? [y/N] ');
+    return true;
+  };
+  await environment.agents(KEEPING);
+  expect(await statusOf('providers', environment)).toBe('ok');
+  expect(calls()).toEqual([{ settings: { maxOutputTokens: 10 }, instructions: [] }]);
+});
+
+test.each([
+  ['a person says no', async () => false],
+  ['nobody can be asked', undefined],
+])('no model is called if %s', async (_, ask) => {
+  await using environment = await Environment.open();
+  environment.flags.live = true;
+  environment.machine.ask = ask;
+  await environment.agents(KEEPING);
+  expect(await statusOf('providers', environment)).toBe('skipped');
+  expect(calls()).toEqual([]);
+});
+
+test('a report has no instructions of an agent and no description of a tool', async () => {
+  await using environment = await Environment.open();
+  await environment.agents(KEEPING);
+  const text = JSON.stringify(await environment.examine());
+  expect(text).toContain('1 agent');
+  expect(text).not.toMatch(/margin/);
+});
+
+test('commands of a report name the agents module and the server that were examined', async () => {
+  await using environment = await Environment.open({ pollers: [], openAgents: ['ghost'] });
+  await environment.agents(KEEPING);
+  environment.flags.namespace = 'default';
+  const { checks } = await environment.examine();
+  const commandOf = (name: string): string | undefined => checks.find((check) => check.name === name)?.command;
+  expect(commandOf('pollers')).toBe(`longhaul dev --agents ${environment.flags.agents}`);
+  expect(commandOf('known-agents')).toBe(`longhaul list --status running --address ${environment.flags.address} --namespace default`);
+});

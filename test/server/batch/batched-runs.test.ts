@@ -3,9 +3,12 @@ import { type BatchClient, type BatchResult, openai, prometheusMetrics, telemetr
 import { LonghaulError } from '../../../src/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { collectorId } from '../../../src/core/protocol.ts';
+import { idGenerator } from '../../../src/telemetry/ids.ts';
+import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';
+import { type ExportedSpan, plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { asking, begun, callsIn, guarded, hooked, lookAndTell, parent, payer, plain, posted, quick } from './batch-scene.ts';
 
 test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
@@ -135,6 +138,19 @@ test('an item that failed is tried in the next batch if its error passes, and fa
   expect(await busy.result()).toMatchObject({ status: 'completed', output: 'well' });
   expect(scene.api.batches).toHaveLength(2);
   expect(refusals).toBeGreaterThan(0);
+});
+
+test('a call whose answer is none is made again in the next batch, and each of the two has a span', async () => {
+  const sdk = new RecordingSdk(idGenerator);
+  const reported = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: prometheusMetrics() });
+  await using scene = await begun({ answer: () => completion(scene.api.batches.length === 1 ? '' : 'well') }, {}, { telemetry: reported });
+  const run = await scene.start(plain, 'Q');
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'well' });
+  const { traceId } = await run.traceContext();
+  const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
+  await until(() => ofCalls().length === 2, 'the spans of both');
+  expect(ofCalls().map(({ attributes }) => attributes['error.type'])).toEqual(['model_no_answer', undefined]);
+  expect(new Set(ofCalls().map(({ spanId }) => spanId)).size).toBe(2);
 });
 
 test('a message that interrupts ends a call that waits, and the next call has the message', async () => {

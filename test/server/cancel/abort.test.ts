@@ -5,7 +5,7 @@ import { defineAgent } from '../../../src/index.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
 import { says } from '../../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const agent = defineAgent({ name: 'asker', model: 'fake/model-1' });
 
@@ -65,6 +65,10 @@ test('if workflow and model call are in different processes, an interruption and
     await handle.cancel('from afar');
     await silent.requests[1]?.closed;
     expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: 'from afar' });
+    // Neither call had to miss its heartbeats first, so that the server gave it up.
+    const events = await historyOf(testbed, handle);
+    expect(events.filter(({ activityTaskTimedOutEventAttributes: given }) => given)).toEqual([]);
+    expect(events.filter(({ activityTaskStartedEventAttributes: started }) => started?.lastFailure)).toEqual([]);
   });
   await connection.close();
   await silent.close();

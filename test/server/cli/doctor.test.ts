@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
 import type { DoctorReport } from '../../../src/cli/doctor/doctor.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -48,3 +51,66 @@ test('the wrong namespace fails its check, and those that need it are skipped', 
   expect(statusOf(found, 'server')).toBe('ok');
   for (const name of ['retention', 'rights', 'search-attributes', 'pollers']) expect(statusOf(found, name)).toBe('skipped');
 });
+
+const cliPath = inject('temporalCliPath');
+
+/** Runs a command of a report as a person does, who answers its questions with yes. */
+async function typed(command: string): Promise<void> {
+  const path = `${dirname(cliPath ?? '')}:${process.env['PATH']}`;
+  // The program in the cache bears another name.
+  const script = `temporal() { '${cliPath}' "$@"; }; yes | { ${command}; }`;
+  await promisify(execFile)('bash', ['-c', script], { env: { PATH: path, HOME: '/nowhere' } });
+}
+
+function commandOf({ checks }: DoctorReport, name: string): string {
+  return checks.find((check) => check.name === name)?.command ?? '';
+}
+
+describe.skipIf(cliPath === undefined)(
+  `commands of a report${cliPath === undefined ? ' (skipped: the server was not started here)' : ''}`,
+  () => {
+    test('give a search attribute its type, and undo what --fix has added', async () => {
+      await using testbed = await Testbed.open();
+      const namespace = `doctor-${randomUUID()}`;
+      const { temporal } = testbed.client;
+      await temporal.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 * 3 } as never });
+      const args = ['--address', testbed.address, '--namespace', namespace];
+      await until(async () => statusOf(await report(args), 'namespace') === 'ok', 'the namespace exists');
+      const text = 1;
+      await until(
+        async () =>
+          temporal.connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { LonghaulTag: text } }).then(
+            () => true,
+            () => false,
+          ),
+        'the server takes search attributes of the namespace',
+      );
+      const other = (found: DoctorReport): boolean =>
+        /another type: LonghaulTag/.test(found.checks.map(({ summary }) => summary).join('\n'));
+      await until(async () => other(await report(args)), 'the attribute has another type');
+      await typed(commandOf(await report(args), 'search-attributes'));
+      await until(async () => !other(await report(args)), 'the attribute has its type');
+
+      const { fixed } = await report([...args, '--fix']);
+      expect(fixed).toHaveLength(1);
+      await until(async () => statusOf(await report(args), 'search-attributes') === 'ok', 'the other attributes are there');
+      await typed(fixed[0]?.undo ?? '');
+      await until(async () => statusOf(await report(args), 'search-attributes') === 'fail', 'the other attributes are gone');
+    });
+
+    test('make the build of workers current', async () => {
+      await using testbed = await Testbed.open();
+      const version = { deploymentName: `desk-${randomUUID()}`, buildId: 'b7' };
+      await testbed.work({
+        agents: [assistant],
+        providers: { scripted: scriptedModel([say('ok')]) },
+        worker: { workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' } },
+      });
+      const args = ['--address', testbed.address, '--task-queue', testbed.taskQueue];
+      await until(async () => statusOf(await report(args), 'builds') === 'warn', 'the worker polls with its build', 20);
+      await typed(commandOf(await report(args), 'builds'));
+      await until(async () => statusOf(await report(args), 'builds') === 'ok', 'the build is current', 20);
+      expect(commandOf(await report(args), 'builds')).toBe('');
+    });
+  },
+);

@@ -123,32 +123,36 @@ test.each<[what: string, started: Started, calls: number]>([
   },
 );
 
-test('a model call of a burst that was made again under the same name has no other span in a repair', async () => {
-  await using testbed = await Testbed.open();
-  const since = new Date();
-  const sdk = new RecordingSdk(idGenerator);
-  const telemetry = new Telemetry(plainApi(sdk), {});
-  // The first call has two attempts. It is too long for its model, so the loop makes it again, and a larger model is asked.
-  const tooLong = failWith('context_length_exceeded');
-  const small = scriptedModel([failWith('model_conflict'), tooLong, tooLong], { capabilities: ofSize(1_000) });
-  const large = scriptedModel([say('done')], { capabilities: ofSize(2_000_000) });
-  const agent = defineAgent({ name: 'listed', model: ['small/m', 'large/m'], fallback: { on: ['model_forbidden'] }, burst: true });
-  await testbed.work({ agents: [agent], providers: { small, large }, telemetry });
-  const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
-  expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
-  small.assertUsedUp();
-  const { traceId } = await run.traceContext();
-  const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
-  await until(() => ofCalls().length === 4, 'the spans of calls');
-  const reported = ofCalls();
-  await until(async () => {
-    await telemetry.repair({ since, calls: { endedFor: 1, storedIn: async () => new Set() } });
-    return ofCalls().length > reported.length;
-  }, 'the run in the list of the server');
-  const [repaired] = ofCalls().slice(reported.length);
-  const answered = reported.find(({ attributes }) => attributes['error.type'] === undefined);
-  expect(repaired?.spanId).toBe(answered?.spanId);
-});
+test.each([{ burst: true as const }, {}])(
+  'a model call that is made again after as many events has other spans, and no more in a repair: %j',
+  async (how) => {
+    await using testbed = await Testbed.open();
+    const since = new Date();
+    const sdk = new RecordingSdk(idGenerator);
+    const telemetry = new Telemetry(plainApi(sdk), {});
+    // The first call has two attempts. It is too long for its model, so the loop makes it again, and a larger model is asked.
+    const tooLong = failWith('context_length_exceeded');
+    const small = scriptedModel([failWith('model_conflict'), tooLong, tooLong], { capabilities: ofSize(1_000) });
+    const large = scriptedModel([say('done')], { capabilities: ofSize(2_000_000) });
+    const agent = defineAgent({ name: 'listed', model: ['small/m', 'large/m'], fallback: { on: ['model_forbidden'] }, ...how });
+    await testbed.work({ agents: [agent], providers: { small, large }, telemetry });
+    const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
+    small.assertUsedUp();
+    const { traceId } = await run.traceContext();
+    const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
+    await until(() => ofCalls().length === 4, 'the spans of calls');
+    const reported = ofCalls();
+    expect(new Set(reported.map(({ spanId }) => spanId)).size).toBe(4);
+    await until(async () => {
+      await telemetry.repair({ since, calls: { endedFor: 1, storedIn: async () => new Set() } });
+      return ofCalls().length > reported.length;
+    }, 'the run in the list of the server');
+    const [repaired] = ofCalls().slice(reported.length);
+    const answered = reported.find(({ attributes }) => attributes['error.type'] === undefined);
+    expect(repaired?.spanId).toBe(answered?.spanId);
+  },
+);
 
 function ofSize(contextTokens: number): { structuredOutput: boolean; contextTokens: number } {
   return { structuredOutput: true, contextTokens };

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
+import type { Sidebar } from '../../../site/branches.ts';
+import { POLICY } from '../../../site/finish.ts';
 import { guidePages } from '../../../src/guide/find-pages.ts';
 import { renderMarkdown } from '../../../src/guide/markdown.ts';
+import { packageEntries } from '../../docs/declarations.ts';
 import { matrixSample } from '../../matrix-sample.ts';
 import { LEAST_ANSWERED, QUESTIONS } from '../questions.ts';
 import { CHROMIUM, digestsOf, missingSitePackages, site } from './built-site.ts';
@@ -48,6 +51,55 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         page !== '404.html' && !(existsSync(join(folder, 'whole/next', markdown)) && textOf(page).includes(`href="/next/${markdown}"`))
       );
     });
+    expect(without).toEqual([]);
+  });
+
+  test('each export of each entry has a page with what it is, how it is imported, since which version it is there, and its source', () => {
+    const exported = packageEntries().flatMap(({ name: entry, exports }) => [...exports.keys()].map((name) => ({ entry, name })));
+    expect(exported.length).toBeGreaterThan(600);
+    const lacking = exported.filter(({ entry, name }) => {
+      const page = `reference/${entry}/${name}`;
+      if (!existsSync(join(folder, 'whole/next', page, 'index.html'))) return true;
+      const text = textOf(`${page}.md`);
+      const [, summary = ''] = /^# .+\n\n(?!```|`import )(.+)/.exec(text) ?? [];
+      const facts = `\`import { ${name} } from '${entry}'\``;
+      const [last = ''] = text.trimEnd().split('\n').slice(-1);
+      const isWhole =
+        last.startsWith(`${facts} · since `) &&
+        / · since (?:next|\d+\.\d+\.\d+) · \[source\]\(https:\/\/\S+\/blob\/\S+\.ts(?:#L\d+)?\)$/.test(last);
+      return summary === '' || !isWhole;
+    });
+    expect(lacking).toEqual([]);
+  });
+
+  test('each page has the links of its own branch, and of each other branch the one to its beginning', () => {
+    const { branches } = JSON.parse(readFileSync('site/sidebar.json', 'utf8')) as Sidebar;
+    const branchOf = (slug: string): string | undefined => {
+      const name = slug === '' ? 'README' : slug;
+      const folders = name.split('/').map((_, index, parts) => `${parts.slice(0, index).join('/')}/*`);
+      const holds = (wanted: readonly string[]): string | undefined =>
+        branches.find((one) => one.pages.some((page) => wanted.includes(page)))?.name;
+      return holds([name]) ?? holds(folders);
+    };
+    const wrong = pages
+      .filter((page) => page !== '404.html')
+      .flatMap((page) => {
+        const slug = page.replace(/\/?index\.html$/, '');
+        const [, navigation = ''] = /<nav [^>]*aria-label="Main"[^>]*>([^]*?)<\/nav>/.exec(textOf(page)) ?? [];
+        const links = [...navigation.matchAll(/ href="\/next\/([^"]*?)\/?"/g)].map(([, link = '']) => link);
+        const own = links.filter((link) => branchOf(link) === branchOf(slug));
+        return own.includes(slug) && links.length - own.length < branches.length ? [] : [{ page, others: links.length - own.length }];
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test('each page has the policy that lets it load from its own host alone, and its address for search engines', () => {
+    const without = pages.filter((page) => {
+      const text = textOf(page);
+      const canonical = [...text.matchAll(/<link rel="canonical" href="https:\/\/[^"]+\/next\/[^"]*"/g)].length;
+      return !text.includes(`<meta http-equiv="Content-Security-Policy" content="${POLICY}">`) || (page !== '404.html' && canonical !== 1);
+    });
+    expect(POLICY).toMatch(/^default-src 'self';/);
     expect(without).toEqual([]);
   });
 
@@ -96,6 +148,15 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
       expect(readFileSync(join(versions, '0.1/tools/index.html'), 'utf8')).toContain('/docs/longhaul/0.1/tools/"');
       expect(readFileSync(join(versions, 'index.html'), 'utf8')).toContain('<a href="/docs/longhaul/0.1/">');
       expect(JSON.parse(readFileSync(join(versions, 'versions.json'), 'utf8'))).toEqual(['0.1', 'next']);
+      // The search finds pages of the version in which it is asked.
+      if (CHROMIUM === undefined) return;
+      await using browser = await SiteBrowser.open({ folder: versions, base: '/docs/longhaul/', first: '/docs/longhaul/0.1/' });
+      const page = await browser.page();
+      await page.goto(browser.url);
+      const found = (await search(page, 'refund with approval')).map((link) => new URL(link, browser.url).pathname);
+      expect(found[0]).toBe('/docs/longhaul/0.1/cookbook/refund-with-approval/');
+      expect(found.filter((path) => !path.startsWith('/docs/longhaul/0.1/'))).toEqual([]);
+      expect(browser.problems).toEqual([]);
     },
     2 * BUILD_MS,
   );
@@ -141,14 +202,6 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         // Some hundred pages, which take seconds each on a machine that does other work.
       }, 900_000);
 
-      test('a page is read without JavaScript', async () => {
-        const page = await browser.page({ javaScriptEnabled: false });
-        await page.goto(`${browser.url}tools/`);
-        expect(await page.locator('main').innerText()).toContain('defineTool');
-        await page.getByRole('link', { name: 'Decisions' }).first().click();
-        expect(page.url()).toContain('/next/decisions/');
-      });
-
       /** One page of each kind. */
       const KINDS = [
         '',
@@ -164,6 +217,16 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         'reference/commands/start/',
         'reference/longhaul/defineAgent/',
       ];
+
+      test('every kind of page is read, and left for others, without JavaScript', async () => {
+        const page = await browser.page({ javaScriptEnabled: false });
+        for (const path of KINDS) {
+          await page.goto(`${browser.url}${path}`);
+          expect((await page.locator('main').innerText()).length).toBeGreaterThan(200);
+          await page.getByRole('link', { name: 'Decisions' }).first().click();
+          expect(page.url()).toContain('/next/decisions/');
+        }
+      });
 
       test.each(KINDS)('the page "%s" is accessible in light and dark, and fits 390 pixels', async (path) => {
         for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,0 +1,18 @@
+import { answerRequests, readSetting } from '../../test/processes/program.ts';
+import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
+import { traceProblems } from '../../test/telemetry/trace-problems.ts';
+import type { CollectorReply, CollectorRequest } from '../telemetry/collector-process.ts';
+
+/** A collector of spans, alone in its process: what it does with them is no cost of the worker that sends them. */
+
+readSetting();
+const receiver = await OtlpReceiver.listen();
+answerRequests<CollectorRequest, CollectorReply>({
+  where: () => ({ type: 'where', url: receiver.url }),
+  check: () => {
+    const { spans } = receiver;
+    const ids = new Set(spans.map(({ traceId, spanId }) => `${traceId}/${spanId}`));
+    const orphans = traceProblems(spans).filter((line) => line.includes('has no parent')).length;
+    return { type: 'checked', spans: spans.length, orphans, duplicates: spans.length - ids.size };
+  },
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
+import type { Permissions } from '../../../src/core/domain/permissions.ts';
+import type { Authorization } from '../../../src/core/kernel/ports.ts';
+import { update } from './fakes/callers.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
+import { call, called, type FakeRun, runFake, said } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+
+const READ_ONLY: Permissions = { mode: 'default', deny: [{ tool: 'write' }] };
+const NOTHING: Permissions = { mode: 'default', deny: [{ tool: 'write' }, { tool: 'read' }] };
+const EVERYTHING: Permissions = { mode: 'default' };
+
+/** An agent that may not write, on a worker that decides about wider permissions. */
+const reader: AgentSnapshot = testSnapshot({ tools: [testTool('read'), testTool('write')], permissions: [READ_ONLY], authorize: true });
+
+/** A run whose permissions are set during its first model call, and that reads and writes after it. */
+async function runSetting(changes: readonly Permissions[], authorize: (id: string) => Authorization): Promise<FakeRun> {
+  return runFake({
+    snapshot: reader,
+    model: [
+      (run) => {
+        for (const [index, permissions] of changes.entries())
+          update(run, 'setPermissions', { id: `change ${index + 1}`, permissions, by: 'ann' });
+        return called(call('r1', 'read'));
+      },
+      called(call('r2', 'read'), call('w2', 'write')),
+      said('done'),
+    ],
+    ports: { authorize: ({ id }) => Promise.resolve(authorize(id)) },
+  });
+}
+
+/** The tools that have run, in order. */
+function ran({ invocations }: FakeRun): string[] {
+  return invocations.map(({ call: { toolCallId } }) => toolCallId);
+}
+
+describe('wider permissions of a run', () => {
+  it('that the worker refuses do not hold, and the refusal is recorded once', async () => {
+    const run = await runSetting([EVERYTHING], () => ({ type: 'refused', reason: 'not on call' }));
+    expect(ran(run)).toEqual(['r1', 'r2']);
+    expect(eventSummaries(run).filter((line) => line.includes('setPermissions'))).toEqual(['refused setPermissions: not_authorized']);
+    expect(run.events.find(({ refused }) => refused !== undefined)?.refused).toMatchObject({
+      id: 'change 1',
+      by: 'ann',
+      message: 'The permissions were not changed: not on call',
+    });
+    expect(run.events.some(({ permissions }) => permissions !== undefined)).toBe(false);
+  });
+
+  it('that the worker authorizes hold from the next model call on, with the identity that it has verified', async () => {
+    const run = await runSetting([EVERYTHING], () => ({ type: 'authorized', as: 'ann@example.org' }));
+    expect(ran(run)).toEqual(['r1', 'r2', 'w2']);
+    const changes = run.events.filter(({ permissions }) => permissions !== undefined);
+    expect(changes.map(({ author, permissions }) => [author, permissions?.id, permissions?.verifiedBy])).toEqual([
+      ['ann@example.org', 'change 1', 'ann@example.org'],
+    ]);
+  });
+
+  it('are decided about one after the other: a refused one changes nothing for the next', async () => {
+    const run = await runSetting([EVERYTHING, EVERYTHING], (id) =>
+      id === 'change 1' ? { type: 'refused', reason: 'not on call' } : { type: 'authorized', as: 'bob' },
+    );
+    expect(ran(run)).toEqual(['r1', 'r2', 'w2']);
+    expect(run.events.flatMap(({ refused, permissions }) => refused?.id ?? permissions?.id ?? [])).toEqual(['change 1', 'change 2']);
+  });
+
+  it('are not asked about if a narrower change follows, which holds at once', async () => {
+    const asked: string[] = [];
+    const run = await runSetting([EVERYTHING, NOTHING], (id) => {
+      asked.push(id);
+      return { type: 'authorized', as: 'bob' };
+    });
+    expect(asked).toEqual([]);
+    expect(ran(run)).toEqual([]);
+    expect(run.events.find(({ refused }) => refused !== undefined)?.refused?.message).toContain('a later change narrows them');
+  });
+});
