@@ -9,7 +9,7 @@ import { type BatchApiOptions, completion, lastText, startBatchApi } from '../..
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';
 import { type ExportedSpan, plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
-import { asking, begun, callsIn, clerk, guarded, hooked, lookAndTell, parent, payer, plain, posted, quick } from './batch-scene.ts';
+import { asking, begun, callsIn, guarded, hooked, lookAndTell, parent, payer, plain, posted, quick } from './batch-scene.ts';
 
 test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
   await using scene = await begun({ answer: lookAndTell });
@@ -153,26 +153,28 @@ test('a call whose answer is none is made again in the next batch, and each of t
   expect(new Set(ofCalls().map(({ spanId }) => spanId)).size).toBe(2);
 });
 
-test('a call that no batch has answered has a span for each, also if its last batch has a call whose agent the worker lacks', async () => {
+test('a call that no batch has answered has a span for each, also if the worker lacks a hook of another call in the last', async () => {
   const sdk = new RecordingSdk(idGenerator);
   const reported = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: prometheusMetrics() });
   const answer: BatchApiOptions['answer'] = (line) => completion(lastText(line) === 'unanswered' ? '' : 'well');
-  await using scene = await begun({ answer }, { window: '10s', most: 2 }, { telemetry: reported });
+  const batch = { window: '5s', most: 2 } as const;
+  await using scene = await begun({ answer }, batch, { telemetry: reported });
   const { testbed, api } = scene;
   const run = await scene.start(plain, 'unanswered');
   // Each batch is full with the call and one more.
   for (const count of [1, 2]) expect(await (await scene.start(plain, `call ${count}`)).result()).toMatchObject({ output: 'well' });
   api.options.delayMs = 60_000;
-  const beside = await scene.start(clerk, 'call 3');
+  const beside = await scene.start(hooked, 'call 3');
   await posted(scene, 3);
   await testbed.stopWorkers();
-  const ofWorker = { providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) }, telemetry: reported };
+  const providers = { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) };
+  const ofWorker = { providers, batch: { openai: batch }, telemetry: reported };
   await testbed.work({ ...ofWorker, agents: [plain] });
   api.options.delayMs = 0;
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'model_no_answer' });
   expect(await beside.status()).toMatchObject({ status: 'running' });
   await testbed.stopWorkers();
-  await testbed.work({ ...ofWorker, agents: [plain, clerk] });
+  await testbed.work({ ...ofWorker, agents: [plain, hooked] });
   expect(await beside.result()).toMatchObject({ status: 'completed', output: 'well' });
   const { traceId } = await run.traceContext();
   const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
