@@ -259,7 +259,8 @@ class Completion {
       case 'answered':
         return this.#answered(pending, result.answer);
       case 'failed':
-        return this.failed(pending, { code: codeOf(result.error), message: errorMessage(result.error) });
+        await this.failed(pending, { code: codeOf(result.error), message: errorMessage(result.error) });
+        return;
       case 'expired':
         return this.#expired(pending);
     }
@@ -269,7 +270,7 @@ class Completion {
   async isMissing(pending: PendingCall): Promise<void> {
     const { submittedAt, filledAt, key } = this.#batch;
     if (Date.now() > (submittedAt ?? filledAt) + this.#batches.policy.deadlineMs) return this.#expired(pending);
-    return this.failed(pending, { code: 'model_bad_response', message: `Batch "${key}" has no result of the call` });
+    await this.failed(pending, { code: 'model_bad_response', message: `Batch "${key}" has no result of the call` });
   }
 
   /** The run has ended, or does without the answer. What the provider has done is paid for nevertheless. */
@@ -300,13 +301,15 @@ class Completion {
     return this.#again.length === 0 ? {} : { again: this.#again };
   }
 
-  async failed(pending: PendingCall, failure: BatchFailure, spent?: Spent): Promise<void> {
+  /** Leaves the call to another batch, or fails it if as many as may have not answered it. True: it waits for another batch. */
+  async failed(pending: PendingCall, failure: BatchFailure, spent?: Spent): Promise<boolean> {
     const { call } = pending;
     if (ERROR_CODES[failure.code].retryable && (call.tries ?? 0) + 1 < MOST_TRIES) {
       this.#again.push({ key: batchedCallKey(call), ...(spent === undefined ? {} : { spent }) });
-      return;
+      return true;
     }
     await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
+    return false;
   }
 
   async #answered(pending: PendingCall, answer: Extract<BatchResult, { type: 'answered' }>['answer']): Promise<void> {
@@ -328,8 +331,10 @@ class Completion {
         await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
         reports.release();
       } else {
-        await this.failed(pending, failure, spent);
-        this.#reportsOfAgain.push(reports);
+        const isAgain = await this.failed(pending, failure, spent);
+        if (isAgain) this.#reportsOfAgain.push(reports);
+        // An attempt after this one would find its activity gone, and report nothing.
+        else reports.release();
       }
     }
   }

@@ -170,7 +170,7 @@ export interface FallbackOptions {
 export interface TelemetryBenchOptions {
   command: 'telemetry';
   steps: number;
-  /** Runs on each side. */
+  /** Runs on each side, at least: in five rounds, each of an even number. */
   runs: number;
   /** Histories that are replayed. */
   histories: number;
@@ -218,7 +218,7 @@ export const USAGE = `Usage:
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
-  npm run bench -- telemetry [--steps 20] [--runs 20] [--histories 200] [--json]
+  npm run bench -- telemetry [--steps 20] [--runs 50] [--histories 200] [--json]
 ${GOVERNOR_USAGE}
 ${STUDIO_USAGE}
 ${HOURS_USAGE}
@@ -361,7 +361,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return {
         command,
         steps: steps('20'),
-        runs: count('runs', values.runs ?? '20'),
+        runs: count('runs', values.runs ?? '50'),
         histories: count('histories', values.histories),
         quiet,
       };

@@ -2,6 +2,7 @@ import { context } from '@opentelemetry/api';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
@@ -22,8 +23,8 @@ import { CollectorProcess } from './collector-process.ts';
 const SPANS_MEASURED = 20_000;
 const RESULT_CHARS = 200;
 
-/** Replays of all histories on each side: each is the first one as often as the other, because a later replay costs something else. */
-const REPLAYS = 4;
+/** Rounds of runs and of replays. An odd number: the median is the one in the middle. */
+const ROUNDS = { runs: 5, replays: 3 };
 
 /** The queues of the workers without telemetry and with it, with names of one length. */
 const QUEUES = { plain: 'bench-plain-', traced: 'bench-traced' } as const;
@@ -34,9 +35,15 @@ const WARM_UP = 20;
 /** Replays of a few histories that are not measured. */
 const REPLAYED_FIRST = 15;
 
+/** The longest wait for the spans of runs that have ended. */
+const SPANS_WITHIN_MS = 30_000;
+
+/** How often the collector is asked what it has got. */
+const ASKED_EVERY_MS = 20;
+
 /** The figures of `telemetry`. */
 export interface TelemetryFigures {
-  /** The time of a step with spans and metrics over that without. */
+  /** The time of a step with spans and metrics, until the spans are sent, over that without. */
   stepRatio: number;
   /** Microseconds of a span of an SDK, from its start to its end. */
   usPerSpan: number;
@@ -70,15 +77,12 @@ const agent = defineAgent({
   ],
 });
 
-/** A run that has ended. */
-interface EndedRun {
-  runId: string;
-  seconds: number;
-}
+/** A worker without telemetry or with it. */
+type Side = keyof typeof QUEUES;
 
 /** Measures runs of a worker with telemetry and of one without, by turns. */
 export async function measureTelemetry(
-  { steps, runs, histories }: TelemetryBenchOptions,
+  { steps, runs: asked, histories }: TelemetryBenchOptions,
   say: (line: string) => void,
 ): Promise<TelemetryFigures> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -106,22 +110,22 @@ export async function measureTelemetry(
   try {
     await work(QUEUES.plain, {});
     await work(QUEUES.traced, { telemetry: reported });
-    const sides: Record<'plain' | 'traced', EndedRun[]> = { plain: [], traced: [] };
-    for (let round = -WARM_UP; round < runs; round += 1) {
-      for (const side of round % 2 === 0 ? (['plain', 'traced'] as const) : (['traced', 'plain'] as const)) {
-        const ended = await runOne(client, QUEUES[side], steps);
-        if (round >= 0) sides[side].push(ended);
-      }
-    }
-    await reported.flush();
-    const secondsOf = (side: 'plain' | 'traced'): number => median(sides[side].map(({ seconds }) => seconds));
+    const measured = new MeasuredRuns({ client, steps, reported, collector });
+    await ratioOf(1, WARM_UP / 2, (side, runs) => measured.block(side, runs));
+    measured.runIds.plain.length = 0;
+    measured.runIds.traced.length = 0;
+    // Half of the plain runs of a round are before those with telemetry.
+    const half = Math.max(1, Math.ceil(asked / ROUNDS.runs / 2));
+    const stepRatio = await ratioOf(ROUNDS.runs, half, (side, runs) => measured.block(side, runs));
+    const { runIds } = measured;
+    const runs = runIds.traced.length;
     say(`${runs} runs of ${steps} steps on each side`);
-    const plain = await sizeOfRuns(client, sides.plain);
-    const traced = await sizeOfRuns(client, sides.traced);
+    const plain = await sizeOfRuns(client, runIds.plain);
+    const traced = await sizeOfRuns(client, runIds.traced);
     const collected = await collector.collected();
-    const replayed = await measureReplay(client, sides.traced, { count: histories, reported, collector, say });
+    const replayed = await measureReplay(client, runIds.traced, { count: histories, reported, collector, say });
     return {
-      stepRatio: rounded(secondsOf('traced') / secondsOf('plain'), 3),
+      stepRatio,
       usPerSpan: await microsecondsOfSpan(),
       bytesAdded: traced.bytes - plain.bytes,
       eventsAdded: traced.events - plain.events,
@@ -143,19 +147,83 @@ export async function measureTelemetry(
   }
 }
 
-async function runOne(client: LonghaulClient, taskQueue: string, steps: number): Promise<EndedRun> {
-  const runId = `telemetry-${randomUUID()}`;
-  const begun = performance.now();
-  const { status, stepsUsed } = await client.run(agent, { input: promptFor(steps), runId, taskQueue, limits: { steps: steps + 1 } });
-  const seconds = (performance.now() - begun) / 1_000;
-  // The last step is the answer.
-  if (status !== 'completed' || stepsUsed !== steps + 1) throw new Error(`A run has ended as ${status} after ${stepsUsed} steps`);
-  return { runId, seconds };
+/**
+ * Returns the median of what the side with telemetry takes over that without, in rounds: half of the side without, the side with telemetry, and
+ * the other half. What makes everything slower or faster from then on concerns both sides alike.
+ */
+async function ratioOf(rounds: number, half: number, measure: (side: Side, count: number) => Promise<number>): Promise<number> {
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const before = await measure('plain', half);
+    const traced = await measure('traced', 2 * half);
+    ratios.push(traced / (before + (await measure('plain', half))));
+  }
+  return rounded(median(ratios), 3);
+}
+
+interface MeasuredRunsOptions {
+  client: LonghaulClient;
+  steps: number;
+  reported: Telemetry;
+  collector: CollectorProcess;
+}
+
+/** Runs of both sides, one after the other. */
+class MeasuredRuns {
+  readonly runIds: Record<Side, string[]> = { plain: [], traced: [] };
+  readonly #options: MeasuredRunsOptions;
+  /** The spans of all runs so far. */
+  #spans = 0;
+
+  constructor(options: MeasuredRunsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes runs of one side. Returns their seconds, until what waits to be sent then has arrived. The end of the last run is reported a little
+   * later, once the server says that it has ended: for that, the seconds of the processor count, because nobody waits for it. Nothing is left
+   * for what is measured next.
+   */
+  async block(side: Side, runs: number): Promise<number> {
+    const { reported, steps } = this.#options;
+    const begun = performance.now();
+    for (let run = 0; run < runs; run += 1) this.runIds[side].push(await this.#run(side));
+    await reported.flush();
+    const seconds = (performance.now() - begun) / 1_000;
+    const rest = process.cpuUsage();
+    // That of the run, its tool calls, and its model calls: the last one is the answer.
+    if (side === 'traced') this.#spans += runs * (1 + steps + (steps + 1));
+    await this.#untilSent();
+    const { user, system } = process.cpuUsage(rest);
+    return seconds + (user + system) / 1_000_000;
+  }
+
+  async #run(side: Side): Promise<string> {
+    const { client, steps } = this.#options;
+    const runId = `telemetry-${randomUUID()}`;
+    const asked = { input: promptFor(steps), runId, taskQueue: QUEUES[side], limits: { steps: steps + 1 } };
+    const { status, stepsUsed } = await client.run(agent, asked);
+    // The last step is the answer.
+    if (status !== 'completed' || stepsUsed !== steps + 1) throw new Error(`A run has ended as ${status} after ${stepsUsed} steps`);
+    return runId;
+  }
+
+  async #untilSent(): Promise<void> {
+    const { reported, collector } = this.#options;
+    const latest = performance.now() + SPANS_WITHIN_MS;
+    for (;;) {
+      await reported.flush();
+      const { spans } = await collector.collected();
+      if (spans + reported.dropped >= this.#spans) return;
+      if (performance.now() > latest) throw new Error(`${this.#spans} spans were expected, and ${spans} have come`);
+      await sleep(ASKED_EVERY_MS);
+    }
+  }
 }
 
 /** Returns the size of the history of a run, in the median. */
-async function sizeOfRuns(client: LonghaulClient, runs: readonly EndedRun[]): Promise<{ bytes: number; events: number }> {
-  const sizes = await Promise.all(runs.map(({ runId }) => sizeOf(client, runId)));
+async function sizeOfRuns(client: LonghaulClient, runIds: readonly string[]): Promise<{ bytes: number; events: number }> {
+  const sizes = await Promise.all(runIds.map((runId) => sizeOf(client, runId)));
   return { bytes: median(sizes.map(({ bytes }) => bytes)), events: median(sizes.map(({ events }) => events)) };
 }
 
@@ -215,11 +283,11 @@ async function microsecondsOfSpan(): Promise<number> {
 /** Replays histories with telemetry and without. */
 async function measureReplay(
   client: LonghaulClient,
-  runs: readonly EndedRun[],
+  runIds: readonly string[],
   { count, reported, collector, say }: { count: number; reported: Telemetry; collector: CollectorProcess; say: (line: string) => void },
 ): Promise<{ replayRatio: number; replayExported: number }> {
   const histories = await Promise.all(
-    runs.map(async ({ runId }) => {
+    runIds.map(async (runId) => {
       const { runId: executionId } = await client.temporal.workflow.getHandle(runId).describe();
       return { workflowId: runId, history: await executionHistory(client.temporal, runId, executionId) };
     }),
@@ -242,15 +310,15 @@ async function measureReplay(
   // Code is compiled.
   await replay({}, REPLAYED_FIRST);
   await replay({ telemetry: reported }, REPLAYED_FIRST);
-  const times: Record<'plain' | 'traced', number[]> = { plain: [], traced: [] };
-  for (let round = 0; round < REPLAYS; round += 1) {
-    for (const side of round % 2 === 0 ? (['plain', 'traced'] as const) : (['traced', 'plain'] as const))
-      times[side].push(await replay(side === 'plain' ? {} : { telemetry: reported }));
-  }
+  const replayRatio = await ratioOf(ROUNDS.replays, 1, async (side, times) => {
+    let all = 0;
+    for (let time = 0; time < times; time += 1) all += await replay(side === 'plain' ? {} : { telemetry: reported });
+    return all;
+  });
   await reported.flush();
-  say(`${count} histories were replayed ${REPLAYS} times on each side`);
+  say(`${count} histories were replayed ${2 * ROUNDS.replays} times on each side`);
   return {
-    replayRatio: rounded(median(times.traced) / median(times.plain), 3),
+    replayRatio,
     replayExported: (await collector.collected()).spans - before,
   };
 }

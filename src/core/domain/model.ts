@@ -410,8 +410,8 @@ export function itemsFor(
 }
 
 /**
- * The beginning of the message of a model call that was not sent, because the limits of its provider are used up: its code is that of a refusal by the
- * provider, and nothing else in the record tells the two apart.
+ * The beginning of the message of a model call that was not sent, because the limits of its provider are used up, or the provider refuses other calls:
+ * its code is that of a refusal, and nothing else in the record tells the two apart.
  */
 export const NOT_SENT = 'Not sent yet: ';
 

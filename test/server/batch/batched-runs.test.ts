@@ -153,6 +153,36 @@ test('a call whose answer is none is made again in the next batch, and each of t
   expect(new Set(ofCalls().map(({ spanId }) => spanId)).size).toBe(2);
 });
 
+test('a call that no batch has answered has a span for each, also if the worker lacks a hook of another call in the last', async () => {
+  const sdk = new RecordingSdk(idGenerator);
+  const reported = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: prometheusMetrics() });
+  const answer: BatchApiOptions['answer'] = (line) => completion(lastText(line) === 'unanswered' ? '' : 'well');
+  const batch = { window: '5s', most: 2 } as const;
+  await using scene = await begun({ answer }, batch, { telemetry: reported });
+  const { testbed, api } = scene;
+  const run = await scene.start(plain, 'unanswered');
+  // Each batch is full with the call and one more.
+  for (const count of [1, 2]) expect(await (await scene.start(plain, `call ${count}`)).result()).toMatchObject({ output: 'well' });
+  api.options.delayMs = 60_000;
+  const beside = await scene.start(hooked, 'call 3');
+  await posted(scene, 3);
+  await testbed.stopWorkers();
+  const providers = { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) };
+  const ofWorker = { providers, batch: { openai: batch }, telemetry: reported };
+  await testbed.work({ ...ofWorker, agents: [plain] });
+  api.options.delayMs = 0;
+  expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'model_no_answer' });
+  expect(await beside.status()).toMatchObject({ status: 'running' });
+  await testbed.stopWorkers();
+  await testbed.work({ ...ofWorker, agents: [plain, hooked] });
+  expect(await beside.result()).toMatchObject({ status: 'completed', output: 'well' });
+  const { traceId } = await run.traceContext();
+  const ofCalls = (): ExportedSpan[] => sdk.exported.filter((span) => span.traceId === traceId && span.name.startsWith('chat '));
+  await until(() => ofCalls().length === 3, 'the spans of all three');
+  expect(ofCalls().map(({ attributes }) => attributes['error.type'])).toEqual(Array(3).fill('model_no_answer'));
+  expect(new Set(ofCalls().map(({ spanId }) => spanId)).size).toBe(3);
+}, 120_000);
+
 test('a message that interrupts ends a call that waits, and the next call has the message', async () => {
   await using scene = await begun({ delayMs: 60_000 });
   const run = await scene.start(plain, 'first');
