@@ -97,7 +97,8 @@ const RELEASED_TOGETHER = new Set(
 
 /** Returns the package inside which a copy is, if it is none of those that are released together: an installation of these leaves the copy there. */
 function ownerOf(path: string): string | undefined {
-  const [, owner = ''] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/node_modules\//.exec(path) ?? [];
+  const [, ...packages] = path.split('/node_modules/');
+  const owner = packages.at(-2) ?? '';
   return owner === '' || owner.startsWith('.') || RELEASED_TOGETHER.has(owner) ? undefined : owner;
 }
 
