@@ -200,6 +200,7 @@ const IN_TURN = [
   'test/server/client/http/mcp.test.ts',
   'test/server/package/next.test.ts',
   'test/server/studio/stored-content.test.ts',
+  'test/server/studio/drafts.test.ts',
   'test/server/tools/updates.test.ts',
   'test/server/approvals/loaded-for-update.test.ts',
   'test/server/client/saved-contexts.test.ts',
