@@ -92,7 +92,7 @@ async function* messagesOf(
   try {
     for (let next = await first; !next.done; next = await items.next()) {
       const { value } = next;
-      yield isList(value) ? framesOf(value) : messageOf(value);
+      yield isList(value) ? { frames: framesOf(value) } : messageOf(value);
     }
   } catch (error) {
     // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
@@ -107,13 +107,13 @@ function isList(value: StreamItem | readonly StreamItem[]): value is readonly St
   return Array.isArray(value);
 }
 
-/** The bytes of lists: readers at the same place are sent the same list. */
-const LIST_BYTES = new WeakMap<readonly StreamItem[], Uint8Array>();
+/** The texts of lists: readers at the same place are sent the same list. */
+const LIST_TEXTS = new WeakMap<readonly StreamItem[], string>();
 
-function framesOf(items: readonly StreamItem[]): Uint8Array {
-  const bytes = LIST_BYTES.get(items) ?? new TextEncoder().encode(items.map((item) => frameText(messageOf(item))).join(''));
-  LIST_BYTES.set(items, bytes);
-  return bytes;
+function framesOf(items: readonly StreamItem[]): string {
+  const text = LIST_TEXTS.get(items) ?? items.map((item) => frameText(messageOf(item))).join('');
+  LIST_TEXTS.set(items, text);
+  return text;
 }
 
 function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
@@ -170,8 +170,10 @@ export interface StreamMessage {
   data: string;
 }
 
-/** Messages that are written already, as an event stream has them: all that are there at the same time. */
-type WrittenMessages = Uint8Array;
+/** Messages that are written already, as an event stream has them. */
+interface WrittenMessages {
+  frames: string;
+}
 
 /** The pause after which a comment keeps the connection open. */
 const COMMENT_MS = 15_000;
@@ -222,8 +224,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMess
       try {
         const got = await next.within(commentMs, over.signal);
         if (got === undefined) return encoder.encode(': the stream continues\n\n');
-        if (got.done) return undefined;
-        return got.value instanceof Uint8Array ? got.value : await framesFrom(got.value, next);
+        return got.done ? undefined : encoder.encode(await framesFrom(got.value, next));
       } catch (error) {
         // Otherwise the client comes back with the id of the last message it has got.
         if (breaksIfCut) throw error;
@@ -240,16 +241,18 @@ export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMess
 }
 
 /** Returns a message, and those behind it that are there already: each write takes longer than to make its message. */
-async function framesFrom(first: StreamMessage, next: NextValue<StreamMessage | WrittenMessages>): Promise<Uint8Array> {
-  const encoder = new TextEncoder();
-  let text = frameText(first);
+async function framesFrom(first: StreamMessage | WrittenMessages, next: NextValue<StreamMessage | WrittenMessages>): Promise<string> {
+  let text = textOf(first);
   while (text.length < TOGETHER) {
     const more = await next.ready();
     if (more === undefined || more.done) break;
-    if (more.value instanceof Uint8Array) return Buffer.concat([encoder.encode(text), more.value]);
-    text += frameText(more.value);
+    text += textOf(more.value);
   }
-  return encoder.encode(text);
+  return text;
+}
+
+function textOf(message: StreamMessage | WrittenMessages): string {
+  return 'frames' in message ? message.frames : frameText(message);
 }
 
 function frameText({ id, event, data }: StreamMessage): string {

@@ -157,11 +157,6 @@ export class BoundedLog<Entry> {
     this.#kept.push({ entry, bytes });
     this.#bytes += bytes;
     while (this.#bytes > bounds.bytes || this.next - this.#first > bounds.entries) this.#dropOldest();
-    this.wakeReaders();
-  }
-
-  /** Wakes the readers after an entry. */
-  protected wakeReaders(): void {
     this.bell.ring();
   }
 

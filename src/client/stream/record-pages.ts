@@ -185,21 +185,9 @@ const KEPT_FOR_READERS = { bytes: 4_000_000, entries: 20_000 };
 
 /** The newest entries of a run, numbered by their position, for any number of readers. */
 export class FeedLog extends BoundedLog<FeedEntry> {
-  #isWaking = false;
-
   push(entry: FeedEntry): void {
     // The newest one is kept, however large it is.
     this.append(entry, Math.min(bytesOf(entry), KEPT_FOR_READERS.bytes), KEPT_FOR_READERS);
-  }
-
-  /** Readers are woken once for what comes in the same turn of the event loop: they take it together, and each sends it in one piece. */
-  protected override wakeReaders(): void {
-    if (this.#isWaking) return;
-    this.#isWaking = true;
-    setImmediate(() => {
-      this.#isWaking = false;
-      this.bell.ring();
-    });
   }
 }
 

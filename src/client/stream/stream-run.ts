@@ -137,7 +137,9 @@ class StreamReader {
     const known = shared.get(key);
     if (known === undefined) {
       const items = this.#takeTogether();
-      if (items.length > 0) shared.set(key, { items, position: this.#position, place: this.place });
+      // A gap leaves its reader in place, and a status may lead back to it: who comes back there would get the same items twice, with one cursor.
+      const isPassed = items.length > 0 && items.every(({ type }) => type !== 'gap' && type !== 'status');
+      if (isPassed) shared.set(key, { items, position: this.#position, place: this.place });
       return items;
     }
     this.#position = known.position;

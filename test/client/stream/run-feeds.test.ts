@@ -10,8 +10,7 @@ import type { StreamItem } from './read-stream.ts';
 
 const OF: StreamedAttempt = { executionId: 'execution-1', eventId: 'answer', through: 0, activity: 1, attempt: 1 };
 
-// Readers are woken in the next turn of the event loop, for which no time passes.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] }));
+beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A run on a server, the sink of its workers, and the feeds of one client. */
