@@ -16,6 +16,7 @@ import {
   checkpointIn,
   entryOf,
   fromBurstState,
+  mayBeReadAgain,
   mayRunInBurst,
   modelKey,
   type StoredBurst,
@@ -173,7 +174,10 @@ class Burst {
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
       // The result stores them, too, unless it is lost.
-      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => undefined);
+      if (this.#checkpoints.isLong && this.#hasBegun) {
+        this.#checkpoints.changed();
+        await this.#checkpoints.stored()?.catch(() => undefined);
+      }
     } finally {
       this.#checkpoints.stop();
       release();
@@ -238,8 +242,14 @@ class Burst {
         if (this.#isOver) return this.#stop();
         return this.#make(
           modelKey(call),
-          // It depends on all outcomes.
-          { request: modelRequest(run, call), work: callModel, bytes: BYTE_BUDGETS.modelResponse, mayHaveBegun: !this.#hasLearned },
+          {
+            request: modelRequest(run, call),
+            work: callModel,
+            bytes: BYTE_BUDGETS.modelResponse,
+            // It depends on all outcomes that the server has stored before.
+            mayHaveBegun: !this.#hasLearned,
+            isRead: false,
+          },
           (model) => ({ model }),
         );
       },
@@ -252,6 +262,7 @@ class Burst {
           bytes: mostBytes(tool),
           // It depends on the answer that asks for it.
           mayHaveBegun: !this.#hasAnswer,
+          isRead: mayBeReadAgain(tool),
           givenUp: this.#cancelled.signal,
         };
         return this.#make(toolKey(invocation), parts, (outcome) => ({ tool: outcome }));
@@ -277,7 +288,7 @@ class Burst {
   /** Makes a call, once the server has everything that it may depend on. */
   async #make<Input, Output, Outcome>(
     key: string,
-    { request, work, bytes, mayHaveBegun, givenUp }: BurstCall<Input, Output, Outcome>,
+    { request, work, bytes, mayHaveBegun, isRead, givenUp }: BurstCall<Input, Output, Outcome>,
     ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): Promise<Outcome> {
     const before = mayHaveBegun ? this.#attemptsBefore(key) : 0;
@@ -311,7 +322,7 @@ class Burst {
     const learned = making.then((end) => {
       this.#reports.hold(reports, { isLeft: end.type === 'left' });
       if (end.type === 'ended') this.#noteAttempt(key, attempt);
-      return this.#learn(key, end, ofKind);
+      return this.#learn(key, end, { isRead, ofKind });
     });
     this.#running.add(learned);
     const outcome = await learned;
@@ -329,7 +340,7 @@ class Burst {
   #learn<Outcome>(
     key: string,
     end: CallEnd<Outcome>,
-    ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
+    { isRead, ofKind }: { isRead: boolean; ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'> },
   ): { value: Outcome } | undefined {
     if (end.type === 'left') {
       this.#left.push({ key, ...end.begun });
@@ -342,13 +353,13 @@ class Burst {
     const stored = JSON.parse(text) as StoredEntry;
     const entry = entryOf(stored);
     this.#at = Math.max(this.#at, this.#input.now + at);
-    this.#hasLearned = true;
+    if (!isRead) this.#hasLearned = true;
     if (entry.model !== undefined) this.#hasAnswer = true;
     this.#attempts.delete(key);
     this.#entries.push(entry);
     this.#stored.push(stored);
     this.#bytes += utf8Length(text);
-    this.#checkpoints.changed();
+    if (!isRead) this.#checkpoints.changed();
     return { value: (entry.model ?? entry.tool) as Outcome };
   }
 
@@ -497,6 +508,8 @@ interface BurstCall<Input, Output, Outcome> {
   bytes: number;
   /** True if an attempt before may have begun it: it depends on nothing that this attempt has learned. */
   mayHaveBegun: boolean;
+  /** True if other calls may begin before the server has stored its outcome. */
+  isRead: boolean;
   givenUp?: AbortSignal;
 }
 

@@ -31,6 +31,7 @@ export function readerAgent(resultChars: number, options: ReaderOptions = {}): A
       defineTool({
         name: TOOL_NAME,
         description: TOOL_DESCRIPTION,
+        category: 'read',
         parameters: z.object({ page: z.number() }),
         tier,
         execute: async ({ page }, context) => {

@@ -94,7 +94,10 @@ export interface ToolOptions<
    * Default: both. A tool that only code may call is shown to the model as a function alone.
    */
   callers?: readonly ToolCaller[];
-  /** The kind of effect that it has, for rules about calls: `read`, `write`, `execute`, `communicate` or `search`. Default: none. */
+  /**
+   * The kind of effect that it has: `read`, `write`, `execute`, `communicate` or `search`. Rules about calls name it. In a burst, what `read`
+   * and `search` return is stored with the answer to it, and read again after a crash before that. Default: none.
+   */
   category?: ToolCategory;
   /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
   strict?: boolean;

@@ -89,6 +89,14 @@ export function mayRunInBurst(tool: ToolSnapshot): boolean {
   return effect !== 'once' && tier !== 'local' && !isSpecial && attemptsOf(tool) > 1;
 }
 
+/**
+ * True if a call may begin before the server has stored the result of one of this tool: it only reads, so that a crash in between costs no
+ * more than reading again. The result is stored with the answer to it.
+ */
+export function mayBeReadAgain({ category }: ToolSnapshot): boolean {
+  return category === 'read' || category === 'search';
+}
+
 /** The parts of a carried state that a burst has from elsewhere: from its worker, from the conversation, or not at all. */
 type FromElsewhere = 'version' | 'runId' | 'executions' | 'snapshot' | 'window' | 'inbox' | 'position' | 'thought' | 'principal';
 

@@ -30,6 +30,7 @@ interface Pace {
 /** Options in which a tool of the agent differs from the others. */
 interface Special extends ToolPolicyOptions<Deps> {
   approval?: 'always';
+  category?: 'read';
   gives?: (context: RunContext<Deps>) => unknown;
 }
 
@@ -61,7 +62,7 @@ export function referenceAgent(ledger: Ledger, onceTimeoutMs: number, pace: Pace
     deps,
     output: z.object({ done: z.array(z.string()), unclear: z.array(z.string()) }),
     tools: [
-      tool('look_up'),
+      tool('look_up', { category: 'read' }),
       tool('note', { tier: 'local' }),
       tool('reserve'),
       tool('charge', { ...once, verify: (key) => (ledger.has(key) ? { happened: true, result: charged } : { happened: false }) }),

@@ -1,5 +1,8 @@
+import { getClient } from '@temporalio/activity';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { defined } from '../../../src/core/domain/json.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { type AnyAgent, defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, failWith, hang, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
@@ -92,6 +95,54 @@ test('a run in bursts records the same as one without, sends the same requests, 
   expect(replayed).toEqual(short);
   expect(said).toEqual(summaries);
 }, 90_000);
+
+test.each([
+  ['waits for the server before each call', undefined, 6],
+  ['waits for the server once in a step whose tool only reads', 'read', 3],
+  ['waits for the server once in a step whose tool only searches', 'search', 3],
+] as const)(
+  'a burst of four steps %s',
+  async (_, category, expected) => {
+    await using testbed = await Testbed.open();
+    let requests = 0;
+    const looks = defineTool({
+      name: 'look',
+      description: 'Looks',
+      parameters: z.object({ page: z.number() }),
+      ...defined({ category }),
+      execute: ({ page }) => `the text of page ${page}`,
+    });
+    const agent = defineAgent({ name: 'looker', model: 'scripted/m', tools: [looks], burst: true });
+    const scripted = scriptedModel([...[1, 2, 3].map((page) => callTool('look', { page }, `c${page}`)), say('read')]);
+    const counted = new WeakSet<object>();
+    const counting: ActivityInterceptorsFactory = () => ({
+      inbound: {
+        execute: (input, next) => {
+          const { workflowService } = getClient();
+          const record = workflowService.recordActivityTaskHeartbeat.bind(workflowService);
+          const countAndRecord = (...request: Parameters<typeof record>): ReturnType<typeof record> => {
+            requests += 1;
+            return record(...request);
+          };
+          if (!counted.has(workflowService)) Object.assign(workflowService, { recordActivityTaskHeartbeat: countAndRecord });
+          counted.add(workflowService);
+          return next(input);
+        },
+      },
+    });
+    await testbed.work({
+      agents: [agent],
+      providers: { scripted },
+      heartbeatEvery: 60_000,
+      worker: { interceptors: { activity: [counting] } },
+    });
+    const run = await testbed.client.start(agent, { input: 'Read', taskQueue: testbed.taskQueue });
+    expect(await run.result({ timeout: 30_000 })).toMatchObject({ status: 'completed', output: 'read', stepsUsed: 4 });
+    expect(requests).toBe(expected);
+    await expectSameFromHistory(testbed, run);
+  },
+  30_000,
+);
 
 test('a message ends the burst, and the next request has it; one that interrupts aborts the call in flight', async () => {
   await using testbed = await Testbed.open();

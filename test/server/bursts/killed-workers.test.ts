@@ -8,6 +8,10 @@ import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } f
 import { Testbed, until } from '../testbed/testbed.ts';
 
 const RUNS = 20;
+
+/** The tool of the second one only reads: its results are stored together with the answers to them. */
+const AGENTS = ['worker_agent', 'reading_agent'];
+
 const STEPS = 40;
 
 /** The parts of the model calls after which something is killed. */
@@ -41,7 +45,9 @@ async function attemptsLostInRuns(alsoKill: () => Promise<unknown>): Promise<num
   };
   let worker = await startWorkerProcess(environment);
   const runs = await Promise.all(
-    Array.from({ length: RUNS }, () => testbed.client.start('worker_agent', { input: 'Work', taskQueue: testbed.taskQueue })),
+    Array.from({ length: RUNS }, (_, index) =>
+      testbed.client.start(AGENTS[index % AGENTS.length] ?? '', { input: 'Work', taskQueue: testbed.taskQueue }),
+    ),
   );
   const needed = RUNS * (STEPS + 1);
   for (const part of KILLS) {

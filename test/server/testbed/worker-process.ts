@@ -22,33 +22,39 @@ const {
   TEST_BURST = '',
 } = process.env;
 
-const work = defineTool({
-  name: 'work',
-  description: 'Does a piece of work',
-  parameters: z.object({ n: z.number() }),
-  tier: TEST_TOOL_TIER === 'local' ? 'local' : 'remote',
-  ...(TEST_TOOL_APPROVAL === 'always' ? { approval: 'always' } : {}),
-  execute: async ({ n }, { signal, idempotencyKey }) => {
-    const headers = { 'idempotency-key': idempotencyKey };
-    const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', headers, signal });
-    return response.text();
-  },
-});
+const work = (category?: 'read') =>
+  defineTool({
+    name: 'work',
+    description: 'Does a piece of work',
+    parameters: z.object({ n: z.number() }),
+    tier: TEST_TOOL_TIER === 'local' ? 'local' : 'remote',
+    ...(category === undefined ? {} : { category }),
+    ...(TEST_TOOL_APPROVAL === 'always' ? { approval: 'always' } : {}),
+    execute: async ({ n }, { signal, idempotencyKey }) => {
+      const headers = { 'idempotency-key': idempotencyKey };
+      const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', headers, signal });
+      return response.text();
+    },
+  });
 
+/** Its calls run in activities of their own, or, with `TEST_BURST`, in bursts. */
 const agent = defineAgent({
   name: 'worker_agent',
   model: 'fake/model-1',
   instructions: 'Work.',
-  tools: [work],
+  tools: [work()],
   limits: { steps: 100 },
   ...(TEST_BURST === '' ? {} : { burst: JSON.parse(TEST_BURST) as { steps: number } }),
 });
+
+/** The same with a tool that only reads. */
+const reading = { ...agent, name: 'reading_agent', tools: [work('read')] };
 
 const worker = await createWorker({
   ...(OTEL_EXPORTER_OTLP_ENDPOINT === '' ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),
   address: TEST_ADDRESS,
   taskQueue: TEST_TASK_QUEUE,
-  agents: [agent],
+  agents: [agent, reading],
   providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
   heartbeatEvery: Number(TEST_HEARTBEAT_MS),
   shutdownGrace: Number(TEST_GRACE_MS),
