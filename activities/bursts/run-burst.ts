@@ -4,7 +4,7 @@ import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import { toolRequestInBurst } from '../../src/core/activity-requests/activity-ports.ts';
-import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { modelAttempts, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
 import {
   type BegunCall,
@@ -135,7 +135,10 @@ class Burst {
   #bytesInFlight = 0;
   #at: number;
   #hasBegun = false;
+  /** True once there is an outcome that is more than read: no attempt before may have begun a call that depends on it. */
   #hasLearned = false;
+  /** True if something was read that the server may not have. */
+  #hasUnstoredRead = false;
   #hasAnswer = false;
   #isStopping = false;
 
@@ -174,8 +177,8 @@ class Burst {
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
       // The result stores them, too, unless it is lost.
-      if (this.#checkpoints.isLong && this.#hasBegun) {
-        this.#checkpoints.changed();
+      if (this.#checkpoints.isLong) {
+        if (this.#hasUnstoredRead) this.#storeNext();
         await this.#checkpoints.stored()?.catch(() => undefined);
       }
     } finally {
@@ -239,30 +242,27 @@ class Burst {
       allows: () => true,
       abortModelCall: () => undefined,
       callModel: (call: ModelCall) => {
-        if (this.#isOver) return this.#stop();
-        return this.#make(
-          modelKey(call),
-          {
-            request: modelRequest(run, call),
-            work: callModel,
-            bytes: BYTE_BUDGETS.modelResponse,
-            // It depends on all outcomes that the server has stored before.
-            mayHaveBegun: !this.#hasLearned,
-            isRead: false,
-          },
-          (model) => ({ model }),
-        );
+        const key = modelKey(call);
+        // It depends on all outcomes, of which an attempt before may have had those that are only read.
+        const mayHaveBegun = !this.#hasLearned;
+        const isInFlight = mayHaveBegun && this.#attemptsBefore(key) > 0;
+        if (this.#mustEnd || this.#isFull || (this.#isLate && !isInFlight)) return this.#stop();
+        const parts = { request: modelRequest(run, call), work: callModel, bytes: BYTE_BUDGETS.modelResponse, mayHaveBegun };
+        return this.#make(key, { ...parts, isRead: false, restsOnReads: true }, (model) => ({ model }));
       },
       runTool: (invocation: ToolInvocation) => {
         const { tool } = invocation;
         if (!mayRunInBurst(tool) || this.#awaited.signal.aborted) return this.#stop();
+        // A model call with a single attempt would be lost with a read that was: the read counts as one that may have begun it.
+        const isRead = mayBeReadAgain(tool) && modelAttempts(this.#state.snapshot.timing) > 1;
         const parts = {
           request: toolRequestInBurst(run, invocation),
           work: runTool,
           bytes: mostBytes(tool),
           // It depends on the answer that asks for it.
           mayHaveBegun: !this.#hasAnswer,
-          isRead: mayBeReadAgain(tool),
+          isRead,
+          restsOnReads: isRead,
           givenUp: this.#cancelled.signal,
         };
         return this.#make(toolKey(invocation), parts, (outcome) => ({ tool: outcome }));
@@ -271,13 +271,22 @@ class Burst {
     return ports as RunPorts;
   }
 
-  /** True if no further step begins. */
-  get #isOver(): boolean {
-    if (this.#awaited.signal.aborted || this.#runtime.isStopping()) return true;
-    const steps = this.#entries.filter(({ model }) => model !== undefined).length;
-    if (steps === 0) return false;
-    const { steps: most, bytes, seconds } = this.#policy;
-    return steps >= most || this.#bytes >= bytes || this.#elapsedMs >= seconds * 1_000;
+  /** True if no further step begins, whatever there is to do. */
+  get #mustEnd(): boolean {
+    return this.#awaited.signal.aborted || this.#runtime.isStopping();
+  }
+
+  get #steps(): number {
+    return this.#entries.filter(({ model }) => model !== undefined).length;
+  }
+
+  get #isFull(): boolean {
+    return this.#steps > 0 && (this.#steps >= this.#policy.steps || this.#bytes >= this.#policy.bytes);
+  }
+
+  /** True once its time is over. A call that may have begun before a crash is made all the same: nobody else knows of its attempts. */
+  get #isLate(): boolean {
+    return this.#steps > 0 && this.#elapsedMs >= this.#policy.seconds * 1_000;
   }
 
   /** Milliseconds since the burst began, by the clock of the server up to this attempt. */
@@ -288,10 +297,11 @@ class Burst {
   /** Makes a call, once the server has everything that it may depend on. */
   async #make<Input, Output, Outcome>(
     key: string,
-    { request, work, bytes, mayHaveBegun, isRead, givenUp }: BurstCall<Input, Output, Outcome>,
+    { request, work, bytes, mayHaveBegun, isRead, restsOnReads, givenUp }: BurstCall<Input, Output, Outcome>,
     ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
   ): Promise<Outcome> {
     const before = mayHaveBegun ? this.#attemptsBefore(key) : 0;
+    if (this.#hasUnstoredRead && !restsOnReads) this.#storeNext();
     try {
       await this.#checkpoints.stored();
     } catch (error) {
@@ -322,7 +332,8 @@ class Burst {
     const learned = making.then((end) => {
       this.#reports.hold(reports, { isLeft: end.type === 'left' });
       if (end.type === 'ended') this.#noteAttempt(key, attempt);
-      return this.#learn(key, end, { isRead, ofKind });
+      // What was read in several attempts is stored, or there would be as many again.
+      return this.#learn(key, end, { isRead, isStored: !isRead || attempt > 1, ofKind });
     });
     this.#running.add(learned);
     const outcome = await learned;
@@ -337,11 +348,7 @@ class Burst {
     else this.#lastAttempts[key] = attempt;
   }
 
-  #learn<Outcome>(
-    key: string,
-    end: CallEnd<Outcome>,
-    { isRead, ofKind }: { isRead: boolean; ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'> },
-  ): { value: Outcome } | undefined {
+  #learn<Outcome>(key: string, end: CallEnd<Outcome>, { isRead, isStored, ofKind }: LearnedCall<Outcome>): { value: Outcome } | undefined {
     if (end.type === 'left') {
       this.#left.push({ key, ...end.begun });
       this.#isStopping = true;
@@ -359,8 +366,15 @@ class Burst {
     this.#entries.push(entry);
     this.#stored.push(stored);
     this.#bytes += utf8Length(text);
-    if (!isRead) this.#checkpoints.changed();
+    if (isStored) this.#storeNext();
+    else this.#hasUnstoredRead = true;
     return { value: (entry.model ?? entry.tool) as Outcome };
+  }
+
+  /** Everything so far is stored before the next call begins that waits for it. */
+  #storeNext(): void {
+    this.#hasUnstoredRead = false;
+    this.#checkpoints.changed();
   }
 
   /** True if the outcome of a call fits, and comes before the activity is over. */
@@ -387,8 +401,10 @@ class Burst {
     const { seed } = this.#input;
     // Before its first call, this attempt has nothing to add.
     if (!this.#hasBegun) return { ...this.#before, seed };
-    const running = [...this.#attempts];
-    return { record: this.#record, attempt: activityInfo().attempt, ...(running.length === 0 ? {} : { running }), seed };
+    const { attempt } = activityInfo();
+    // Until then, what has only been read again says nothing of the calls behind it, which may have begun in the attempts before.
+    const since = this.#hasLearned ? attempt : Math.max(1, this.#before.attempt);
+    return { record: this.#record, ...attemptsSince([...this.#attempts], attempt, since), seed };
   }
 
   /** The outcomes so far, as the server stores them. */
@@ -501,6 +517,23 @@ export function attemptsBefore(
   return known === undefined ? lost : known + lost - 1;
 }
 
+/** Returns the attempts at the calls in flight as an earlier attempt at their burst would have stored them, of which each later one counts once. */
+export function attemptsSince(
+  attempts: readonly [key: string, made: number][],
+  attempt: number,
+  since: number,
+): Pick<Checkpoint, 'attempt' | 'running'> {
+  const running = attempts.map(([key, made]): [string, number] => [key, made - (attempt - since)]);
+  return { attempt: since, ...(running.length === 0 ? {} : { running }) };
+}
+
+/** How the outcome of a call is taken. */
+interface LearnedCall<Outcome> extends Pick<BurstCall<unknown, unknown, unknown>, 'isRead'> {
+  /** True if the next call waits until the server has it. */
+  isStored: boolean;
+  ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>;
+}
+
 interface BurstCall<Input, Output, Outcome> {
   request: ActivityRequest<Input, Output, Outcome>;
   work: (input: Input) => Promise<Output>;
@@ -508,8 +541,10 @@ interface BurstCall<Input, Output, Outcome> {
   bytes: number;
   /** True if an attempt before may have begun it: it depends on nothing that this attempt has learned. */
   mayHaveBegun: boolean;
-  /** True if other calls may begin before the server has stored its outcome. */
+  /** True if its outcome is stored together with the answer to it. */
   isRead: boolean;
+  /** True if it may begin before the server has stored what was read. */
+  restsOnReads: boolean;
   givenUp?: AbortSignal;
 }
 

@@ -269,7 +269,7 @@ export function modelOptions({ timing, fallback, tier }: AgentSnapshot, summary:
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { ...(timing.parks || tier === 'batch' ? {} : { maximumAttempts: mostAttempts(timing) }), ...LOST_DELAY },
+    retry: { ...(timing.parks || tier === 'batch' ? {} : { maximumAttempts: modelAttempts(timing) }), ...LOST_DELAY },
   };
 }
 
@@ -280,7 +280,7 @@ const MOST_REFUSALS = { first: 100, everyMs: 5_000 };
  * Returns the last bound of the attempts of a model call. The activity counts them itself, because those that the provider refuses are
  * bounded by time. It counts by its heartbeats, which may be lost.
  */
-function mostAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS }: ActivityTiming): number {
+export function modelAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS }: ActivityTiming): number {
   return modelPatienceMs === 0
     ? modelMaxAttempts
     : modelMaxAttempts + MOST_REFUSALS.first + Math.ceil(modelPatienceMs / MOST_REFUSALS.everyMs);

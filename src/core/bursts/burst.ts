@@ -90,8 +90,8 @@ export function mayRunInBurst(tool: ToolSnapshot): boolean {
 }
 
 /**
- * True if a call may begin before the server has stored the result of one of this tool: it only reads, so that a crash in between costs no
- * more than reading again. The result is stored with the answer to it.
+ * True if a model call may begin before the server has stored the result of this tool: it only reads, so that a crash in between costs no
+ * more than reading again. The result is stored with the answer to it, or before a call that is more than reading.
  */
 export function mayBeReadAgain({ category }: ToolSnapshot): boolean {
   return category === 'read' || category === 'search';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attemptsBefore } from '../../../activities/bursts/run-burst.ts';
+import { attemptsBefore, attemptsSince } from '../../../activities/bursts/run-burst.ts';
 import { checkpointIn } from '../../../src/core/bursts/burst.ts';
 
 /** What the server has of a burst of which nothing was stored. */
@@ -21,4 +21,14 @@ test.each([
 test('what is no call in flight is left out of a checkpoint', () => {
   const running = [['t1/0', 1], ['t1/1'], 't1/2', null];
   expect(checkpointIn({ record: { entries: [] }, attempt: 1, running })?.running).toEqual([['t1/0', 1]]);
+});
+
+test('what an attempt has only read again hides no attempt at the calls behind it', () => {
+  // The first attempt at the burst has read, and was lost in the call behind. The second one reads again, for long enough that a heartbeat is due.
+  const read: [string, number] = ['t1/0', attemptsBefore({ attempt: 1 }, 2, 't1/0') + 1];
+  const stored = attemptsSince([read], 2, 1);
+  expect(stored).toEqual({ attempt: 1, running: [['t1/0', 1]] });
+  expect(attemptsBefore(stored, 3, 't1/0')).toBe(2);
+  expect(attemptsBefore(stored, 3, 'm3')).toBe(2);
+  expect(attemptsSince([], 2, 2)).toEqual({ attempt: 2 });
 });
