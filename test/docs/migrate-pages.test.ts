@@ -66,3 +66,12 @@ test('figures about others come from the page of measurements', () => {
   });
   expect(figures.filter(({ page }) => !read(page).includes('bench/peers.md'))).toEqual([]);
 });
+
+test('each figure with decimals in their tables is in the page of measurements as it was measured last', () => {
+  const measured = read('bench/peers.md');
+  const quoted = PAGES.flatMap((page) =>
+    (part(page, 'Figures').match(/(?<=\| )\d+\.\d+(?= \|)/g) ?? []).map((figure) => ({ page, figure })),
+  );
+  expect(quoted.length).toBeGreaterThan(8);
+  expect(quoted.filter(({ figure }) => !measured.includes(`**${figure}**`))).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { contextUpdate, defineAgent, defineTool, type RunContext, withUpdate } from '../../src/index.ts';
-import { assertTimeline, callTool, killWorker, say, scriptedModel, testAgent, together } from '../../src/testing/index.ts';
+import { assertTimeline, callTool, failWith, killWorker, say, scriptedModel, testAgent, together } from '../../src/testing/index.ts';
 
 const BURST = { burst: { steps: 16, bytes: 32_000, seconds: 60 } } as const;
 
@@ -71,5 +71,15 @@ describe('in a burst', () => {
     expect(run.result).toMatchObject({ status: 'completed', output: 'Done.' });
     expect(reads).toBe(1);
     expect(new Set(paidTo)).toEqual(new Set(['customer 1']));
+  });
+
+  test('a model call that was in flight when the worker died counts that attempt, however long ago the burst began', async () => {
+    const look = defineTool({ name: 'look', description: 'Looks', category: 'read', parameters: z.object({}), execute: () => 'seen' });
+    // The crash is noticed after more than these seconds.
+    const burst = { steps: 16, bytes: 32_000, seconds: 2 };
+    const agent = defineAgent({ name: 'agent', model: 'scripted/m', tools: [look], modelMaxAttempts: 2, modelPatience: 0, burst });
+    const model = scriptedModel([callTool('look'), failWith('model_server_error', 'later')]);
+    const run = await testAgent(agent, { input: 'Go', model, faults: [killWorker({ afterStep: 1 })] });
+    expect(run.result).toMatchObject({ status: 'error', error: { code: 'model_server_error' } });
   });
 });
