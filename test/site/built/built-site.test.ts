@@ -73,7 +73,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(lacking).toEqual([]);
   });
 
-  test('the page of an export has the example, the errors and the defaults of members that its comments name', () => {
+  test('the page of an export has the words, the example, the errors and the defaults of members that its comments have', () => {
     const cellsOf = (row: string): string[] => row.split(/(?<!\\)\|/).map((cell) => cell.trim());
     const lacking = packageEntries().flatMap(({ name: entry, exports }) =>
       [...exports].flatMap(([name, declaration]) => {
@@ -85,10 +85,15 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         const defaults = membersOf(declaration).filter((member) => /\bDefault: /.test(member.comment ?? ''));
         const rows = text.split('\n').filter((line) => line.startsWith('| `'));
         const shown = rows.flatMap((row) => (cellsOf(row)[3] === '' ? [] : [cellsOf(row)[1]?.replaceAll(/[`?]/g, '')]));
+        const begins = summary.split(/\s+/).slice(0, 4).join(' ');
         return [
+          ...(/[`{]/.test(begins) || text.replaceAll(/\s+/g, ' ').includes(begins) ? [] : ['words']),
           ...(comment.includes('@example') && !text.includes('## Example') ? ['example'] : []),
           ...(/\b(?:Throws|Rejects)\b/.test(summary) && !text.includes('## Errors') ? ['errors'] : []),
-          ...defaults.filter((member) => !shown.includes(member.name)).map((member) => `default of ${member.name}`),
+          // What a method does by default is in its text.
+          ...defaults
+            .filter(({ name: one }) => !shown.includes(one) && !text.includes(`### ${one}\n`))
+            .map((member) => `default of ${member.name}`),
         ].map((what) => `${entry} ${name}: ${what}`);
       }),
     );
