@@ -1,6 +1,8 @@
 /**
  * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
  * steps of programs, `longhaul/client` starts runs, `longhaul/worker` executes them, and `longhaul/executors` runs code without any.
+ *
+ * @packageDocumentation
  */
 export {
   type CodeDefinition,

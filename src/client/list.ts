@@ -295,7 +295,7 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
 }
 
 /** The sessions to list. `agent` is the one that they began with; `idle` is their status between two turns, `completed` once they are closed. */
-export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'runIdPrefix' | 'amounts' | 'sort'>;
+export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort'>;
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {

@@ -9,8 +9,16 @@ export interface Candidate {
 /** What the server knows, by the name of the operand that asks for it. */
 export type ServerValue = 'run' | 'session' | 'agent' | 'schedule';
 
+/** Values that the server has and that begin like this. `before` is the part of the word in front of the value, such as `--agent=`. */
+export interface ServerCandidates {
+  from: 'server';
+  value: ServerValue;
+  beginning: string;
+  before: string;
+}
+
 /** What may stand for the last word: these, files of the shell, or values of the server. */
-type Candidates = { from: 'here'; list: readonly Candidate[] } | { from: 'files' } | { from: 'server'; value: ServerValue };
+type Candidates = { from: 'here'; list: readonly Candidate[] } | { from: 'files' } | ServerCandidates;
 
 /** Operands that are files or folders. */
 const FILES = ['module', 'file', 'folder', 'directory', 'path', 'histories'];
@@ -36,12 +44,13 @@ export function candidatesFor(root: Parser, words: readonly string[]): Candidate
   const assigned = long === '' ? undefined : optionNamed(command, long);
   if (assigned !== undefined) {
     const values = valuesOf(assigned, begun);
-    return values.from === 'here'
-      ? here(
-          values.list.map(({ value, ...rest }) => ({ value: `${long}=${value}`, ...rest })),
-          current,
-        )
-      : NOTHING;
+    const before = `${long}=`;
+    if (values.from === 'server') return { ...values, before };
+    if (values.from === 'files') return NOTHING;
+    return here(
+      values.list.map(({ value, ...rest }) => ({ value: `${before}${value}`, ...rest })),
+      current,
+    );
   }
   if (current.startsWith('-') && !onlyOperands) return here(optionsOf(command).map(optionCandidate), current);
   if (command.commands.length > 0 && position === 0) {
@@ -113,7 +122,7 @@ function valuesOf(one: Option | Argument, current: string): Candidates {
   const name = operandName(one);
   if (FILES.includes(name)) return { from: 'files' };
   const value = SERVER_VALUES[name];
-  return value === undefined ? NOTHING : { from: 'server', value };
+  return value === undefined ? NOTHING : { from: 'server', value, beginning: current, before: '' };
 }
 
 /** Returns `run` of `<run>`, and of the option `--parent <run>`; of a name, whose it is: `agent` of `--agent <name>`. */

@@ -4,7 +4,7 @@ import { didYouMean, oneLine } from '../../core/domain/text.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type COMPLETION, type Shell, SHELLS } from '../shell-commands.ts';
-import { type Candidate, candidatesFor, type ServerValue } from './candidates.ts';
+import { type Candidate, candidatesFor, type ServerCandidates } from './candidates.ts';
 
 /** Bytes of a meaning: a shell shows it on one line. */
 const MEANING_BYTES = 80;
@@ -23,7 +23,7 @@ export async function completion({ output, terminal, parser }: CommandIo, flags:
   const candidates = candidatesFor(parser, words);
   if (candidates.from === 'files') output.print(FILES_LINE);
   else {
-    const list = candidates.from === 'here' ? candidates.list : await fromServer(candidates.value, words, terminal.env);
+    const list = candidates.from === 'here' ? candidates.list : await fromServer(candidates, words, terminal.env);
     const current = words.at(-1) ?? '';
     for (const one of list) if (one.value.startsWith(current)) output.print(lineOf(one));
   }
@@ -31,9 +31,14 @@ export async function completion({ output, terminal, parser }: CommandIo, flags:
 }
 
 /** Loads what asks a server only for a word that needs one: a person waits at the prompt. */
-async function fromServer(value: ServerValue, words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
+async function fromServer(
+  { before, ...asked }: ServerCandidates,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Candidate[]> {
   const { serverValues } = await import('./server-values.ts');
-  return serverValues(value, serverFlags(words), env);
+  const found = await serverValues(asked, serverFlags(words), env);
+  return found.map((one) => ({ ...one, value: `${before}${one.value}` }));
 }
 
 function isShell(text: string): text is Shell {

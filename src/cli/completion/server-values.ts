@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { ServerFlags } from '../define-command.ts';
-import type { Candidate, ServerValue } from './candidates.ts';
+import type { Candidate, ServerCandidates, ServerValue } from './candidates.ts';
 
 /** The time that a person at the prompt waits for the server. */
 const WITHIN_MS = 300;
@@ -14,8 +14,15 @@ const WITHIN_MS = 300;
 const ACCEPT_MS = 100;
 const MOST = 50;
 
-/** Returns ids or names that the server knows; none if it does not answer in time. Never rejects. */
-export async function serverValues(value: ServerValue, flags: ServerFlags, env: NodeJS.ProcessEnv): Promise<Candidate[]> {
+/** Entries of a list that are read to find the names in it: the most that a server returns at once. */
+const LOOKED_AT = 1_000;
+
+/** Returns ids or names that the server knows and that begin like this; none if it does not answer in time. Never rejects. */
+export async function serverValues(
+  { value, beginning }: Pick<ServerCandidates, 'value' | 'beginning'>,
+  flags: ServerFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<Candidate[]> {
   if (!(await mayAnswer(flags, env))) return [];
   const [{ connect: connectClient }, { actingPrincipal }] = await Promise.all([
     import('../../client/longhaul-client.ts'),
@@ -27,24 +34,33 @@ export async function serverValues(value: ServerValue, flags: ServerFlags, env: 
     const whole = await connectClient(defined({ address, namespace }));
     const principal = actingPrincipal(flags, env);
     const client = principal === undefined ? whole : whole.as(principal);
-    for await (const one of valuesFrom(client, value)) if (!found.some((other) => other.value === one.value)) found.push(one);
+    try {
+      for await (const one of valuesFrom(client, value, beginning)) {
+        if (!one.value.startsWith(beginning) || found.some((other) => other.value === one.value)) continue;
+        if (found.push(one) === MOST) return;
+      }
+    } finally {
+      await whole.close();
+    }
   })().catch(() => undefined);
   await Promise.race([looking, delay(WITHIN_MS)]);
   return found;
 }
 
-async function* valuesFrom(client: LonghaulClient, value: ServerValue): AsyncGenerator<Candidate> {
+/** The server selects ids by their beginning, so that those of old runs are found among many newer ones. */
+async function* valuesFrom(client: LonghaulClient, value: ServerValue, beginning: string): AsyncGenerator<Candidate> {
+  const filter = beginning === '' ? {} : { runIdPrefix: beginning };
   switch (value) {
     case 'run':
-      for await (const { runId, status, agentName } of client.list({ limit: MOST }))
-        yield { value: runId, meaning: `${agentName ?? ''} ${status}`.trim() };
+      for (const { runId, status, agentName } of (await client.listPage(filter, { pageSize: MOST })).items)
+        yield { value: runId, meaning: [agentName, status].filter((one) => one !== undefined).join(' ') };
       return;
     case 'session':
-      for await (const { sessionId, title } of client.sessions({ limit: MOST }))
+      for (const { sessionId, title } of (await client.sessionsPage(filter, { pageSize: MOST })).items)
         yield { value: sessionId, ...(title ? { meaning: title } : {}) };
       return;
     case 'agent':
-      for await (const { agentName } of client.list({ limit: MOST })) if (agentName) yield { value: agentName };
+      for await (const { agentName } of client.list({ limit: LOOKED_AT })) if (agentName) yield { value: agentName };
       return;
     case 'schedule':
       for await (const { scheduleId } of client.temporal.schedule.list()) yield { value: scheduleId };

@@ -7,6 +7,7 @@ import { unreachable } from '../../client/longhaul-client.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
+import type { ExecutorDefinition } from '../../define/code.ts';
 import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 import { resolveServer } from '../../temporal/server-connection.ts';
 import type { ServerFlags } from '../define-command.ts';
@@ -31,6 +32,8 @@ export interface Machine {
   loadsTypeScript: boolean;
   /** What isolates code in Python, if it is not at the usual places. */
   isolation?: Partial<Isolation>;
+  /** What runs code in JavaScript, if it is not QuickJS. */
+  javascript?: ExecutorDefinition;
   /** The ports that `longhaul dev` takes if they are free. */
   ports: readonly number[];
   /** Asks a person; undefined if nobody can be asked. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
 import { errorMessage } from '../../core/domain/errors.ts';
+import { withoutEnd } from '../../core/domain/text.ts';
 import { withSubAgents } from '../../define/agent-definition.ts';
 import { quickjs } from '../../define/code.ts';
 import { NEEDED_NODE, nodeProblem } from '../../node-version/node-version.ts';
@@ -222,15 +223,16 @@ export const SANDBOX_CHECKS: CheckGroup = {
   ],
 };
 
-async function checkQuickjs(): Promise<Finding> {
-  const { createExecutor } = await import('../../../activities/executors/index.ts');
-  const executor = await createExecutor(quickjs());
+async function checkQuickjs({ machine }: Examination): Promise<Finding> {
+  const refusal = (reason: string): Finding =>
+    fail(`Code in JavaScript does not run: ${withoutEnd(reason, '.')}.`, 'npm install --force longhaul');
   try {
+    const { createExecutor } = await import('../../../activities/executors/index.ts');
+    await using executor = await createExecutor(machine.javascript ?? quickjs());
     const { finalValue, error } = await executor.run('final_answer(6 * 7)');
-    if (finalValue === 42) return ok('Code in JavaScript runs in QuickJS.');
-    return fail(`Code in JavaScript does not run: ${error?.message ?? 'it has no result'}.`, 'npm install --force longhaul');
-  } finally {
-    await executor.close();
+    return finalValue === 42 ? ok('Code in JavaScript runs in QuickJS.') : refusal(error?.message ?? 'it has no result');
+  } catch (error) {
+    return refusal(errorMessage(error));
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { counted, shellQuoted } from '../../core/domain/text.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
@@ -144,15 +145,18 @@ const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const;
 
 async function checkSearchAttributes(examination: Examination): Promise<Finding> {
   return withNamespace(examination, async (server) => {
-    const { connection, namespace } = server;
+    const { namespace } = server;
     let known: Record<string, unknown>;
     try {
-      const answer = await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
-        connection.operatorService.listSearchAttributes({ namespace }),
-      );
-      known = answer.customAttributes ?? {};
+      known = await listedAttributes(server);
     } catch (error) {
       const code = grpcCode(error);
+      if (code === GRPC.notFound) {
+        return warn(
+          `Not every part of the server knows the namespace "${namespace}" yet, which takes some seconds after it was created.`,
+          'longhaul doctor',
+        );
+      }
       if (code === GRPC.notAllowed || code === GRPC.unimplemented)
         return skipped('The server does not let clients list search attributes, as Temporal Cloud does not.');
       return warn(
@@ -176,25 +180,34 @@ async function checkSearchAttributes(examination: Examination): Promise<Finding>
   });
 }
 
+/** The part of a server that lists attributes reads the namespaces every 2 seconds, and knows no newer one. */
+const NEW_NAMESPACE_MS = 2_200;
+const PAUSE_MS = 200;
+
+async function listedAttributes({ connection, namespace }: AnsweringServer): Promise<Record<string, unknown>> {
+  const until = Date.now() + NEW_NAMESPACE_MS;
+  for (;;) {
+    try {
+      const list = async (): Promise<Record<string, unknown>> =>
+        (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes ?? {};
+      return await connection.withDeadline(Date.now() + PREREQUISITE_MS, list);
+    } catch (error) {
+      if (grpcCode(error) !== GRPC.notFound || Date.now() + PAUSE_MS > until) throw error;
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
 type Attribute = readonly [name: string, type: keyof typeof TYPE_NUMBERS];
 
-function named(attributes: readonly Attribute[]): string {
-  return attributes.map(([name]) => `--name ${name}`).join(' ');
-}
-
-function byType(attributes: readonly Attribute[]): { type: Attribute[1]; some: Attribute[] }[] {
-  return [...Map.groupBy(attributes, ([, type]) => type)].map(([type, some]) => ({ type, some }));
-}
-
-/** The CLI takes one type at a time. */
+/** The CLI reads names and types in pairs, and leaves out a name that has no type of its own, without a word. */
 function creation(server: AnsweringServer, attributes: readonly Attribute[]): string {
-  return byType(attributes)
-    .map(({ type, some }) => temporalCommand(`operator search-attribute create --type ${type} ${named(some)}`, server))
-    .join(' && ');
+  const pairs = attributes.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
+  return temporalCommand(`operator search-attribute create ${pairs}`, server);
 }
 
 function removal(server: AnsweringServer, attributes: readonly Attribute[]): string {
-  return temporalCommand(`operator search-attribute remove ${named(attributes)}`, server);
+  return temporalCommand(`operator search-attribute remove ${attributes.map(([name]) => `--name ${name}`).join(' ')}`, server);
 }
 
 function addition(server: AnsweringServer, missing: readonly Attribute[]): Fix {
@@ -203,10 +216,9 @@ function addition(server: AnsweringServer, missing: readonly Attribute[]): Fix {
     done: `Added the search attributes ${missing.map(([name]) => name).join(', ')} to the namespace "${namespace}".`,
     undo: removal(server, missing),
     apply: async () => {
-      // A server takes one type at a time.
-      for (const { type, some } of byType(missing)) {
-        const number = TYPE_NUMBERS[type];
-        const searchAttributes = Object.fromEntries(some.map(([name]) => [name, number]));
+      // One type at a time: a namespace may have room for one type and not for another.
+      for (const [type, some] of Map.groupBy(missing, ([, one]) => one)) {
+        const searchAttributes = Object.fromEntries(some.map(([name]) => [name, TYPE_NUMBERS[type]]));
         await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
           connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),
         );

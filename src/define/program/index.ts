@@ -1,6 +1,8 @@
 /**
  * `longhaul/program`: the functions that make programs, and the types of their documents. Their names are those of the kinds of
  * steps in a document.
+ *
+ * @packageDocumentation
  */
 export { agent, type AgentStepOptions, program, type ProgramStepOptions, tool } from './steps.ts';
 export { ask, type AskOptions } from './steps.ts';

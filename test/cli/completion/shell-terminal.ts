@@ -25,14 +25,17 @@ export function missingShell(name: ShellName): string | undefined {
   return spawnSync(name, ['--version']).status === 0 ? undefined : `${name} is not installed`;
 }
 
-/** A shell on a pseudo-terminal, with this program as `longhaul`. */
+/** An address at which no server listens. */
+const NOWHERE = '127.0.0.1:9';
+
+/** A shell on a pseudo-terminal, with this program as `longhaul`, and with a server if there is an address. */
 export class ShellTerminal implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'longhaul-shell-'));
   readonly #child: ChildProcess;
   #output = '';
   #seen = 0;
 
-  constructor(name: ShellName) {
+  constructor(name: ShellName, address = NOWHERE) {
     const program = join(this.#folder, 'longhaul');
     writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
     writeFileSync(join(this.#folder, 'agents-of-mine.ts'), '');
@@ -44,7 +47,7 @@ export class ShellTerminal implements AsyncDisposable {
         TERM: 'xterm',
         PS1: '> ',
         LC_ALL: 'C.UTF-8',
-        TEMPORAL_ADDRESS: '127.0.0.1:9',
+        TEMPORAL_ADDRESS: address,
       },
       stdio: ['pipe', 'pipe', 'inherit'],
     });

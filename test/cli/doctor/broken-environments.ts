@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { startCodecServer } from '../../../src/cli/serve/codec-server.ts';
 import type { CheckStatus } from '../../../src/cli/doctor/examination.ts';
+import { scriptedExecutor } from '../../../src/testing/index.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { RedisServer } from '../../streams/redis-server.ts';
 import { afterCommand, type Environment } from './environment.ts';
@@ -142,7 +143,8 @@ export const BROKEN: readonly BrokenEnvironment[] = [
   {
     name: 'a namespace without search attributes',
     check: 'search-attributes',
-    names: /LonghaulAgent/,
+    // The CLI leaves out a name without a type of its own.
+    names: /LonghaulAgent[^]*search-attribute create(?: --name Longhaul\w+ --type Keyword(?:List)?){7} --address/,
     server: { attributes: {} },
     repair: 'fix',
   },
@@ -156,7 +158,8 @@ export const BROKEN: readonly BrokenEnvironment[] = [
   {
     name: 'a search attribute of another type',
     check: 'search-attributes',
-    names: /LonghaulTag \(must be KeywordList\)/,
+    names:
+      /LonghaulTag \(must be KeywordList\)[^]*remove --name LonghaulTag [^]* && temporal [^]*create --name LonghaulTag --type KeywordList /,
     server: { attributes: { ...ALL_ATTRIBUTES, LonghaulTag: 2 } },
   },
   { name: 'a clock that is 10 minutes behind', check: 'clock', names: /\b(?:599|600|601) s behind/, server: { aheadMs: 600_000 } },
@@ -273,6 +276,15 @@ export const BROKEN: readonly BrokenEnvironment[] = [
         `export const agents = [defineAgent({ name: 'clerk', model: 'openai/gpt-5.2' })];
 export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 'sk-1234567890123456' }) };`,
       );
+    },
+  },
+  {
+    name: 'a QuickJS that does not run code',
+    check: 'quickjs',
+    names: /JavaScript does not run: out of order\.[^]*npm install --force longhaul/,
+    break: ({ machine }) => (machine.javascript = scriptedExecutor([{ error: { kind: 'runtime', message: 'out of order' } }])),
+    repair: (_, { machine }) => {
+      delete machine.javascript;
     },
   },
   {

@@ -66,9 +66,43 @@ function commandOf({ checks }: DoctorReport, name: string): string {
   return checks.find((check) => check.name === name)?.command ?? '';
 }
 
+/** What the checks of the server complain about. */
+function complaints({ checks }: DoctorReport): string[] {
+  return checks.flatMap(({ group, name, status }) =>
+    group === 'Temporal server' && (status === 'fail' || status === 'warn') ? [`${status} ${name}`] : [],
+  );
+}
+
 describe.skipIf(cliPath === undefined)(
   `commands of a report${cliPath === undefined ? ' (skipped: the server was not started here)' : ''}`,
   () => {
+    test('make the namespace, its search attributes and its retention what they should be, at the server that was examined', async () => {
+      await using testbed = await Testbed.open();
+      const namespace = `doctor-${randomUUID()}`;
+      const args = ['--address', testbed.address, '--namespace', namespace];
+      const missing = await report(args);
+      expect(complaints(missing)).toEqual(['fail namespace']);
+
+      await typed(commandOf(missing, 'namespace'));
+      await until(async () => statusOf(await report(args), 'search-attributes') === 'fail', 'every part of the server knows it', 30);
+      const bare = await report(args);
+      expect(complaints(bare)).toEqual(['fail search-attributes']);
+
+      await typed(commandOf(bare, 'search-attributes'));
+      await until(async () => statusOf(await report(args), 'search-attributes') === 'ok', 'the search attributes have their types', 30);
+      expect(complaints(await report(args))).toEqual([]);
+
+      const { workflowService } = testbed.client.temporal;
+      await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl: { seconds: 6 * 3_600 } as never } });
+      await until(async () => statusOf(await report(args), 'retention') === 'warn', 'the retention is short', 30);
+      const short = await report(args);
+      expect(complaints(short)).toEqual(['warn retention']);
+
+      await typed(commandOf(short, 'retention'));
+      await until(async () => statusOf(await report(args), 'retention') === 'ok', 'the retention is long', 30);
+      expect(complaints(await report(args))).toEqual([]);
+    });
+
     test('give a search attribute its type, and undo what --fix has added', async () => {
       await using testbed = await Testbed.open();
       const namespace = `doctor-${randomUUID()}`;

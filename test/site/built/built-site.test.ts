@@ -10,6 +10,7 @@ import { POLICY } from '../../../site/finish.ts';
 import { guidePages } from '../../../src/guide/find-pages.ts';
 import { renderMarkdown } from '../../../src/guide/markdown.ts';
 import { packageEntries } from '../../docs/declarations.ts';
+import { commentOf, membersOf } from '../../docs/members.ts';
 import { matrixSample } from '../../matrix-sample.ts';
 import { LEAST_ANSWERED, QUESTIONS } from '../questions.ts';
 import { CHROMIUM, digestsOf, missingSitePackages, site } from './built-site.ts';
@@ -69,6 +70,33 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
         / · since (?:next|\d+\.\d+\.\d+) · \[source\]\(https:\/\/\S+\/blob\/\S+\.ts(?:#L\d+)?\)$/.test(last);
       return summary === '' || !isWhole;
     });
+    expect(lacking).toEqual([]);
+  });
+
+  test('the page of an export has the words, the example, the errors and the defaults of members that its comments have', () => {
+    const cellsOf = (row: string): string[] => row.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    const lacking = packageEntries().flatMap(({ name: entry, exports }) =>
+      [...exports].flatMap(([name, declaration]) => {
+        const text = textOf(`reference/${entry}/${name}.md`);
+        // The page of another entry has them.
+        if (text.includes('exported here as well')) return [];
+        const comment = commentOf(declaration) ?? '';
+        const [summary = ''] = comment.split('@example');
+        const defaults = membersOf(declaration).filter((member) => /\bDefault: /.test(member.comment ?? ''));
+        const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+        const shown = rows.flatMap((row) => (cellsOf(row)[3] === '' ? [] : [cellsOf(row)[1]?.replaceAll(/[`?]/g, '')]));
+        const begins = summary.split(/\s+/).slice(0, 4).join(' ');
+        return [
+          ...(/[`{]/.test(begins) || text.replaceAll(/\s+/g, ' ').includes(begins) ? [] : ['words']),
+          ...(comment.includes('@example') && !text.includes('## Example') ? ['example'] : []),
+          ...(/\b(?:Throws|Rejects)\b/.test(summary) && !text.includes('## Errors') ? ['errors'] : []),
+          // What a method does by default is in its text.
+          ...defaults
+            .filter(({ name: one }) => !shown.includes(one) && !text.includes(`### ${one}\n`))
+            .map((member) => `default of ${member.name}`),
+        ].map((what) => `${entry} ${name}: ${what}`);
+      }),
+    );
     expect(lacking).toEqual([]);
   });
 
