@@ -119,12 +119,12 @@ test.each([
       inbound: {
         execute: (input, next) => {
           const { workflowService } = getClient();
-          const record = workflowService.recordActivityTaskHeartbeat.bind(workflowService);
-          const countAndRecord = (...request: Parameters<typeof record>): ReturnType<typeof record> => {
+          const heartbeat = workflowService.recordActivityTaskHeartbeat.bind(workflowService);
+          const countAndSend = (...request: Parameters<typeof heartbeat>): ReturnType<typeof heartbeat> => {
             requests += 1;
-            return record(...request);
+            return heartbeat(...request);
           };
-          if (!counted.has(workflowService)) Object.assign(workflowService, { recordActivityTaskHeartbeat: countAndRecord });
+          if (!counted.has(workflowService)) Object.assign(workflowService, { recordActivityTaskHeartbeat: countAndSend });
           counted.add(workflowService);
           return next(input);
         },
