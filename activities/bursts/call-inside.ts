@@ -236,33 +236,40 @@ export class BurstReports {
     };
   }
 
-  /** The server is about to have all of them, with what the attempt returns. */
-  returned(): void {
-    this.#settle = () => this.#reportLater();
+  /** The server is about to have all of them, with what the attempt returns, unless it has given the attempt up. */
+  async returned(): Promise<void> {
+    const isLost = await this.#isGivenUp();
+    this.#settle = () => (isLost ? this.#giveUp() : this.#reportLater(this.#all()));
     this.#settle();
   }
 
   /** The outcomes were not stored. Those of the last attempt are for the run, from its failure; the calls of another one are made again. */
-  notStored({ isLast }: { isLast: boolean }): void {
-    if (isLast) this.#reportLater();
+  async notStored({ isLast }: { isLast: boolean }): Promise<void> {
+    const ofFailure = isLast ? this.#all() : [];
     this.#settle = () => this.#giveUp();
     this.#settle();
+    if (!isLast) return;
+    if (await this.#isGivenUp()) this.#drop(ofFailure);
+    else this.#reportLater(ofFailure);
   }
 
-  #reportLater(): void {
-    if (isGivenUp()) {
-      this.#giveUp();
-      return;
-    }
-    const all = this.#all();
+  async #isGivenUp(): Promise<boolean> {
+    return this.#telemetry?.hasSpans === true && isGivenUp();
+  }
+
+  #reportLater(all: readonly HeldReports[]): void {
     this.#telemetry?.later(() => {
       for (const reports of all) reports.release();
     });
   }
 
-  /** Counts the spans as lost. */
   #giveUp(): void {
-    for (const reports of this.#all()) reports.giveUp(() => this.#telemetry?.drop());
+    this.#drop(this.#all());
+  }
+
+  /** Counts the spans as lost. */
+  #drop(all: readonly HeldReports[]): void {
+    for (const reports of all) reports.giveUp(() => this.#telemetry?.drop());
   }
 
   #all(): HeldReports[] {

@@ -186,7 +186,7 @@ class Burst {
       release();
     }
     this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
-    this.#reports.returned();
+    await this.#reports.returned();
     const isEmpty = this.#entries.length + this.#left.length === 0;
     return {
       ...this.#record,
@@ -305,7 +305,7 @@ class Burst {
     try {
       await this.#checkpoints.stored();
     } catch (error) {
-      this.#end.reject(this.#notStored(error));
+      this.#end.reject(await this.#notStored(error));
       return this.#stop();
     }
     if (this.#isStopping || this.#awaited.signal.aborted || !this.#hasRoomFor(request, bytes)) return this.#stop();
@@ -385,10 +385,10 @@ class Burst {
   }
 
   /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
-  #notStored(error: unknown): ApplicationFailure {
+  async #notStored(error: unknown): Promise<ApplicationFailure> {
     const { attempt, retryPolicy } = activityInfo();
     // The run has the outcomes from the failure of the last attempt.
-    this.#reports.notStored({ isLast: attempt === retryPolicy?.maximumAttempts });
+    await this.#reports.notStored({ isLast: attempt === retryPolicy?.maximumAttempts });
     return ApplicationFailure.create({
       type: BURST_NOT_STORED,
       message: `The server has not stored the calls so far: ${errorMessage(error)}`,

@@ -1,4 +1,5 @@
 import { activityInfo, cancellationDetails, getClient } from '@temporalio/activity';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { BURST_NOT_STORED } from '../../src/core/bursts/burst.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
@@ -55,29 +56,23 @@ class CallSpan {
     return this.worker.telemetry.within(this.#span, work);
   }
 
-  /** Leaves the span to another attempt, which gives it the same id. */
-  protected leave(): void {
-    this.#span = undefined;
-  }
-
   protected get seconds(): number {
     return (performance.now() - this.#beganAt) / 1_000;
   }
 
-  /** Hands a span over that has ended. */
+  /** Hands a span over that has ended: in a burst and in a batch, once the server has the outcome of the call. */
   #handOver(span: ApiSpan): void {
     const { telemetry } = this.worker;
     const endTime = this.#startedAt + this.seconds * 1_000;
     const report = (): unknown => telemetry.guarded(() => span.end(endTime));
     // Another process would report the attempt with the same id, if this one is killed before the server has its outcome.
-    if (this.#inside !== undefined) this.#inside.whenStored(report);
-    else if (this.sharesId) telemetry.later(report);
-    else report();
+    if (this.#inside === undefined) this.report(report);
+    else this.#inside.whenStored(report);
   }
 
-  /** True if whoever reports the attempt as lost gives it the same id. */
-  protected get sharesId(): boolean {
-    return false;
+  /** Reports the span of a call that an activity makes alone. */
+  protected report(report: () => void): void {
+    report();
   }
 
   /** Returns a content as attribute, if the worker wants it. */
@@ -109,6 +104,7 @@ function contentAttribute({ captureContent, redact }: WorkerTelemetry, attribute
 /** The span of one attempt of a tool call: `execute_tool {tool}`. */
 export class ToolSpan extends CallSpan {
   readonly #labels: { tool: string; agent: string };
+  #report: (() => void) | undefined;
 
   constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, labels: { tool: string; agent: string }) {
     super(worker, span);
@@ -117,26 +113,32 @@ export class ToolSpan extends CallSpan {
 
   /** Ends it with a result. */
   ended({ content, isError }: { content: JsonValue[]; isError: boolean }): void {
-    if (isGivenUp()) this.leave();
     this.#end(() => this.content(A.toolResult, content), isError ? 'tool_failed' : undefined);
   }
 
   /** Ends it with an error, unless it has ended. */
   failed(error: unknown): void {
-    // For the server, the worker of this attempt is lost: whoever comes next reports it.
-    if (isGivenUp()) this.leave();
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
   }
 
   /** Ends it because the time of the tool is over: its run gets an error as result. */
   timedOut(): void {
-    if (isGivenUp()) this.leave();
     this.#end(() => ({}), 'tool_failed');
   }
 
-  /** Spans that the tool has made are below it, also if it is lost. */
-  protected override get sharesId(): boolean {
-    return true;
+  /**
+   * The attempt is over. Whoever reports it as lost gives its span the same id, because spans that the tool has made are below it. So it is
+   * reported here only if the server has not given the attempt up, and once it can have the outcome.
+   */
+  async attemptOver(): Promise<void> {
+    const report = this.#report;
+    this.#report = undefined;
+    if (report === undefined || (await isGivenUp())) return;
+    this.worker.telemetry.later(report);
+  }
+
+  protected override report(report: () => void): void {
+    this.#report = report;
   }
 
   #end(attributes: () => Attributes, code: string | undefined): void {
@@ -276,6 +278,8 @@ export function activityCall(): string {
   return `${workflowExecution?.runId ?? ''}/${activityId}`;
 }
 
+type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
 /** The types of timeouts that mean that the worker of an attempt is lost: `START_TO_CLOSE` and `HEARTBEAT`. */
 const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 
@@ -291,16 +295,11 @@ async function reportLoss(
 ): Promise<void> {
   const { attempt: attempts, isLocal, inside, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
   if (trace === undefined || attempts <= 1 || isLocal || inside?.isRetry) return;
-  const { activityId, workflowExecution } = activityInfo();
-  const { workflowId = '', runId = '' } = workflowExecution ?? {};
   const made = currentAttempt();
   const attempt = made.attempt - 1;
   // None before was made: they were parked, or went to workers that lacked something.
   if (attempt < 1) return;
-  const pending = await withinAnswer(getClient(), async (client) => {
-    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    return raw.pendingActivities?.find((one) => one.activityId === activityId);
-  });
+  const pending = await pendingActivity(activityInfo().activityId);
   const failure = pending?.lastFailure;
   const hasTimedOut = LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0);
   // An attempt at a burst that could not store its outcomes has lost them.
@@ -320,10 +319,35 @@ function currentAttempt(): Omit<NamedAttempt, 'call'> {
   return { activity: activityInfo().activityId, attempt, ...defined({ earlier: inside?.earlier }) };
 }
 
-/** True if the server has given the current attempt up, because it has not heard of it in time. */
-export function isGivenUp(): boolean {
+/**
+ * True if the server has given the current attempt up, because it has not heard of it in time: for it, the worker of the attempt is lost, and
+ * whoever comes next reports that. A process that was held up does not know it yet, so the server is asked if the attempt has taken so long that
+ * it may have. True, too, if it does not answer: nobody may report one span with two contents, and one that is missing can be repaired.
+ */
+export async function isGivenUp(): Promise<boolean> {
   const details = cancellationDetails();
-  return details?.notFound === true || details?.timedOut === true;
+  if (details?.notFound || details?.timedOut) return true;
+  const {
+    activityId,
+    attempt,
+    isLocal,
+    heartbeatTimeoutMs = Infinity,
+    startToCloseTimeoutMs,
+    currentAttemptScheduledTimestampMs,
+  } = activityInfo();
+  const patienceMs = Math.min(heartbeatTimeoutMs, startToCloseTimeoutMs);
+  if (isLocal || Date.now() - currentAttemptScheduledTimestampMs < patienceMs / 2) return false;
+  const pending = await pendingActivity(activityId);
+  return pending?.attempt !== attempt;
+}
+
+/** Returns what the server knows of an activity of the current execution that has not ended; undefined, too, if it does not answer in time. */
+function pendingActivity(activityId: string): Promise<PendingActivity | undefined> {
+  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
+  return withinAnswer(getClient(), async (client) => {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    return raw.pendingActivities?.find((one) => one.activityId === activityId);
+  });
 }
 
 /** Returns the place of the run of the current activity in its trace. Counts a span that is lost if nobody says it. */

@@ -3,7 +3,7 @@ import { BurstReports, HeldReports } from '../../../activities/bursts/call-insid
 import { idGenerator } from '../../../src/telemetry/ids.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
-import { activityEnvironment } from '../activity-environment.ts';
+import { activityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
 /** The reports of an attempt at a burst with three calls, the last of which is left to the run. Each reports its name. */
 class Reporting {
@@ -24,8 +24,8 @@ class Reporting {
   }
 }
 
-function inActivity<Result>(work: (reporting: Reporting) => Promise<Result>): Promise<Result> {
-  return activityEnvironment().run(() => work(new Reporting()), null);
+function inActivity<Result>(work: (reporting: Reporting) => Promise<Result>, options: EnvironmentOptions = {}): Promise<Result> {
+  return activityEnvironment(options).run(() => work(new Reporting()), null);
 }
 
 test('a call is reported once a checkpoint has stored its outcome, and one that is left to the run only with the end', async () => {
@@ -37,7 +37,7 @@ test('a call is reported once a checkpoint has stored its outcome, and one that 
     expect(await reporting.fates()).toEqual([[], 0]);
     storing.stored();
     expect(await reporting.fates()).toEqual([['a'], 0]);
-    reporting.reports.returned();
+    await reporting.reports.returned();
     expect(await reporting.fates()).toEqual([['a', 'b', 'left'], 0]);
   });
 });
@@ -48,7 +48,7 @@ test('what a checkpoint has not stored waits for the next one, or for the end, a
     reporting.reports.storing().failed();
     reporting.end('b');
     const storing = reporting.reports.storing();
-    reporting.reports.returned();
+    await reporting.reports.returned();
     expect(await reporting.fates()).toEqual([[], 0]);
     storing.failed();
     expect(await reporting.fates()).toEqual([['a', 'b'], 0]);
@@ -59,8 +59,24 @@ test('what an attempt could not store is given up, and counts, unless it is the 
   for (const isLast of [false, true])
     await inActivity(async (reporting) => {
       reporting.end('a');
-      reporting.reports.notStored({ isLast });
+      await reporting.reports.notStored({ isLast });
       reporting.end('late');
       expect(await reporting.fates()).toEqual(isLast ? [['a'], 1] : [[], 2]);
     });
 });
+
+test.each(['returned', 'notStored'] as const)(
+  'what the server no longer waits for when the attempt has %s is made again: it is given up, and counts',
+  async (end) => {
+    const info = { activityId: 'a1', attempt: 3, heartbeatTimeoutMs: 3_000, currentAttemptScheduledTimestampMs: Date.now() - 4_000 };
+    await inActivity(
+      async (reporting) => {
+        reporting.end('a');
+        reporting.end('left', { isLeft: true });
+        await reporting.reports[end]({ isLast: true });
+        expect(await reporting.fates()).toEqual([[], 2]);
+      },
+      { info, pendingActivities: [{ activityId: 'a1', attempt: 4 }] },
+    );
+  },
+);

@@ -37,6 +37,7 @@ async function attributesOf(text: string): Promise<Record<string, unknown>> {
   await activityEnvironment().run(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: { text } });
     span.ended({ content: [text], isError: false });
+    await span.attemptOver();
   }, null);
   // It is handed over once the server can have the outcome.
   expect(sdk.exported).toEqual([]);
@@ -114,7 +115,9 @@ async function idsOf(work: (spans: () => Promise<void>) => Promise<void>): Promi
   const sdk = new RecordingSdk(idGenerator);
   const worker = workerOf(sdk);
   await work(async () => {
-    (await toolSpan(worker, INPUT, { tool: 'read', args: {} })).ended({ content: ['x'], isError: false });
+    const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
+    span.ended({ content: ['x'], isError: false });
+    await span.attemptOver();
     const begin = await modelSpans(worker, { run: INPUT, agentName: 'clerk', through: 1 });
     begin('openai/gpt').failed(new Error('no'), null, { isAborted: false });
   });
@@ -170,7 +173,48 @@ test('a tool whose time is over has failed for its run, and so has its span', as
   await activityEnvironment().run(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
     span.timedOut();
+    await span.attemptOver();
   }, null);
   await worker.telemetry.flush();
   expect(sdk.exported.map(({ attributes }) => attributes['error.type'])).toEqual(['tool_failed']);
+});
+
+const ENDS: Readonly<Record<string, (span: Awaited<ReturnType<typeof toolSpan>>) => void>> = {
+  'with a result': (span) => span.ended({ content: ['x'], isError: false }),
+  'with an error': (span) => span.failed(new Error('no')),
+  'when its time is over': (span) => span.timedOut(),
+};
+
+test.each(Object.keys(ENDS))('an attempt that was held up and ends %s is reported only if the server still waits for it', async (end) => {
+  const HELD_UP = {
+    attempt: 1,
+    heartbeatTimeoutMs: 3_000,
+    startToCloseTimeoutMs: 60_000,
+    currentAttemptScheduledTimestampMs: Date.now() - 4_000,
+  };
+  const known = {
+    'it waits for it': { pendingActivities: [{ activityId: 'a1', attempt: 1 }], info: HELD_UP },
+    'another attempt is under way': { pendingActivities: [{ activityId: 'a1', attempt: 2 }], info: HELD_UP },
+    'another attempt has ended': { pendingActivities: [], info: HELD_UP },
+    // Nobody is asked.
+    'it cannot have lost patience': { pendingActivities: [], info: { ...HELD_UP, currentAttemptScheduledTimestampMs: Date.now() } },
+  };
+  const reported: Record<string, number> = {};
+  for (const [name, { pendingActivities, info }] of Object.entries(known)) {
+    const sdk = new RecordingSdk(idGenerator);
+    const worker = workerOf(sdk);
+    await activityEnvironment({ pendingActivities, info: { activityId: 'a1', ...info } }).run(async () => {
+      const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
+      ENDS[end]?.(span);
+      await span.attemptOver();
+    }, null);
+    await worker.telemetry.flush();
+    reported[name] = sdk.exported.length;
+  }
+  expect(reported).toEqual({
+    'it waits for it': 1,
+    'another attempt is under way': 0,
+    'another attempt has ended': 0,
+    'it cannot have lost patience': 1,
+  });
 });

@@ -117,3 +117,35 @@ test.each([
   },
   60_000,
 );
+
+test.each([
+  { how: 'alone', agent: 'held' },
+  { how: 'in a burst', agent: 'held_in_bursts' },
+])(
+  'a call that is made $how, and whose worker was held up until the server lost patience, is reported as lost alone, although it ended',
+  { timeout: 60_000 },
+  async ({ agent }) => {
+    const traces = await CollectedTraces.open();
+    const environment = {
+      TEST_BUNDLE: inject('workflowBundlePath'),
+      TEST_ADDRESS: inject('temporalAddress'),
+      TEST_TASK_QUEUE: `${agent}-${process.pid}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+    };
+    const client = await connect({ address: inject('temporalAddress') });
+    const worker = await startWorkerProcess(environment, TRACING);
+    try {
+      const run = await client.start(agent, { input: 'Q', runId: environment.TEST_TASK_QUEUE, taskQueue: environment.TEST_TASK_QUEUE });
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+      expect(await traces.problems(client, [run.runId], { wasKilled: true })).toEqual([]);
+      const calls = traces.spansOf(run.runId).filter(({ name }) => name === 'execute_tool hold_up');
+      const ends = new Map(calls.map(({ values }) => [values['longhaul.attempt'], values['error.type']]));
+      expect(ends.get('1')).toBe('worker_lost');
+      expect([...ends.values()].at(-1)).toBeUndefined();
+    } finally {
+      await killProcess(worker);
+      await client.close();
+      await traces.close();
+    }
+  },
+);

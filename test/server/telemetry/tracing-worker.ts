@@ -16,9 +16,25 @@ const work = defineTool({
   parameters: z.object({ n: z.number() }),
   execute: async ({ n }, { signal }) => (await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', signal })).text(),
 });
+/** Longer than the server waits for a heartbeat. */
+const HELD_UP_MS = 2_000;
+
+const holdUp = defineTool({
+  name: 'hold_up',
+  description: 'Lets its process do nothing else the first time it is called',
+  parameters: z.object({}),
+  execute: (_, { retry }) => {
+    const until = Date.now() + (retry === 0 ? HELD_UP_MS : 0);
+    while (Date.now() < until) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, until - Date.now());
+    return 'done';
+  },
+});
 const helper = defineAgent({ name: 'helper', model: 'by_rules/helper', description: 'Helps', tools: [work] });
 const back = defineAgent({ name: 'back', model: 'by_rules/back', description: 'Knows all', tools: [agentTool(helper)] });
 const front = defineAgent({ name: 'front', model: 'by_rules/front', tools: [work], handoffs: [back] });
+const held = { model: 'by_rules/held', tools: [holdUp] } as const;
+const alone = defineAgent({ name: 'held', ...held });
+const inBursts = defineAgent({ name: 'held_in_bursts', ...held, burst: true });
 
 /** What each agent calls before it answers, one call at a time. */
 const CALLS: Readonly<Record<string, readonly { name: string; arguments: object }[]>> = {
@@ -28,6 +44,7 @@ const CALLS: Readonly<Record<string, readonly { name: string; arguments: object 
   ],
   back: [{ name: 'helper', arguments: { request: 'Help' } }],
   helper: [{ name: 'work', arguments: { n: 1 } }],
+  held: [{ name: 'hold_up', arguments: {} }],
 };
 
 /** A model whose answer depends on the request alone, as it is the same for every worker. */
@@ -50,7 +67,7 @@ const worker = await createWorker({
   telemetry: await telemetry({ meterProvider: prometheusMetrics() }),
   address: TEST_ADDRESS,
   taskQueue: TEST_TASK_QUEUE,
-  agents: [front, back, helper],
+  agents: [front, back, helper, alone, inBursts],
   providers: { by_rules: byRules },
   heartbeatEvery: 300,
   // A workflow task for a dead worker waits this long on that worker's own queue.

@@ -139,12 +139,18 @@ async function runToEnd(temporal: Client, taskQueue: string, start: Start, rando
   const sending = sendRequests(temporal, target, random, ended.signal);
   const result = handle.result().then(
     () => 'COMPLETED',
-    (error: unknown) => errorMessage(error),
+    (error: unknown) => messagesOf(error).join(': '),
   );
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
   const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, workflowIds, result));
   ended.abort();
   return { workflowIds, hosted: workflowType !== 'agentRun', status, sent: await sending };
+}
+
+/** The messages of an error and of what caused it: Temporal's own says only that a workflow has failed. */
+function messagesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [errorMessage(error)];
+  return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))];
 }
 
 /** Describes the progress of the run, and ends it, so that nothing waits for it any longer. */
