@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedItem, Timeline } from '../../studio/api-types.ts';
 import { movedRuns } from '../../studio/listing.ts';
@@ -37,39 +40,53 @@ async function* follow(path: string, signal: AbortSignal, opened: () => void = (
     const response = await get(`${url}${path}`, { headers, signal });
     opened();
     let rest = '';
-    for await (const text of response.body?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>) ?? []) {
-      const blocks = (rest + text).split('\n\n');
+    for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+      const blocks = (rest + chunk).split('\n\n');
       rest = blocks.pop() ?? '';
       for (const block of blocks) {
-        const fields = new Map(
-          block.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
-        );
-        cursor = fields.get('id') ?? cursor;
-        const data = fields.get('data');
-        if (data === undefined) continue;
-        if (fields.get('event') === 'problem') throw new Error(`The stream ${path} has a problem: ${data}`);
-        const item = JSON.parse(data) as Item;
-        yield item;
-        if (item.type === 'end') return;
+        cursor = fieldOf(block, 'id') ?? cursor;
+        const type = fieldOf(block, 'event');
+        if (type === undefined) continue;
+        const data = fieldOf(block, 'data') ?? '';
+        if (type === 'problem') throw new Error(`The stream ${path} has a problem: ${data}`);
+        yield SAYS_MORE.has(type) ? (JSON.parse(data) as Item) : { type };
+        if (type === 'end') return;
       }
     }
     await sleep(OPENED_AGAIN_AFTER, undefined, { signal });
   }
 }
 
+/** The items of which a page reads more than the type. Whatever else a page computes is the work of another machine, and would be in the figures of this one. */
+const SAYS_MORE: ReadonlySet<string> = new Set(['status', 'end', 'started', 'waiting', 'decided', 'ended']);
+
+/** Returns a field of a block of a stream. */
+function fieldOf(block: string, name: string): string | undefined {
+  const start = block.startsWith(`${name}: `) ? 0 : block.indexOf(`\n${name}: `) + 1;
+  if (start === 0 && !block.startsWith(`${name}: `)) return undefined;
+  const end = block.indexOf('\n', start);
+  return block.slice(start + name.length + 2, end < 0 ? undefined : end);
+}
+
+const agent = new Agent({ keepAlive: true });
+
 /** Sends a request. A browser sends it again, too, if the connection that it has kept was closed at this moment. Throws for a refusal. */
-async function get(address: string, init: RequestInit): Promise<Response> {
+async function get(address: string, options: RequestOptions): Promise<IncomingMessage> {
   requests += 1;
-  const response = await fetch(address, init).catch((error: unknown) => {
-    if (init.signal?.aborted) throw error;
-    return fetch(address, init);
+  const send = async (): Promise<IncomingMessage> => {
+    const [response] = (await once(request(address, { ...options, agent }).end(), 'response')) as [IncomingMessage];
+    return response;
+  };
+  const response = await send().catch((error: unknown) => {
+    if (options.signal?.aborted) throw error;
+    return send();
   });
-  if (!response.ok) throw new Error(`${address} has answered with ${response.status}: ${await response.text()}`);
+  if (response.statusCode !== 200) throw new Error(`${address} has answered with ${response.statusCode}: ${await text(response)}`);
   return response;
 }
 
 async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
-  return (await (await get(`${url}${path}`, { signal })).json()) as Body;
+  return JSON.parse(await text(await get(`${url}${path}`, { signal }))) as Body;
 }
 
 /** Reads as many pages of the timeline as the page does by itself, behind those that are taken as they were. */
