@@ -102,8 +102,9 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
   };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
+  const now = Date.now();
   const mock = new MockActivityEnvironment(
-    { workflowExecution, heartbeatDetails, currentAttemptScheduledTimestampMs: Date.now(), ...info },
+    { workflowExecution, heartbeatDetails, scheduledTimestampMs: now, currentAttemptScheduledTimestampMs: now, ...info },
     { client, logger: new DefaultLogger('DEBUG', (entry) => (isOfSdk(entry) ? undefined : logged.push(entry))) },
   );
   mock.on('heartbeat', (details: unknown) => heartbeats.push(structuredClone(details)));

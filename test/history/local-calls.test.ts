@@ -1,11 +1,13 @@
 import { CancelledFailure } from '@temporalio/common';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import { readBack } from '../../src/history/read-run.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 import { APART, BEGAN, HandMade } from './hand-made.ts';
+import { CONVERTER, recordedChains } from './recorded-histories.ts';
 
 const tool = (name: string, tier: 'local' | 'remote') =>
   defineTool({ name, description: name, parameters: z.object({}), tier, execute: () => '' });
@@ -88,4 +90,28 @@ test('a run that continued as new after a local call, and before the next one, i
   expect(result).toBeUndefined();
   expect(state?.context.events.length).toBe(2);
   expect(Object.fromEntries(state?.toolCallsStarted ?? [])).toEqual({ note: 1 });
+});
+
+describe('a local call whose worker has forgotten the run, and which the run makes again', () => {
+  test.each(['local-tools', 'local-tools-cancelled'])('%s is read as if it had been made once', async (runId) => {
+    const [{ recorded, events } = { recorded: undefined, events: [] }] = (await recordedChains()).get(runId) ?? [];
+    if (recorded === undefined) throw new Error(`There is no recorded run "${runId}"`);
+    const reader = new ExecutionReader(runId, CONVERTER);
+    let forged = 0;
+    for (const event of events) {
+      const { markerRecordedEventAttributes: marker } = event;
+      if (marker?.markerName === 'core_local_activity' && marker.failure == null) {
+        const failure = { message: 'Local activity cancelled', canceledFailureInfo: {} };
+        await reader.read({
+          ...event,
+          markerRecordedEventAttributes: { ...marker, details: { data: marker.details?.['data'] ?? {} }, failure },
+        });
+        forged += 1;
+      }
+      await reader.read(event);
+    }
+    expect(forged).toBeGreaterThan(0);
+    expect(reader.execution.localCalls).toEqual(recorded.localCalls);
+    expect((await readBack(runId, reader.execution)).state?.steps).toEqual((await readBack(runId, recorded)).state?.steps);
+  });
 });

@@ -6,7 +6,8 @@ import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { AGENT_RUN, PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { recordedHistories } from '../replay/histories.ts';
 
-const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
+/** The converter of recorded histories. */
+export const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
 /** An execution of a recorded run, with its events. */
 export interface RecordedChainLink {

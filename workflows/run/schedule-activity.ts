@@ -3,6 +3,7 @@ import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, s
 import {
   type ActivityRequest,
   afterAttempts,
+  isForgottenCall,
   type MissingOnWorker,
   missingOnWorker,
   onAnotherWorker,
@@ -247,6 +248,7 @@ function performActivity<Input, Output, Outcome>(
     },
     (error: unknown) => {
       ended();
+      if (call.tier === 'local' && isForgottenCall(error) && !host.isCancelled()) return performActivity(host, call, wait);
       const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, host.now());
       if (missing === undefined) return call.failed(error);
       if (host.isCancelled()) return call.failed(isOwnActivity(call.name) ? new CancelledFailure('CANCELLED') : error);

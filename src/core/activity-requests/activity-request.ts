@@ -135,6 +135,14 @@ export function activityCause(error: unknown): unknown {
   return error instanceof ActivityFailure ? error.cause : error;
 }
 
+/**
+ * True if a local call has ended as cancelled. If the run has not cancelled it, its worker has: one whose cache is full cancels the local calls
+ * of the run that it is about to forget, and a run that has other work in the same task gets to know. It makes such a call once more.
+ */
+export function isForgottenCall(error: unknown): boolean {
+  return activityCause(error) instanceof CancelledFailure;
+}
+
 /** Reads the failure of an activity. Any other thrown value counts as a failure too, so that none fails the workflow task. */
 export function activityProblem(error: unknown): ActivityProblem {
   const cause = activityCause(error);

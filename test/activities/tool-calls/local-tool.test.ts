@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
-import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
+import { activityEnvironment, type ActivityEnvironment, EXECUTION } from '../activity-environment.ts';
 
 type Execute = NonNullable<Parameters<typeof defineTool>[0]['execute']>;
 
@@ -33,6 +34,30 @@ test('heartbeats of a local call are ignored', async () => {
   );
   expect(await call()).toMatchObject({ content: ['done'] });
   expect(environment.heartbeats).toEqual([]);
+});
+
+test.each([
+  { who: 'its worker, which forgets the run', act: 'cancel', outcome: 'done' },
+  { who: 'its worker, which ends', act: 'shutDown', outcome: 'aborted' },
+  { who: 'its run', act: 'abort', outcome: 'aborted' },
+] as const)('a local call that is cancelled by $who is $outcome', async ({ act, outcome }) => {
+  const began = Promise.withResolvers<void>();
+  const { environment, call } = environmentOf(
+    async (_, { signal }) => {
+      began.resolve();
+      await sleep(20, undefined, { signal });
+      return 'done';
+    },
+    { isLocal: true },
+  );
+  const end = call().then(
+    () => 'done',
+    () => 'aborted',
+  );
+  await began.promise;
+  if (act === 'abort') environment.runtime.aborts.abort(EXECUTION);
+  else environment[act]();
+  expect(await end).toBe(outcome);
 });
 
 test('a local call whose changes do not fit into its workflow task changes nothing, and its result says so', async () => {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
@@ -146,7 +147,7 @@ test('a cancellation reaches a local call that lasts over several workflow tasks
   const handle = await startQuick(testbed, 'waiter', 'Q');
   await began.promise;
   await handle.cancel('enough');
-  expect(await aborted.promise).toMatchObject({ name: 'CancelledFailure' });
+  expect(await aborted.promise).toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   const { status, steps } = await handle.result({ steps: true });
   expect(status).toBe('cancelled');
   expect(steps?.[0]?.toolCalls.map(({ callId, isError }) => [callId, isError])).toEqual([['c1', true]]);
@@ -194,3 +195,55 @@ async function startQuick({ client, taskQueue }: Testbed, agent: string, input: 
   const { workflowId } = await client.temporal.workflow.start('agentRun', options);
   return client.handle(workflowId);
 }
+
+test(
+  'a run goes on whose local call a worker cancels because its cache is full: nobody has cancelled it',
+  { timeout: 120_000 },
+  async () => {
+    await using testbed = await Testbed.open();
+    const flaky = defineTool({
+      name: 'flaky',
+      description: 'Fails so often before it works',
+      parameters: z.object({ times: z.int() }),
+      tier: 'local',
+      backoff: { initial: '1s' },
+      execute: ({ times }, { retry }) => {
+        if (retry < times) throw new Error('not yet');
+        return 'works';
+      },
+    });
+    const calls = 4;
+    const model: ModelClient = {
+      capabilities: { structuredOutput: true },
+      call: ({ conversation }) => {
+        const items = conversation.flatMap(({ content }) => content);
+        const asked = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [Number(item.content)] : []));
+        const done = items.filter(({ type }) => type === 'tool_result').length;
+        const toolCalls = done < calls ? [{ id: `call-${done}`, name: 'flaky', arguments: { times: asked[0] ?? 0 } }] : [];
+        return Promise.resolve({ content: 'done', toolCalls, usage: null, finishReason: 'stop' });
+      },
+    };
+    const agent = defineAgent({ name: 'trying', model: 'own/m', tools: [flaky] });
+    await testbed.work({ agents: [agent], providers: { own: model }, worker: { maxCachedWorkflows: 2 } });
+    const start = (times: number): Promise<RunHandle> =>
+      testbed.client.start(agent, { input: String(times), taskQueue: testbed.taskQueue });
+    // While one run waits for the next attempt at its local call, inside of its workflow task, the tasks of others take its place in the cache.
+    const slow = await start(1);
+    const over = new AbortController();
+    const sending = (async () => {
+      while (!over.signal.aborted) {
+        await slow.send('0').catch(() => undefined);
+        await sleep(30);
+      }
+    })();
+    const quick = await Promise.all(Array.from({ length: 8 }, () => start(0)));
+    for (const handle of [slow, ...quick]) {
+      const { status, steps } = await handle.result({ steps: true });
+      if (handle === slow) over.abort();
+      expect(status).toBe('completed');
+      expect(steps.flatMap(({ toolCalls }) => toolCalls.map(({ isError }) => isError))).not.toContain(true);
+    }
+    await sending;
+    await expectSameFromHistory(testbed, slow);
+  },
+);

@@ -10,6 +10,7 @@ import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import { queriesChecks, type QueriedRun } from './queries-checks.ts';
 import { readChain } from './read-chain.ts';
+import { keptHistory } from './replayed.ts';
 import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
 import { agentOf } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
@@ -67,7 +68,10 @@ export async function queriesStorm(testbed: StormTestbed, { runs, rounds, worker
   // The replays run one after the other, because each takes a whole processor.
   for (const { workflowIds, status, sent } of endedRuns) {
     for (const runId of workflowIds) {
-      const executions = await testbed.replay(runId, await readChain(client.temporal, runId));
+      const chain = await readChain(client.temporal, runId);
+      const executions = await testbed.replay(runId, chain);
+      const last = chain.at(-1);
+      if (status !== 'COMPLETED' && last !== undefined) testbed.say(await keptHistory(runId, last));
       const { messages, approvals } = runId === workflowIds.at(-1) ? sent : NOTHING_SENT;
       queriedRuns.push({ runId, status, messages, approvals, executions, eventIds: await eventIdsOf(client, runId) });
     }

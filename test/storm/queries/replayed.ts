@@ -32,14 +32,17 @@ export async function replayed(
   const all: ReplayedExecution[] = [];
   for (const history of executions) {
     const verdict = await replayer.replay(runId, history.events);
-    if (verdict.type !== 'ok') {
-      const path = join(await mkdtemp(join(tmpdir(), 'longhaul-storm-')), `${runId}.json`);
-      await writeFile(path, historyJson(history));
-      say(`the history of "${runId}" is kept in ${path}`);
-    }
+    if (verdict.type !== 'ok') say(await keptHistory(runId, history));
     all.push({ ...readEvents(history), ...(verdict.type === 'ok' ? {} : { divergence: verdict.message }) });
   }
   return all;
+}
+
+/** Keeps the history of a run for whoever looks for the cause of what went wrong. Returns the line that says where it is. */
+export async function keptHistory(runId: string, history: ExecutionHistory): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'longhaul-storm-')), `${runId}.json`);
+  await writeFile(path, historyJson(history));
+  return `the history of "${runId}" is kept in ${path}`;
 }
 
 function readEvents({ events }: ExecutionHistory): Omit<ReplayedExecution, 'divergence'> {
