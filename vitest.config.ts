@@ -21,7 +21,7 @@ class LongestFirst extends BaseSequencer {
 
 /** What tests on the server need: they share one Temporal dev server, started by the global set-up. */
 const SERVER = {
-  globalSetup: ['test/studio-setup.ts', 'test/global-setup.ts'],
+  globalSetup: ['test/studio-setup.ts', 'test/bundle-setup.ts', 'test/global-setup.ts'],
   setupFiles: ['test/server/testbed/quiet-runtime.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
@@ -50,7 +50,7 @@ const report = process.env[REPORT_PATH];
 export default defineConfig({
   test: {
     pool: 'forks',
-    globalSetup: ['test/studio-setup.ts'],
+    globalSetup: ['test/studio-setup.ts', 'test/bundle-setup.ts'],
     // Tests on the server mostly wait for it, or for the pause that it makes between two executions of a run.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },

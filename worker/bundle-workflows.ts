@@ -9,7 +9,8 @@ import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { defined } from '../src/core/domain/json.ts';
 
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
-type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], { apply: unknown }>;
+/** A plugin of the bundler beneath. */
+export type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], { apply: unknown }>;
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
 const LINES_OF_OUTPUT = 8;

@@ -25,6 +25,7 @@ import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-conv
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
 import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { WAITS_STREAM } from '../src/core/domain/stream.ts';
+import { defined } from '../src/core/domain/json.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
@@ -43,6 +44,7 @@ import {
   withLoopDigest,
   WITHOUT_STACK_TRACES_MODULE,
 } from './bundle-workflows.ts';
+import { packagedBundle } from './packaged-bundle.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** Options of the plugin: everything that a worker needs to run agents. */
@@ -112,6 +114,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
   readonly #stackTraces: boolean | undefined;
+  readonly #codec: CodecOptions | undefined;
   /** The namespace of its workers: facts about one namespace do not hold for another. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
@@ -134,6 +137,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
     this.#stackTraces = options.workflowStackTraces;
+    this.#codec = options.codec;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
     const log = (line: string): void => Runtime.instance().logger.warn(line);
     this.#runtime = createRuntime(
@@ -175,7 +179,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return {
       ...configured,
       dataConverter,
-      ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
+      ...(options.workflowBundle === undefined ? this.#bundleOrWorkflows(options, configured) : {}),
       activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
@@ -280,6 +284,17 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
       ...(this.#encrypts && FAILURE_CONVERTER_PATH !== '' ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
+  }
+
+  /** Returns the bundle of the package for a worker that would make the same one, and otherwise the workflows to bundle. */
+  #bundleOrWorkflows(
+    options: WorkerOptions,
+    { dataConverter }: WorkerOptions,
+  ): { workflowsPath: string } | { workflowBundle: WorkflowBundleOption } {
+    const plugins = options.plugins?.filter((plugin) => plugin !== this);
+    const parts = { ...options, ...defined({ dataConverter, plugins }), codec: this.#codec, workflowStackTraces: this.#stackTraces };
+    const workflowBundle = packagedBundle(parts);
+    return workflowBundle === undefined ? this.#workflows(options) : { workflowBundle };
   }
 
   /** Returns a path so that `configureBundler` runs at all, which also runs for a worker and does the rest. */

@@ -66,6 +66,10 @@ test('a position in its code is found in the sources, by source maps that do not
   expect(others).toEqual([]);
 });
 
+test('the package has the bundle of its workflows, and what it was made from', () => {
+  expect(files).toEqual(expect.arrayContaining(['dist/worker/workflow-bundle.js', 'dist/worker/workflow-bundle.json']));
+});
+
 test('the package has at most 5.39 MB: a tenth more than before it had a site, templates and a doctor', () => {
   expect(size).toBeLessThanOrEqual(MOST_BYTES);
 });

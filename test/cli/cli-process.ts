@@ -13,9 +13,12 @@ export interface CliProcess {
   readonly ended: Promise<number | string>;
 }
 
-/** Starts the command line, in this folder or another one. `env` is added to this process's own. */
-export function startCli(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd()): CliProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+/**
+ * Starts the command line, in this folder or another one. `env` is added to this process's own. `main` is its program: by default that of
+ * the sources.
+ */
+export function startCli(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd(), main = MAIN): CliProcess {
+  const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -87,6 +87,7 @@ export class LocalRegistry implements AsyncDisposable {
     const packed = join(folder, 'packed');
     await mkdir(packed);
     await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'create-longhaul'], { cwd: root });
+    await run(process.execPath, [join(root, 'dist/worker/write-packaged-bundle-main.js')], { cwd: root });
     // The project is built: its own "prepack" would build it anew.
     for (const at of [root, join(root, 'create-longhaul')])
       await run('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { cwd: at, maxBuffer: 64 * 1024 * 1024 });

@@ -11,19 +11,6 @@ export interface WorkflowBundle {
   remove: () => Promise<void>;
 }
 
-const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
-const NO_SOURCES = Buffer.from(JSON.stringify({ version: 3, file: 'workflow-bundle.js', sources: [], names: [], mappings: '' }));
-
-/**
- * A bundle with an empty source map, which the SDK wants. Each worker that begins reads its bundle, and the map is most of it:
- * without one it begins in a third of the time. Stack frames of workflows are then lines of the bundle.
- */
-export function withoutSources(code: string): string {
-  const at = code.lastIndexOf(SOURCE_MAP);
-  if (at < 0) throw new Error('The bundle has no source map: see SOURCE_MAP');
-  return `${code.slice(0, at)}${SOURCE_MAP}${NO_SOURCES.toString('base64')}`;
-}
-
 /**
  * Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would use
  * most of it.

@@ -229,11 +229,14 @@ export class DevBundle {
   }
 }
 
-/** Returns the bundle at the path, and creates it if it is missing: then `begins` is called first. */
+/** Returns the bundle of the package, or that at the path. Creates the latter if it is missing: then `begins` is called first. */
 async function bundleAt(
   file: string,
   { begins, ...options }: { workflowsPath?: string; codec: CodecOptions; begins: () => void },
 ): Promise<{ codePath: string }> {
+  const { packagedBundle } = await import('../../../worker/packaged-bundle.ts');
+  const packaged = packagedBundle(options);
+  if (packaged !== undefined) return packaged;
   if ((await stat(file).catch(() => undefined)) === undefined) {
     begins();
     const { bundleAhead } = await import('../../../worker/create-worker.ts');

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { LogChoice } from '../../log/log-writer.ts';
 import type { PrometheusMetrics } from '../../telemetry/prometheus.ts';
@@ -30,7 +31,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   const { agentsModule, graceMs, ready, ...workerOptions } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../../worker/index.ts');
-  if (workerOptions.worker?.workflowBundle === undefined) sayBundling(output);
+  if (await bundles(workerOptions)) sayBundling(output);
   const worker = await createWorker({
     ...agentsModule,
     ...workerOptions,
@@ -55,6 +56,13 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   } finally {
     signal.removeEventListener('abort', drain);
   }
+}
+
+/** True if a worker with these options bundles its workflows when it starts. */
+async function bundles({ worker = {}, workflowsPath, codec }: Omit<ServeOptions, 'agentsModule' | 'graceMs' | 'ready'>): Promise<boolean> {
+  if (worker.workflowBundle !== undefined) return false;
+  const { packagedBundle } = await import('../../../worker/packaged-bundle.ts');
+  return packagedBundle({ ...worker, ...defined({ workflowsPath, codec }) }) === undefined;
 }
 
 /** Says what a worker does before it polls: it takes most of the start, and nothing else is seen of it. */

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, type WorkerInterceptors, type WorkflowBundle } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  type WorkerInterceptors,
+  type WorkflowBundle,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { installLog } from '../../../worker/install-log.ts';
+import { packagedBundle } from '../../../worker/packaged-bundle.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
 import { queryRun } from '../../client/executions.ts';
@@ -262,8 +269,10 @@ function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}):
 
 let bundled: Promise<WorkflowBundle> | undefined;
 
-/** Returns the workflow bundle as a worker loads it, created once per process because that takes seconds. */
-export function workflowBundle(): Promise<WorkflowBundle> {
+/** Returns the workflow bundle as a worker loads it: that of the package, or one that is created once per process, which takes seconds. */
+async function workflowBundle(): Promise<WorkflowBundleOption> {
+  const packaged = packagedBundle({});
+  if (packaged !== undefined) return packaged;
   bundled ??= bundleWorkflowCode({
     workflowsPath: RUNS_MODULE,
     plugins: [new LonghaulPlugin({ agents: [], providers: {} })],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
-import { withoutSources } from '../../processes/workflow-bundle.ts';
+import { withoutSources } from '../../../worker/write-packaged-bundle.ts';
 
 /** Bundles Longhaul's workflows, which report their points, into a file of the folder. */
 export async function bundleInto(folder: string): Promise<string> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LonghaulPlugin, type LonghaulPluginOptions } from '../../../worker/index.ts';
-import { withoutSources } from '../../processes/workflow-bundle.ts';
+import { withoutSources } from '../../../worker/write-packaged-bundle.ts';
 import { codecWith } from '../codec/codec-agents.ts';
 
 /** The paths of the workflow bundles of a test run. */
