@@ -60,7 +60,7 @@ const CLOSING_MS = 200;
  * The questions to a run that moves on and on: a worker that answered each announcement of quick steps would spend a part of their time on
  * its readers. The first ones are asked at once, so that this is not felt where people watch a model write.
  */
-const PACE = { atOnce: 4, everyMs: 333 };
+const PACE = { atOnce: 4, everyMs: 500 };
 
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
