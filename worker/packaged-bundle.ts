@@ -69,7 +69,9 @@ function changesBundle(parts: BundleParts): boolean {
     plugins.some((plugin) => 'configureWorker' in plugin || 'configureBundler' in plugin) ||
     // Both are for who looks at workflow code in its sources, and the bundle of the package has no source map.
     workflowStackTraces === true ||
-    debugMode === true
+    debugMode === true ||
+    // As the SDK reads it.
+    ['1', 't', 'true'].includes((process.env['TEMPORAL_DEBUG'] ?? '').toLowerCase())
   );
 }
 

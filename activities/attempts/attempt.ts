@@ -44,7 +44,7 @@ export interface AttemptOptions {
 /**
  * Runs `work` with a signal that reports a cancellation from the server and from this process, and sends heartbeats on
  * a timer. The first one is sent after a whole interval: a heartbeat is a call to the server, and quick calls need
- * none. A local call has no heartbeats, because it ends before one would be due.
+ * none.
  */
 export async function runAttempt<Result>(
   aborts: AbortRegistry,
@@ -52,35 +52,82 @@ export async function runAttempt<Result>(
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const info = attemptInfo();
+  if (info.isLocal) return work(new LocalAttempt(info.signal));
   const { controller, release, isCancelled } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
-  const workerSignal = info.signal;
-  const forwardAbort = (): void => {
-    // A worker whose cache is full cancels the local calls of a run that it is about to forget, and records what becomes of them: the run would
-    // take a cancelled call for its own cancellation. If it is cancelled, it says so itself, because local calls run where it does.
-    if (!info.isLocal || !info.isCancelled) controller.abort(workerSignal.reason);
-  };
-  if (workerSignal.aborted) forwardAbort();
-  else workerSignal.addEventListener('abort', forwardAbort, { once: true });
+  const serverSignal = info.signal;
+  const forwardAbort = (): void => controller.abort(serverSignal.reason);
+  if (serverSignal.aborted) forwardAbort();
+  else serverSignal.addEventListener('abort', forwardAbort, { once: true });
   // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (info.heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  const heartbeats = info.isLocal ? undefined : new Heartbeats(info, { everyMs, details, isPaced });
+  const heartbeats = new Heartbeats(info, { everyMs, details, isPaced });
   let hasFailed = true;
   try {
     const result = await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
-      isCancelled: () => isCancelled() || (!info.isLocal && info.isCancelled),
-      heartbeat: (newDetails) => heartbeats?.send(newDetails),
-      stream: (newDetails) => heartbeats?.sendStream(newDetails),
+      isCancelled: () => isCancelled() || info.isCancelled,
+      heartbeat: (newDetails) => heartbeats.send(newDetails),
+      stream: (newDetails) => heartbeats.sendStream(newDetails),
     });
     hasFailed = false;
     return result;
   } finally {
-    heartbeats?.stop(hasFailed);
-    workerSignal.removeEventListener('abort', forwardAbort);
+    heartbeats.stop(hasFailed);
+    serverSignal.removeEventListener('abort', forwardAbort);
     release();
+  }
+}
+
+/**
+ * The attempt of a local activity. It has no heartbeats, and its worker delivers the cancellation. A local call takes
+ * milliseconds and rarely uses its signal, so the signal is created on demand.
+ */
+class LocalAttempt implements Attempt {
+  readonly #workerSignal: AbortSignal;
+  #abortReason: Error | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(workerSignal: AbortSignal) {
+    this.#workerSignal = workerSignal;
+  }
+
+  get signal(): AbortSignal {
+    return (this.#controller ?? this.#createController()).signal;
+  }
+
+  throwIfAborted(): void {
+    if (this.#reason() !== undefined) throw this.#reason();
+  }
+
+  abort(reason: Error): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  isCancelled(): boolean {
+    return this.#workerSignal.aborted;
+  }
+
+  heartbeat(): void {
+    // A local call ends before a heartbeat would be due.
+  }
+
+  stream(): void {
+    // As above.
+  }
+
+  #reason(): unknown {
+    return this.#abortReason ?? (this.#workerSignal.aborted ? this.#workerSignal.reason : undefined);
+  }
+
+  #createController(): AbortController {
+    const controller = (this.#controller = new AbortController());
+    if (this.#reason() !== undefined) controller.abort(this.#reason());
+    else this.#workerSignal.addEventListener('abort', () => controller.abort(this.#workerSignal.reason), { once: true });
+    return controller;
   }
 }
 

@@ -8,7 +8,7 @@ import { missingIn } from '../../src/core/domain/missing-definitions.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
-import { isGivenUp } from '../telemetry/call-spans.ts';
+import { fateOfAttempt } from '../telemetry/call-spans.ts';
 import { aroundCalls } from './around-calls.ts';
 import type { Acknowledgement } from './checkpoints.ts';
 
@@ -205,6 +205,7 @@ export class HeldReports {
 /** What the calls of an attempt at a burst report of themselves whose ends the server may not have. */
 export class BurstReports {
   readonly #telemetry: Telemetry | undefined;
+  readonly #beganAt = performance.now();
   /** Those of calls whose outcomes the next checkpoint stores. */
   readonly #held: HeldReports[] = [];
   /** Those of calls that are left to the run, which only learns of them from the end of the attempt. */
@@ -253,8 +254,10 @@ export class BurstReports {
     else this.#reportLater(ofFailure);
   }
 
+  /** True, too, if the server does not say it: nobody may report one span with two contents, and one that is missing can be repaired. */
   async #isGivenUp(): Promise<boolean> {
-    return this.#telemetry?.hasSpans === true && isGivenUp();
+    if (this.#telemetry?.hasSpans !== true) return false;
+    return (await fateOfAttempt({ tookMs: performance.now() - this.#beganAt, isCancelled: false })) !== 'awaited';
   }
 
   #reportLater(all: readonly HeldReports[]): void {

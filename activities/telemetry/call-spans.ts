@@ -128,13 +128,17 @@ export class ToolSpan extends CallSpan {
 
   /**
    * The attempt is over. Whoever reports it as lost gives its span the same id, because spans that the tool has made are below it. So it is
-   * reported here only if the server has not given the attempt up, and once it can have the outcome.
+   * reported here only if the server has not given the attempt up, and once it can have the outcome. `isCancelled`: by its run, which does not
+   * wait for it.
    */
-  async attemptOver(): Promise<void> {
+  async attemptOver({ isCancelled }: { isCancelled: boolean }): Promise<void> {
     const report = this.#report;
     this.#report = undefined;
-    if (report === undefined || (await isGivenUp())) return;
-    this.worker.telemetry.later(report);
+    if (report === undefined) return;
+    const fate = await fateOfAttempt({ tookMs: this.seconds * 1_000, isCancelled });
+    if (fate === 'awaited') this.worker.telemetry.later(report);
+    // A repair reports it.
+    else if (fate === 'unknown') this.worker.telemetry.drop();
   }
 
   protected override report(report: () => void): void {
@@ -299,7 +303,7 @@ async function reportLoss(
   const attempt = made.attempt - 1;
   // None before was made: they were parked, or went to workers that lacked something.
   if (attempt < 1) return;
-  const pending = await pendingActivity(activityInfo().activityId);
+  const { pending } = (await pendingActivity(activityInfo().activityId)) ?? {};
   const failure = pending?.lastFailure;
   const hasTimedOut = LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0);
   // An attempt at a burst that could not store its outcomes has lost them.
@@ -320,13 +324,19 @@ function currentAttempt(): Omit<NamedAttempt, 'call'> {
 }
 
 /**
- * True if the server has given the current attempt up, because it has not heard of it in time: for it, the worker of the attempt is lost, and
- * whoever comes next reports that. A process that was held up does not know it yet, so the server is asked if the attempt has taken so long that
- * it may have. True, too, if it does not answer: nobody may report one span with two contents, and one that is missing can be repaired.
+ * What becomes of the outcome of an attempt. `given_up`: the server has not heard of the attempt in time, so that for it the worker is lost, and
+ * whoever comes next reports that. `unknown`: the server does not answer.
  */
-export async function isGivenUp(): Promise<boolean> {
+type AttemptFate = 'awaited' | 'given_up' | 'unknown';
+
+/**
+ * Returns what becomes of the outcome of the current attempt. A process that was held up does not know that the server has given its attempt up,
+ * so the server is asked if that has taken so long that it may have: since the server has scheduled it, because the process may have been held
+ * up before it began, or by the clock of the process, because the two clocks may differ.
+ */
+export async function fateOfAttempt({ tookMs, isCancelled }: { tookMs: number; isCancelled: boolean }): Promise<AttemptFate> {
   const details = cancellationDetails();
-  if (details?.notFound || details?.timedOut) return true;
+  if (details?.notFound || details?.timedOut) return 'given_up';
   const {
     activityId,
     attempt,
@@ -336,17 +346,21 @@ export async function isGivenUp(): Promise<boolean> {
     currentAttemptScheduledTimestampMs,
   } = activityInfo();
   const patienceMs = Math.min(heartbeatTimeoutMs, startToCloseTimeoutMs);
-  if (isLocal || Date.now() - currentAttemptScheduledTimestampMs < patienceMs / 2) return false;
-  const pending = await pendingActivity(activityId);
-  return pending?.attempt !== attempt;
+  const elapsedMs = Math.max(tookMs, Date.now() - currentAttemptScheduledTimestampMs);
+  if (isLocal || elapsedMs < patienceMs / 2) return 'awaited';
+  const answer = await pendingActivity(activityId);
+  if (answer === undefined) return 'unknown';
+  // A run that has cancelled the call no longer waits for it, and makes no other attempt.
+  if (answer.pending === undefined) return isCancelled ? 'awaited' : 'given_up';
+  return answer.pending.attempt === attempt ? 'awaited' : 'given_up';
 }
 
-/** Returns what the server knows of an activity of the current execution that has not ended; undefined, too, if it does not answer in time. */
-function pendingActivity(activityId: string): Promise<PendingActivity | undefined> {
+/** Returns what the server knows of an activity of the current execution, if it has not ended. Undefined if the server does not answer in time. */
+function pendingActivity(activityId: string): Promise<{ pending: PendingActivity | undefined } | undefined> {
   const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
   return withinAnswer(getClient(), async (client) => {
     const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    return raw.pendingActivities?.find((one) => one.activityId === activityId);
+    return { pending: raw.pendingActivities?.find((one) => one.activityId === activityId) };
   });
 }
 

@@ -120,7 +120,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     stream.end();
     limit.clear();
     releaseSlot?.();
-    await span?.attemptOver();
+    await span?.attemptOver({ isCancelled: current.isCancelled() });
   }
 }
 

@@ -4,7 +4,7 @@ import type { temporal } from '@temporalio/proto';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/with-codec.ts';
-import { isForgottenCall } from '../core/activity-requests/activity-request.ts';
+import { endedAsCancelled } from '../core/activity-requests/activity-request.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { hasTrait, traitsOf } from '../core/activity-requests/contracts.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
@@ -14,7 +14,7 @@ import { LonghaulError } from '../core/domain/errors.ts';
 import { uncountedAttemptsIn } from '../core/domain/missing-definitions.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
-import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, scopedName, SIGNALS, UPDATES } from '../core/protocol.ts';
+import { ACTIVITIES, type ProgramInput, type ResolveAgentOutput, type RunInput, SIGNALS, UPDATES } from '../core/protocol.ts';
 import { continuedFrom, type HistoryEvent, isClose, runHistory, startedEvent } from './history-events.ts';
 import {
   type ChildAnswer,
@@ -363,20 +363,16 @@ export class ExecutionReader {
     if (local === undefined) return;
     const task = taskTimes.length;
     const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
-    if (isForgottenCall(failure) && !this.#hasCancelled(task)) return;
+    if (endedAsCancelled(failure) && !this.#hasCancelled(task)) return;
     const [output] = await this.#decode(marker.details?.['result']);
     const end = failure === undefined ? { output: output as never } : { failure };
     (local.name === ACTIVITIES.readCheckpoint ? checkpoints : localCalls).push({ input: local, scheduledIn: task, task, ...end });
   }
 
-  /** True if a local call that has ended as cancelled in that task was cancelled by the run, or by the turn of a session. */
+  /** True if a local call that has ended as cancelled in that task was cancelled by the run, or by the turn of a session: it was not made again. */
   #hasCancelled(now: number): boolean {
     const { cancel, inboundMessages } = this.execution;
-    const isOf = (sent: string, name: string): boolean => sent === name || sent.endsWith(scopedName(name, ''));
-    return (
-      cancel !== undefined ||
-      inboundMessages.some(({ name, task }) => isOf(name, SIGNALS.cancel) || (task === now && isOf(name, UPDATES.interrupt)))
-    );
+    return cancel !== undefined || inboundMessages.some(({ name, task }) => name === UPDATES.interrupt && task === now);
   }
 
   async #decodeSent(payloads: Payloads): Promise<unknown[]> {

@@ -86,6 +86,7 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
   },
   Logs: {
     LONGHAUL_LOG_LEVEL: { meaning: 'the lowest level that is written: `TRACE` to `OFF`', without: '`INFO`' },
+    TEMPORAL_DEBUG: { meaning: "`1`, `t` or `true`: a worker for Temporal's debugger, as `debugMode`", without: 'as its options say' },
     LONGHAUL_LOG_FORMAT: { meaning: '`text`, or `json` for one object per line', without: '`text`' },
     NO_COLOR: { meaning: 'any value: no colours on a terminal', without: 'colours on a terminal that has them' },
   },

@@ -72,6 +72,14 @@ describe('a worker bundles', () => {
   ])('%s', (_kind, parts) => {
     expect(packagedBundle(parts, folder)).toBeUndefined();
   });
+
+  test.each(['1', 'T', 'true'])('for a debugger that says so in the environment (%s)', (value) => {
+    vi.stubEnv('TEMPORAL_DEBUG', value);
+    expect(packagedBundle({}, folder)).toBeUndefined();
+    vi.stubEnv('TEMPORAL_DEBUG', '0');
+    expect(packagedBundle({}, folder)).toBeDefined();
+    vi.unstubAllEnvs();
+  });
 });
 
 /** Copies the bundle, changes the copy, and returns its folder. */

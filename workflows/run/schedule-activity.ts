@@ -3,7 +3,7 @@ import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, s
 import {
   type ActivityRequest,
   afterAttempts,
-  isForgottenCall,
+  endedAsCancelled,
   type MissingOnWorker,
   missingOnWorker,
   onAnotherWorker,
@@ -247,8 +247,9 @@ function performActivity<Input, Output, Outcome>(
       return again === undefined ? host.read(call, output) : performActivity(host, { ...call, input: again });
     },
     (error: unknown) => {
+      // A worker whose cache is full cancels the local calls of the run that it is about to forget, and a run that has another job is told.
+      if (call.tier === 'local' && endedAsCancelled(error) && !host.isCancelled()) return performActivity(host, call, wait);
       ended();
-      if (call.tier === 'local' && isForgottenCall(error) && !host.isCancelled()) return performActivity(host, call, wait);
       const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, host.now());
       if (missing === undefined) return call.failed(error);
       if (host.isCancelled()) return call.failed(isOwnActivity(call.name) ? new CancelledFailure('CANCELLED') : error);

@@ -135,11 +135,8 @@ export function activityCause(error: unknown): unknown {
   return error instanceof ActivityFailure ? error.cause : error;
 }
 
-/**
- * True if a local call has ended as cancelled. If the run has not cancelled it, its worker has: one whose cache is full cancels the local calls
- * of the run that it is about to forget, and a run that has other work in the same task gets to know. It makes such a call once more.
- */
-export function isForgottenCall(error: unknown): boolean {
+/** True if an activity has ended as cancelled. A local one of a run that is not cancelled was cancelled by its worker, and is made once more. */
+export function endedAsCancelled(error: unknown): boolean {
   return activityCause(error) instanceof CancelledFailure;
 }
 

@@ -37,7 +37,7 @@ async function attributesOf(text: string): Promise<Record<string, unknown>> {
   await activityEnvironment().run(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: { text } });
     span.ended({ content: [text], isError: false });
-    await span.attemptOver();
+    await span.attemptOver({ isCancelled: false });
   }, null);
   // It is handed over once the server can have the outcome.
   expect(sdk.exported).toEqual([]);
@@ -117,7 +117,7 @@ async function idsOf(work: (spans: () => Promise<void>) => Promise<void>): Promi
   await work(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
     span.ended({ content: ['x'], isError: false });
-    await span.attemptOver();
+    await span.attemptOver({ isCancelled: false });
     const begin = await modelSpans(worker, { run: INPUT, agentName: 'clerk', through: 1 });
     begin('openai/gpt').failed(new Error('no'), null, { isAborted: false });
   });
@@ -173,7 +173,7 @@ test('a tool whose time is over has failed for its run, and so has its span', as
   await activityEnvironment().run(async () => {
     const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
     span.timedOut();
-    await span.attemptOver();
+    await span.attemptOver({ isCancelled: false });
   }, null);
   await worker.telemetry.flush();
   expect(sdk.exported.map(({ attributes }) => attributes['error.type'])).toEqual(['tool_failed']);
@@ -184,6 +184,13 @@ const ENDS: Readonly<Record<string, (span: Awaited<ReturnType<typeof toolSpan>>)
   'with an error': (span) => span.failed(new Error('no')),
   'when its time is over': (span) => span.timedOut(),
 };
+
+/** What the server knows of an attempt that was held up. */
+interface HeldUp {
+  pendingActivities: object[];
+  info: object;
+  isCancelled?: boolean;
+}
 
 test.each(Object.keys(ENDS))('an attempt that was held up and ends %s is reported only if the server still waits for it', async (end) => {
   const HELD_UP = {
@@ -196,17 +203,18 @@ test.each(Object.keys(ENDS))('an attempt that was held up and ends %s is reporte
     'it waits for it': { pendingActivities: [{ activityId: 'a1', attempt: 1 }], info: HELD_UP },
     'another attempt is under way': { pendingActivities: [{ activityId: 'a1', attempt: 2 }], info: HELD_UP },
     'another attempt has ended': { pendingActivities: [], info: HELD_UP },
+    'its run has cancelled it, and has ended': { pendingActivities: [], info: HELD_UP, isCancelled: true },
     // Nobody is asked.
     'it cannot have lost patience': { pendingActivities: [], info: { ...HELD_UP, currentAttemptScheduledTimestampMs: Date.now() } },
   };
   const reported: Record<string, number> = {};
-  for (const [name, { pendingActivities, info }] of Object.entries(known)) {
+  for (const [name, { pendingActivities, info, isCancelled = false }] of Object.entries<HeldUp>(known)) {
     const sdk = new RecordingSdk(idGenerator);
     const worker = workerOf(sdk);
     await activityEnvironment({ pendingActivities, info: { activityId: 'a1', ...info } }).run(async () => {
       const span = await toolSpan(worker, INPUT, { tool: 'read', args: {} });
       ENDS[end]?.(span);
-      await span.attemptOver();
+      await span.attemptOver({ isCancelled });
     }, null);
     await worker.telemetry.flush();
     reported[name] = sdk.exported.length;
@@ -215,6 +223,7 @@ test.each(Object.keys(ENDS))('an attempt that was held up and ends %s is reporte
     'it waits for it': 1,
     'another attempt is under way': 0,
     'another attempt has ended': 0,
+    'its run has cancelled it, and has ended': 1,
     'it cannot have lost patience': 1,
   });
 });

@@ -147,7 +147,7 @@ test('a cancellation reaches a local call that lasts over several workflow tasks
   const handle = await startQuick(testbed, 'waiter', 'Q');
   await began.promise;
   await handle.cancel('enough');
-  expect(await aborted.promise).toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
+  expect(await aborted.promise).toMatchObject({ name: 'CancelledFailure' });
   const { status, steps } = await handle.result({ steps: true });
   expect(status).toBe('cancelled');
   expect(steps?.[0]?.toolCalls.map(({ callId, isError }) => [callId, isError])).toEqual([['c1', true]]);
@@ -201,6 +201,8 @@ test(
   { timeout: 120_000 },
   async () => {
     await using testbed = await Testbed.open();
+    /** Of the run whose call fails once. */
+    let attempts = 0;
     const flaky = defineTool({
       name: 'flaky',
       description: 'Fails so often before it works',
@@ -208,6 +210,7 @@ test(
       tier: 'local',
       backoff: { initial: '1s' },
       execute: ({ times }, { retry }) => {
+        attempts += times;
         if (retry < times) throw new Error('not yet');
         return 'works';
       },
@@ -244,6 +247,8 @@ test(
       expect(steps.flatMap(({ toolCalls }) => toolCalls.map(({ isError }) => isError))).not.toContain(true);
     }
     await sending;
+    // It was forgotten, or no place in the cache was missing.
+    expect(attempts).toBeGreaterThan(2 * calls);
     await expectSameFromHistory(testbed, slow);
   },
 );
