@@ -110,7 +110,6 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
  */
 export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly AnyAgent[]> extends SimplePlugin {
   readonly #runtime: ActivityRuntime;
-  readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
   readonly #stackTraces: boolean | undefined;
@@ -134,7 +133,6 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
     [, this.#encryption] = codecs;
-    this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
     this.#stackTraces = options.workflowStackTraces;
     this.#codec = options.codec;
@@ -284,6 +282,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
       ...(this.#encrypts && FAILURE_CONVERTER_PATH !== '' ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
+  }
+
+  get #encrypts(): boolean {
+    return this.#codec?.encryption !== undefined;
   }
 
   /** Returns the bundle of the package for a worker that would make the same one, and otherwise the workflows to bundle. */

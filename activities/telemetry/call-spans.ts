@@ -331,8 +331,8 @@ type AttemptFate = 'awaited' | 'given_up' | 'unknown';
 
 /**
  * Returns what becomes of the outcome of the current attempt. A process that was held up does not know that the server has given its attempt up,
- * so the server is asked if that has taken so long that it may have: since the server has scheduled it, because the process may have been held
- * up before it began, or by the clock of the process, because the two clocks may differ.
+ * so the server is asked about an attempt that has taken long. Its time counts from when the server scheduled it, because the process may have
+ * been held up before it began, and at least what it took by the clock of the process, because the clock of the server may differ.
  */
 export async function fateOfAttempt({ tookMs, isCancelled }: { tookMs: number; isCancelled: boolean }): Promise<AttemptFate> {
   const details = cancellationDetails();

@@ -62,8 +62,8 @@ const SAYS_MORE: ReadonlySet<string> = new Set(['status', 'end', 'started', 'wai
 
 /** Returns a field of a block of a stream. */
 function fieldOf(block: string, name: string): string | undefined {
-  const start = block.startsWith(`${name}: `) ? 0 : block.indexOf(`\n${name}: `) + 1;
-  if (start === 0 && !block.startsWith(`${name}: `)) return undefined;
+  const start = `\n${block}`.indexOf(`\n${name}: `);
+  if (start < 0) return undefined;
   const end = block.indexOf('\n', start);
   return block.slice(start + name.length + 2, end < 0 ? undefined : end);
 }

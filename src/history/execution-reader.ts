@@ -4,7 +4,7 @@ import type { temporal } from '@temporalio/proto';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/with-codec.ts';
-import { endedAsCancelled } from '../core/activity-requests/activity-request.ts';
+import { activityProblem } from '../core/activity-requests/activity-request.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { hasTrait, traitsOf } from '../core/activity-requests/contracts.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
@@ -363,7 +363,8 @@ export class ExecutionReader {
     if (local === undefined) return;
     const task = taskTimes.length;
     const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
-    if (endedAsCancelled(failure) && !this.#hasCancelled(task)) return;
+    // Its worker has cancelled it, and the run has made it once more.
+    if (activityProblem(failure).type === 'cancelled' && !this.#hasCancelled(task)) return;
     const [output] = await this.#decode(marker.details?.['result']);
     const end = failure === undefined ? { output: output as never } : { failure };
     (local.name === ACTIVITIES.readCheckpoint ? checkpoints : localCalls).push({ input: local, scheduledIn: task, task, ...end });

@@ -1,9 +1,9 @@
 import { ApplicationFailure, CancelledFailure, defaultPayloadConverter, RawValue, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, sleep } from '@temporalio/workflow';
 import {
+  activityProblem,
   type ActivityRequest,
   afterAttempts,
-  endedAsCancelled,
   type MissingOnWorker,
   missingOnWorker,
   onAnotherWorker,
@@ -248,7 +248,8 @@ function performActivity<Input, Output, Outcome>(
     },
     (error: unknown) => {
       // A worker whose cache is full cancels the local calls of the run that it is about to forget, and a run that has another job is told.
-      if (call.tier === 'local' && endedAsCancelled(error) && !host.isCancelled()) return performActivity(host, call, wait);
+      if (call.tier === 'local' && activityProblem(error).type === 'cancelled' && !host.isCancelled())
+        return performActivity(host, call, wait);
       ended();
       const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, host.now());
       if (missing === undefined) return call.failed(error);

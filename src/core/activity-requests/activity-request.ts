@@ -135,11 +135,6 @@ export function activityCause(error: unknown): unknown {
   return error instanceof ActivityFailure ? error.cause : error;
 }
 
-/** True if an activity has ended as cancelled. A local one of a run that is not cancelled was cancelled by its worker, and is made once more. */
-export function endedAsCancelled(error: unknown): boolean {
-  return activityCause(error) instanceof CancelledFailure;
-}
-
 /** Reads the failure of an activity. Any other thrown value counts as a failure too, so that none fails the workflow task. */
 export function activityProblem(error: unknown): ActivityProblem {
   const cause = activityCause(error);
