@@ -22,23 +22,27 @@ interface Stage {
 
 const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
 
-/** Runs that are not measured: they load and compile code, and open connections. */
-const WARM_UP_RUNS = 4;
+/**
+ * The milliseconds that each side works before it is measured, with many runs at once. A worker runs for days, and V8 goes on optimising its code for
+ * tens of thousands of calls: the more code a call passes, the longer it takes.
+ */
+const WARM_UP_MS = 90_000;
+const WARM_UP_RUNS = 20;
 const WARM_UP_STEPS = 50;
 
 /**
- * Measures one set-up: starts a tuned dev server, a fake provider and one process for each side; then does rounds in which the
- * sides take turns, so that other load of the machine falls on all of them.
+ * Measures set-ups that differ in their runs alone (`stagesOf`): starts a tuned dev server, a fake provider and one process for each side; then
+ * does rounds in which the sides take turns, so that other load of the machine falls on all of them.
  */
-export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples> {
+export async function measureStage(phases: readonly [Phase, ...Phase[]], say: Say): Promise<PhaseSamples[]> {
+  const [{ sides, resultChars, codec }] = phases;
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   const provider = await startFakeProvider();
   const { address, namespace } = server;
   const client = await connect({ address, namespace });
   const handles = new Map<SideName, SideProcess>();
   try {
-    for (const side of phase.sides) {
-      const { resultChars, codec } = phase;
+    for (const side of sides) {
       const setting = {
         address,
         namespace,
@@ -52,10 +56,12 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
       handles.set(side, handle);
       await handle.start();
     }
-    const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
+    const machine = { ...(await describeMachine(client.temporal)), codec, modelClient: MODEL_CLIENT };
     const stage = { client, handles };
-    if (phase.timed) await warmUp(phase, stage);
-    return { phase, machine, ...(await measureRounds(phase, stage, say)) };
+    if (phases.some(({ timed }) => timed)) await warmUp(sides, stage);
+    const measured: PhaseSamples[] = [];
+    for (const phase of phases) measured.push({ phase, machine, ...(await measureRounds(phase, stage, say)) });
+    return measured;
   } finally {
     await Promise.all([...handles.values()].map((handle) => handle.stop({ type: 'stop' })));
     await client.close();
@@ -64,9 +70,16 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
   }
 }
 
-async function warmUp({ steps, sides, atOnce }: Phase, stage: Stage): Promise<void> {
-  for (let runs = 0; runs < WARM_UP_RUNS; runs += atOnce) {
-    for (const side of sides) await turnOf(stage, { side, steps: Math.min(steps, WARM_UP_STEPS), atOnce });
+async function warmUp(sides: readonly SideName[], stage: Stage): Promise<void> {
+  const left = new Map(sides.map((side) => [side, WARM_UP_MS]));
+  while (left.size > 0) {
+    for (const [side, ms] of left) {
+      const begun = performance.now();
+      await turnOf(stage, { side, steps: WARM_UP_STEPS, atOnce: WARM_UP_RUNS });
+      const rest = ms - (performance.now() - begun);
+      if (rest > 0) left.set(side, rest);
+      else left.delete(side);
+    }
   }
 }
 
