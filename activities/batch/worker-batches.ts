@@ -176,12 +176,13 @@ export class CollectorQuestions {
     signal.throwIfAborted();
     const questions = this.#collectors.get(workflowId) ?? { waiting: new Map(), isAsking: false };
     this.#collectors.set(workflowId, questions);
-    return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      // An attempt before, which the server has given up, may still wait.
-      questions.waiting.set(key, [...(questions.waiting.get(key) ?? []), resolve]);
-      if (!questions.isAsking) void this.#ask(client, workflowId, questions);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Found>();
+    const giveUp = (): void => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    // An attempt before, which the server has given up, may still wait.
+    questions.waiting.set(key, [...(questions.waiting.get(key) ?? []), resolve]);
+    if (!questions.isAsking) void this.#ask(client, workflowId, questions);
+    return promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
   async #ask(client: Client, workflowId: string, questions: Questions): Promise<void> {
