@@ -36,7 +36,7 @@ import { newest } from '../domain/byte-budgets.ts';
 
 // Tool phase: calls that need a decision.
 
-/** Lets each call that needs a decision begin to wait, unless a remembered decision holds for it. */
+/** Requests a decision for each call that needs one, unless a remembered decision applies to it. */
 export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): void {
   const { state } = acting;
   const { approvals, snapshot } = state;
@@ -66,7 +66,7 @@ export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch
   }
 }
 
-/** Applies the decisions that have come. This is done first: an approver whose decision was accepted must see it applied. */
+/** Applies the decisions that have arrived. This comes first: an approver whose decision was accepted must see it applied. */
 export async function takeDecisions(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<void> {
   const { state } = acting;
   takeRequests(state, ports);
@@ -77,7 +77,7 @@ export async function takeDecisions(acting: ToolBatchContext, ports: RunPorts, b
   }
 }
 
-/** Returns the call if it may start: it needs no decision, or has been approved, possibly with other arguments. */
+/** Returns the call, possibly with edited arguments, if it may start: it needs no decision, or has been approved. */
 export function startable(
   { approvals }: RunState,
   { invocation, requirement }: PreparedCall & { type: 'execute' },
@@ -89,12 +89,12 @@ export function startable(
   return approved === undefined ? undefined : asEdited(invocation, approved.arguments);
 }
 
-/** Returns an approved call with the arguments of the approver, if there are any. */
+/** Returns an approved call with the approver's arguments, if there are any. */
 export function asEdited(invocation: ToolInvocation, edited: JsonObject | undefined): ToolInvocation {
   return edited === undefined ? invocation : { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
 }
 
-/** Applies a decision to its call; or to the outcome of the call, if that was unknown. */
+/** Applies a decision to its call, or to the call's outcome if that was unknown. */
 function applyDecision(
   { state, calls, response }: ToolBatchContext,
   { outcomes }: ToolBatch,
@@ -111,7 +111,7 @@ function applyDecision(
   }
   if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
   if (type === 'respond') {
-    // The answer to a question is what its call is for, and a lost call has run.
+    // The content replaces the call, unless it answers a question or reports the outcome of a lost call, which has run.
     const isInstead = !isAboutOutcome && !isQuestion(state, toolName);
     const given = { ...callResult('success', ...(content === undefined ? [] : [content])), durationMs: null };
     outcomes[index] = isInstead ? { ...given, notRun: 'answered' } : given;
@@ -180,7 +180,7 @@ export function limitApproval(
     kind: 'limit',
     callId,
     toolName: RAISE_LIMITS,
-    // The proposal follows from the record, which the number of its events identifies.
+    // The digest identifies the proposal: it depends only on the record, whose number of events is in the call id.
     digest: `${callId}/${JSON.stringify(proposal)}`,
     key: callId,
     step: context.currentStep + 1,
@@ -195,9 +195,8 @@ export function limitApproval(
 // Shared state: applies decisions, for calls (tool phase) and for limits (both phases).
 
 /**
- * Applies the received decisions in their order, then the deadlines that are over, and returns all decisions that took effect.
- * If the snapshot says so, the worker first checks each approver. Each decision is recorded as an event, and so is each one that
- * `authorizeDecisions` refuses.
+ * Applies the received decisions in order, then the expired deadlines, and returns all decisions that took effect. If the snapshot requires
+ * it, the worker checks each approver first. Every decision is recorded as an event, including those that `authorizeDecisions` refuses.
  */
 export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
   const settled: Decision[] = [];
@@ -215,7 +214,7 @@ export async function settleDecisions(state: RunState, ports: RunPorts): Promise
   return settled;
 }
 
-/** Applies a remembered decision to the calls that wait already. */
+/** Applies a remembered decision to the calls that are already waiting. */
 function settleAlike(state: RunState, ports: RunPorts, { remember }: Decision): Decision[] {
   if (remember === undefined) return [];
   const waiting = state.approvals.pending.filter(({ kind }) => kind === 'tool');
@@ -241,7 +240,7 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
     });
     return undefined;
   }
-  // Another decision may have been applied during the check, or a message may have given the call up.
+  // During the check, another decision may have been applied, or a message may have caused the call to be given up.
   if (pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
     const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
@@ -258,11 +257,14 @@ function recordDecision(state: RunState, ports: RunPorts, decision: Decision): D
   return decision;
 }
 
-/** The most decisions that a run keeps in memory, to recognise those that are sent again, and their bytes of JSON. */
+/** The maximum number of decisions kept in memory to recognize repeated ones, and their maximum bytes of JSON. */
 const DECIDED = { count: 500, bytes: 60_000 };
 const REMEMBERED = { count: 100, bytes: 20_000 };
 
-/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls, of that agent if it is not the one that the run began with. */
+/**
+ * Removes the pending approval of a decided call, and remembers the decision if it applies to further calls. `agent`: the agent whose calls
+ * it applies to, if the run did not begin with it.
+ */
 export function decide(approvals: Approvals, decision: Decision, agent?: string): void {
   const { callId, remember, type, toolName, digest } = decision;
   const summary = withoutContent(decision);
@@ -300,7 +302,7 @@ function settleVerdict({ snapshot }: RunState, { inbox }: RunPorts, id: string, 
   if (snapshot.authorize) inbox.verdicts.settle(id, verdict);
 }
 
-/** Applies the remembered decision for a call and returns the new decision; undefined if there is none. */
+/** Applies the remembered decision for a call and returns the new decision, or undefined if none is remembered. */
 export function settleRemembered(
   state: RunState,
   ports: RunPorts,
@@ -324,12 +326,12 @@ export function requestDecision(state: RunState, ports: RunPorts, waiting: Pendi
   points.decisionAwaited(state, ports, waiting);
 }
 
-/** Waits for the pending approvals of the execution before. */
+/** Resumes waiting for the pending approvals of the previous execution. */
 export function awaitAgain(state: RunState, ports: RunPorts): void {
   for (const waiting of state.approvals.pending) points.decisionAwaited(state, ports, waiting);
 }
 
-/** Sets the status according to the pending approvals, of the run and of what it waits for, and informs observers. */
+/** Sets the status from the pending approvals of the run and of the runs that it waits for, and informs observers. */
 export function showWaiting(state: RunState, ports: RunPorts): void {
   const isWaiting = state.approvals.pending.length > 0 || points.waitsForPerson(ports);
   const status = isWaiting ? 'pending_confirmation' : 'running';
@@ -340,18 +342,18 @@ export function showWaiting(state: RunState, ports: RunPorts): void {
 
 /** The requests and ended calls that the loop has handled before it waits. */
 interface HandledSoFar {
-  /** The inbox's count of requests, before any was taken from it. */
+  /** The inbox's request count, read before any request was taken. */
   received: number;
   /** Returns the number of calls that have ended. */
   ended: () => number;
-  /** The time at which the first of the calls that are postponed may start. */
+  /** The time when the first postponed call may start. */
   postponed?: WaitDeadline | undefined;
 }
 
 /**
- * Waits until a request arrives, `ended` has grown, the run is cancelled, or the nearest deadline is over, of a pending approval or
- * of the run itself. Returns at once if a request has arrived since `received` was read, for example while the worker checked an
- * approver or evaluated a predicate.
+ * Waits until a request arrives, `ended` grows, the run is cancelled, or the nearest deadline passes, of a pending approval or of the run
+ * itself. Returns at once if a request has arrived since `received` was read, for example while the worker checked an approver or evaluated
+ * a predicate.
  */
 export async function waitForChange(state: RunState, ports: RunPorts, handled: HandledSoFar): Promise<void> {
   const { received } = ports.inbox;

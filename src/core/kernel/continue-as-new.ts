@@ -23,10 +23,12 @@ import type { ToolBatch } from './tool-calls.ts';
 
 // Shared state: room in the history, before a model call and before a tool call.
 
-/** An activity alone: three events of its own and three of the workflow task, and what stands in them besides its content. */
+/** One activity: three events of its own, three of the workflow task, and their size without the activity's content. */
 const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
-/** Bytes that a response (without its content, which is in the window) and the results of its calls may take when a run continues in the middle of it. */
+/**
+ * The maximum bytes of a response (without its content, which is in the window) and its results when a run continues in the middle of it.
+ */
 const CARRIED_TOOLS_BYTES = 100_000;
 
 /** Continues as new before a model call if the history of this execution is full and the state is small enough to be carried. */
@@ -37,8 +39,8 @@ export function continueBeforeModelCall(state: RunState, ports: RunPorts, positi
 }
 
 /**
- * True if a tool call is left to the next execution: the history of this one is full, and the results of earlier calls are
- * small enough to be carried. A response may have made the window too large: room is made in it once the calls have results.
+ * True if a tool call is left to the next execution: the history of this one is full, and the results of earlier calls are small enough to
+ * be carried. The response may have made the window too large; room is made in it once the calls have results.
  */
 export function continueBeforeTool(
   state: RunState,
@@ -46,7 +48,7 @@ export function continueBeforeTool(
   batch: Pick<ToolBatch, 'response' | 'outcomes' | 'earlier'>,
   leaving?: Leaving,
 ): boolean {
-  // A cancellation is not carried on: the run ends here.
+  // A cancellation is not carried over: the run ends here.
   if (ports.cancelRequested() || !ports.continueDue(ACTIVITY, leaving)) return false;
   if (!points.mayContinue(state)) return false;
   const { response, outcomes, earlier = [] } = batch;
@@ -58,19 +60,22 @@ export function continueBeforeTool(
   return bytes <= CARRIED_TOOLS_BYTES && fitsContinueAsNew(state, bytes);
 }
 
-/** True if results that are not in the record yet are so large that they should get there before others have ended: a carried state has little room for them. */
+/**
+ * True if the unrecorded results are so large that they should be recorded before other calls have ended, because a carried state has
+ * little room for them.
+ */
 export function hasMuchToRecord(outcomes: readonly (ToolOutcome | null)[]): boolean {
   let bytes = 0;
   for (const outcome of outcomes) if (outcome !== null && outcome.recordedAt === undefined) bytes += jsonBytes(outcome);
   return bytes > CARRIED_TOOLS_BYTES / 2;
 }
 
-/** Bytes that a call brings into history and into memory at most, while it runs. */
+/** The maximum bytes that a call adds to the history and to memory while it runs. */
 export function bytesInFlight({ call, tool }: ToolInvocation): number {
   return ACTIVITY.bytes + jsonBytes(call.arguments) + (tool.maxResultBytes ?? 0);
 }
 
-// Shared state: the size that a window may have.
+// Shared state: the size limit of the window.
 
 /** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, the last thought, numbers. */
 const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 240_000;
@@ -79,9 +84,9 @@ const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGE
 const EVENT_BYTES = 120;
 
 /**
- * Returns the bytes that the window may have: the least of the limit of its policy, the limit of the model's tokens, and the limit
- * of one payload for the carried state. Zero or less if there is no room for a conversation. Undefined if the window of the run is
- * not bounded (see `AgentSnapshot.window`).
+ * Returns the maximum bytes of the window: the smallest of its policy's limit, the model's token limit, and the room in one payload for the
+ * carried state. Zero or less if there is no room for a conversation. Undefined if the run's window is unbounded (see
+ * `AgentSnapshot.window`).
  */
 export function windowLimit(state: RunState): number | undefined {
   const policy = state.snapshot.window;
@@ -95,7 +100,7 @@ export function isWindowFull(state: RunState): boolean {
   return limit !== undefined && state.window.bytes > limit;
 }
 
-/** True if the state of the run fits one payload, together with `bytes` of a response and its results. */
+/** True if the state of the run fits into one payload, together with `bytes` of a response and its results. */
 export function fitsContinueAsNew(state: RunState, bytes = 0): boolean {
   return state.window.bytes + bytes <= carriableBytes(state);
 }
@@ -110,7 +115,7 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
 }
 
 /**
- * Returns the bytes of a window with which the next request has `maxTokens`: by the provider's count of the last request or by the
+ * Returns the bytes of a window for which the next request has `maxTokens`: according to the provider's count of the last request or to the
  * estimate, whichever is less.
  */
 function bytesOfTokens({ snapshot, measured }: RunState, maxTokens: number): number {
@@ -130,28 +135,28 @@ function bytesOfTokens({ snapshot, measured }: RunState, maxTokens: number): num
 export const STATE_VERSION = 1;
 
 /**
- * The state that a run carries into its next execution, as the input of that execution. Its other data (events before `through`,
- * steps) stay in the histories of earlier executions. Plain JSON, at most one payload.
+ * The state that a run carries into its next execution, as that execution's input. All other data (events before `through`, steps) stays in
+ * the histories of earlier executions. Plain JSON, at most one payload.
  */
 export interface ContinueAsNewState extends Pick<RunState, CarriedField | CommonField> {
   version: typeof STATE_VERSION;
-  /** The number of executions of the run before the one that reads this. */
+  /** The number of earlier executions of the run. */
   executions: number;
   position: ContinuedPosition;
   currentStep: number;
   state: JsonObject;
   toolCallsByName: [name: string, calls: number][];
   toolCallsStarted: [name: string, calls: number][];
-  /** The values that capabilities keep, as far as they are carried. Absent if there are none. */
+  /** The carried values of capabilities. Absent if there are none. */
   slices?: Slices;
-  /** The units and steps, if the run is that of a program. */
+  /** The units and steps of a program's run. */
   program?: ContinuedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
   inbox: ContinuedInbox;
 }
 
-/** The fields of a run that it carries as they are, but for cut texts. */
+/** The fields that a run carries unchanged, except for shortened texts. */
 type CarriedField =
   | 'runId'
   | 'snapshot'
@@ -179,21 +184,21 @@ type ContinuedTools = Omit<ToolsPosition, 'response' | 'within'> & {
 
 type ContinuedPhase = Omit<PhasePosition, 'tools'> & { tools: ContinuedTools };
 
-/** The part of the carried state that the loop does not know. */
+/** The part of the carried state that is unknown to the loop. */
 interface ContinueAsNewOptions {
   executions: number;
   inbox: ContinuedInbox;
 }
 
-/** Bytes of JSON of the longest thought that is carried. It becomes the output if a limit ends the run right after. */
+/** Bytes of JSON of the longest carried thought. It becomes the output if a limit ends the run right after. */
 const THOUGHT_BYTES = 48_000;
 
 /** The carried state, or why this code cannot continue with it. */
 type ContinuedStateCheck = { ok: true; continuedState: ContinueAsNewState } | { ok: false; problem: string };
 
 /**
- * Reads the state that the execution before has carried over. Only its version is checked: a run has written it. A state that has passed
- * through other hands since then (`isForeign`) also has the shape that its slices declare.
+ * Reads the state that the previous execution carried over. Checks only the version, because a run wrote the state. If it has passed
+ * through other hands since then (`isForeign`), also checks the shapes that its slices declare.
  */
 export function readContinueAsNewState(value: unknown, { isForeign = false } = {}): ContinuedStateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
@@ -229,7 +234,7 @@ export function toContinueAsNewState(
     window: state.window,
     currentStep: context.currentStep,
     state: context.state,
-    // The thought of the last step, if it has one, equals `thought` and is carried once.
+    // The thought of the last step, if there is one, equals `thought` and is carried once.
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : '' } }),
     thought: cut(state.thought),
     ...(state.partial === undefined ? {} : { partial: cut(state.partial) }),
@@ -249,7 +254,7 @@ export function toContinueAsNewState(
   };
 }
 
-/** The optional fields that a run and the carried state have in common. */
+/** The optional fields that occur in both the run and the carried state. */
 const COMMON_FIELDS = ['measured', 'toolCallsNotRun', 'resultIds', 'lastError', 'principal'] as const;
 
 type CommonField = (typeof COMMON_FIELDS)[number];
@@ -272,7 +277,7 @@ function toContinuedPhase(phase: PhasePosition, window: Window): ContinuedPhase 
   return { ...phase, tools: toContinuedTools(phase.tools, window) };
 }
 
-/** Leaves out the content of the response, and of results that are recorded already. */
+/** Leaves out the content of the response and of results that are already recorded. */
 function toContinuedTools({ within, ...position }: ToolsPosition, window: Window): ContinuedTools {
   const { content, providerItems: _, sources: __, ...response } = position.response;
   if (within !== undefined) return { ...position, response: { ...response, content }, within: toContinuedPhase(within, window) };

@@ -9,26 +9,26 @@ import { sliceBytes, type Slices, type WithSlices } from './run-state.ts';
 // Shared state: requests from outside.
 
 /**
- * The number of Updates that the server lets one execution accept, and the parts of it after which a run asks its callers to wait.
- * The part for decisions is larger, because a waiting run needs a decision even if it accepts no more messages.
+ * The number of Updates that the server accepts for one execution, and the fractions of it after which a run asks its callers to wait. The
+ * fraction for decisions is larger, because a waiting run needs a decision even if it accepts no more messages.
  */
 const UPDATES_OF_AN_EXECUTION = 2_000;
 const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 
-/** Bytes of JSON of the message of a refusal that only the record of the run shows. */
+/** Bytes of JSON of a refusal's message that appears only in the record of the run. */
 const REFUSAL_BYTES = 500;
 
-/** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
+/** The requests of callers to a run. Handlers only write to it; the loop reads it between two steps and while it waits. */
 export class Inbox {
   /** The number of Updates that this execution has accepted. */
   updates = 0;
   /** The number of requests that this execution has received. */
   received = 0;
-  /** The requests that only a capability knows, each a slice of it. */
+  /** The requests that only a capability understands, in its slices. */
   readonly slices: Slices;
   /** A caller has paused this run itself. */
   #pausedItself: boolean;
-  /** Another run has paused this one with itself. */
+  /** Another run that is paused has paused this one, too. */
   #pausedWithOther: boolean;
   /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason: string | undefined;
@@ -36,7 +36,7 @@ export class Inbox {
   cancelAsked: boolean;
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
-  /** The outcomes of decisions for which callers wait. */
+  /** The outcomes of decisions that callers wait for. */
   readonly verdicts = new AwaitedVerdicts();
   #messages: QueuedMessage[];
   #decisions: Decision[];
@@ -62,13 +62,13 @@ export class Inbox {
     return this.#pausedItself || this.#pausedWithOther;
   }
 
-  /** Pauses the run itself, or resumes it, also if it was paused with another one. */
+  /** Pauses or resumes the run itself. Resuming also ends a pause that came from another run. */
   pause(paused: boolean): void {
     this.#pausedItself = paused;
     if (!paused) this.#pausedWithOther = false;
   }
 
-  /** Pauses the run with another one, or lets it continue with that. A caller's own pause of this run stays. */
+  /** Pauses or resumes the run along with another one. A caller's own pause of this run stays in effect. */
   pauseWithOther(paused: boolean): void {
     this.#pausedWithOther = paused;
   }
@@ -83,7 +83,7 @@ export class Inbox {
     return this.#decisions;
   }
 
-  /** True if a message must be read before any further call begins. */
+  /** True if a message must be read before any further call starts. */
   get isSteered(): boolean {
     return this.#messages.some(({ mode }) => mode !== undefined);
   }
@@ -93,26 +93,23 @@ export class Inbox {
     return this.#messages.some(({ mode }) => mode === 'interrupt');
   }
 
-  /**
-   * True if this execution has accepted so many Updates that more of them could reach the limit of the server and block the run for
-   * good.
-   */
+  /** True if this execution has accepted so many Updates that more of them could reach the server's limit and block the run permanently. */
   isBusy(about: keyof typeof BUSY_AT): boolean {
     return this.updates >= UPDATES_OF_AN_EXECUTION * BUSY_AT[about];
   }
 
-  /** Counts an Update that was accepted. */
+  /** Counts an accepted Update. */
   countUpdate(): void {
     this.updates += 1;
     this.received += 1;
   }
 
-  /** True for the id of a message or of a raise of limits that was accepted before. */
+  /** True for the id of a message or a raise of limits that was accepted before. */
   has(id: string): boolean {
     return this.#accepted.has(id);
   }
 
-  /** Returns the number of the turn that answers a message which was accepted; undefined if none does. */
+  /** Returns the number of the turn that answers an accepted message; undefined if no turn does. */
   turnOf(id: string): number | undefined {
     return this.#accepted.turnOf(id);
   }
@@ -123,14 +120,14 @@ export class Inbox {
     return bytes <= BYTE_BUDGETS.queue;
   }
 
-  /** Queues a message, with the number of the turn that answers it if the run has several. Returns false for one that was accepted before. */
+  /** Queues a message, with the number of the turn that answers it if the run has turns. Returns false for one that was accepted before. */
   add(message: QueuedMessage, turn?: number): boolean {
     const isNew = this.#accepted.add(message.id, turn);
     if (isNew) this.#messages.push(message);
     return isNew;
   }
 
-  /** Leaves the queued messages to a turn. Returns their ids. */
+  /** Assigns the queued messages to a turn. Returns their ids. */
   leaveTo(turn: number): string[] {
     const unread = this.#messages.map(({ id }) => id);
     this.#accepted.move(unread, turn);
@@ -142,13 +139,13 @@ export class Inbox {
     return this.#messages.splice(0, count);
   }
 
-  /** True if there is room for one more request besides those that are not yet applied. */
+  /** True if there is room for another request in addition to those that are not yet applied. */
   hasRoomForRequest(request: unknown): boolean {
     const bytes = jsonBytes([...this.#decisions, ...this.#raises, ...this.#refused, request]) + sliceBytes(this);
     return bytes <= BYTE_BUDGETS.requests;
   }
 
-  /** Notes the id of a request of a capability. Returns false for one that was accepted before. */
+  /** Remembers the id of a capability's request. Returns false for an id that was accepted before. */
   accept(id: string): boolean {
     return this.#accepted.add(id);
   }
@@ -157,7 +154,7 @@ export class Inbox {
     this.#decisions.push(decision);
   }
 
-  /** Removes and returns the oldest decisions. Before that, one that is sent again is recognised here. */
+  /** Removes and returns the oldest decisions. Until then, a repeated decision is recognized here. */
   takeDecisions(count = this.#decisions.length): Decision[] {
     return this.#decisions.splice(0, count);
   }
@@ -181,8 +178,8 @@ export class Inbox {
   }
 
   /**
-   * Keeps a refusal for the record, because the sender of a Signal gets no answer. Number and length are bounded, so that invalid
-   * Signals cannot fill the run.
+   * Keeps a refusal for the record, because the sender of a Signal gets no answer. Their number and length are bounded, so that invalid
+   * Signals cannot fill up the run.
    */
   refuse(request: RefusedRequest): void {
     const brief = { ...request, message: cutText(request.message, REFUSAL_BYTES) };
@@ -213,14 +210,14 @@ export class Inbox {
   }
 }
 
-// Shared state: requests from outside, as they are carried into the next execution.
+// Shared state: the requests that are carried into the next execution.
 
 /** The requests of callers that a run carries into its next execution. */
 export interface ContinuedInbox extends RememberedIds, WithSlices {
   /** Accepted messages that are not yet recorded, in order. */
   messages: QueuedMessage[];
   paused: boolean;
-  /** Another run has paused this one with itself. */
+  /** Another run that is paused has paused this one, too. */
   pausedWithOther?: true;
   /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason?: string;

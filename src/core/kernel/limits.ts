@@ -25,7 +25,7 @@ import { recordEvent, type RunClock, type RunState } from './run-state.ts';
 
 // Shared state: the limits of a run, for both phases.
 
-/** The amounts that are compared with the limits of a run. */
+/** The amounts that a run's limits are compared with. */
 interface Used {
   steps: number;
   inputTokens: number;
@@ -35,7 +35,10 @@ interface Used {
   toolCalls: number;
 }
 
-/** Returns the amounts that a run, or its present turn, has used, with those that others have used for it, except their steps. Estimated usage counts like reported usage. */
+/**
+ * Returns the amounts that a run, or its current turn, has used, including what others have used for it, except their steps. Estimated
+ * usage counts like reported usage.
+ */
 export function usedAmounts(state: RunState): Used {
   const started = [...state.toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0);
   const own = { steps: state.context.currentStep, usage: state.usage, toolCalls: started };
@@ -54,8 +57,8 @@ export function usedAmounts(state: RunState): Used {
 const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens', totalTokens: 'tokens' } as const;
 
 /**
- * Returns the limit that prevents the next model call; undefined if there is none. Must be called before the call. `final`: the
- * step limit no longer applies.
+ * Returns the limit that prevents the next model call, or undefined. Must be called before the call. `final`: the step limit no longer
+ * applies.
  */
 export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
   const { limits, snapshot } = state;
@@ -78,14 +81,13 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
   return undefined;
 }
 
-/** True once the deadline of the run is over. */
+/** True once the deadline of the run has passed. */
 function isOver({ limits, startedAt }: RunState, now: number): boolean {
   return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
 }
 
 /**
- * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call
- * instead.
+ * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call instead.
  */
 export function endsByDeadline(state: RunState, now: number): boolean {
   return hasFixedDeadline(state) && isOver(state, now);
@@ -97,10 +99,7 @@ function deadlineReached({ limits, snapshot }: RunState): LimitReached {
   return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };
 }
 
-/**
- * Reserves the calls of a response before any of them starts. Returns the indexes of the calls that are over a limit, and that
- * limit.
- */
+/** Reserves the calls of a response before any of them starts. Returns the indexes of the calls that exceed a limit, and that limit. */
 export function reserveCalls(state: RunState, names: readonly (string | undefined)[]): { refused: Set<number>; reached?: LimitReached } {
   const { limits, toolCallsStarted, snapshot } = state;
   const counts = new Map(toolCallsStarted);
@@ -141,7 +140,7 @@ export function raiseLimits(state: RunState, changes: LimitChanges): void {
   state.limits = raised(state.limits, changes);
 }
 
-/** Applies changes to limits, except those that would lower one. Limits of single tools are changed one by one. */
+/** Applies changes to limits, except changes that would lower one. The limits of single tools change individually. */
 export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
   const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
   return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
@@ -153,11 +152,11 @@ function higher<Changes extends Record<string, number>>(now: Record<string, unkn
   return Object.fromEntries(entries) as Changes;
 }
 
-// Shared state: the part of the limits of another run that a run has been given. No raise exceeds it.
+// Shared state: the share of another run's limits that a run was given. No raise exceeds it.
 
 type Limited = Pick<RunState, 'limits' | 'slices'>;
 
-/** Returns why changes of the limits would exceed the part that the run has been given; undefined if they do not. */
+/** Returns why changes of the limits would exceed the run's share, or undefined if they do not. */
 export function abovePart(state: Limited, changes: LimitChanges): string | undefined {
   const given = points.limitsGiven(state);
   if (given === undefined) return undefined;
@@ -171,7 +170,7 @@ export function abovePart(state: Limited, changes: LimitChanges): string | undef
   return undefined;
 }
 
-/** Returns a reached limit with a proposal within that part; undefined if the limit cannot be raised. */
+/** Returns a reached limit with a proposal within the share; undefined if the limit cannot be raised. */
 export function raisable(state: Limited, reached: LimitReached): LimitReached | undefined {
   const given = points.limitsGiven(state);
   if (given === undefined) return reached;
@@ -180,17 +179,17 @@ export function raisable(state: Limited, reached: LimitReached): LimitReached | 
   return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
 }
 
-/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the run that started it. */
+/** True if no person can be asked to raise the deadline: the run does not ask at limits, or its deadline is the parent's. */
 export function hasFixedDeadline(state: Limited): boolean {
   const { limits } = state;
   return limits.onLimit !== 'ask' || (points.limitsGiven(state)?.most.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
 }
 
-/** Returns changes of which none exceeds the part. */
+/** Returns the changes, capped at the share. */
 function withinPart({ limits }: Limited, given: GivenLimits, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
   const most = limitNumbers(given.most);
   const bound = (name: string, value: number): number => {
-    // The final attempt is one of the steps that the run has been given.
+    // The final attempt is one of the steps in the share.
     const final = name === 'steps' && limits.finalAttempt ? 1 : 0;
     return Math.min(value, (most.get(name) ?? Infinity) - final);
   };
@@ -217,13 +216,13 @@ interface SpentCall {
   failedAttempts?: Spent | undefined;
   /** The provider has answered in a batch. */
   inBatch?: true | undefined;
-  /** The calls that the provider has made by itself. */
+  /** The calls that the provider has run itself. */
   hosted?: readonly HostedCall[] | undefined;
 }
 
 /**
- * Adds the cost of a model call and its failed attempts to the usage of the run, and returns it for the event. Usage that the
- * provider did not report is estimated.
+ * Adds the cost of a model call and its failed attempts to the run's usage, and returns it for the event. Usage that the provider did not
+ * report is estimated.
  */
 export function spend(state: RunState, { model, usage, answer, failedAttempts, inBatch, hosted }: SpentCall): Spending {
   const tier = defined({ inBatch, hosted });
@@ -237,13 +236,13 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts, i
   };
 }
 
-/** Adds to the usage of the run, and wherever else it counts. */
+/** Adds to the run's usage, and to every other total where it counts. */
 function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
   state.usage = add(state.usage);
   points.spent(state, add);
 }
 
-/** Adds the cost of failed attempts. Those of a list come with it: each was made by another model. */
+/** Adds the cost of failed attempts. With a list of models it is priced already, because each attempt used another model. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
   const { snapshot } = state;
@@ -252,7 +251,7 @@ function spendAttempts(state: RunState, model: string, spent: Spent | undefined)
   return { failedAttempts: defined({ reported, estimated }) };
 }
 
-/** Records the cost of a model call that failed in the end, if it is known. */
+/** Records the cost of a model call that finally failed, if it is known. */
 export function recordFailedCall(
   state: RunState,
   clock: RunClock,
@@ -264,7 +263,7 @@ export function recordFailedCall(
   recordEvent(state, clock, { author: state.snapshot.name, content: [], ...attempts, failed: { code } });
 }
 
-/** Records the part that had arrived of an answer that was given up. It counts as usage, not as a step. */
+/** Records the partial answer of a call that was given up. It counts as usage, not as a step. */
 export function recordInterrupted(
   state: RunState,
   clock: RunClock,

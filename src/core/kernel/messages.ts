@@ -5,7 +5,7 @@ import { noteError, recordEvent, type RunState } from './run-state.ts';
 
 // Shared state: takes messages and requests from the inbox into the record.
 
-/** Records the queued messages in the order in which they were accepted, or the first `count` of them. Returns true if there were any. */
+/** Records the queued messages, or the first `count` of them, in the order of acceptance. Returns true if there were any. */
 export function takeMessages(state: RunState, ports: RunPorts, count?: number): boolean {
   takeRequests(state, ports);
   const messages = ports.inbox.take(count);
@@ -16,7 +16,7 @@ export function takeMessages(state: RunState, ports: RunPorts, count?: number): 
   return messages.length > 0;
 }
 
-/** Applies raised limits, and records them and the requests whose refusal their senders could not see. */
+/** Applies and records raised limits, and records refused requests whose senders received no answer. */
 export function takeRequests(state: RunState, ports: RunPorts): void {
   for (const raise of ports.inbox.takeRaises()) {
     raiseLimits(state, raise.limits);

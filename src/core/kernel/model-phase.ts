@@ -29,11 +29,10 @@ import { noteError, recordEvent, recordStep, type RunState } from './run-state.t
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
 /**
- * Runs the model phase: checks the limits before paying, calls the model, records one event, and records one step if no tool calls
- * follow.
+ * Runs the model phase: checks the limits before paying, calls the model, records one event, and records one step if no tool calls follow.
  */
 export async function runModelPhase(state: RunState, ports: RunPorts, position: CallPosition): Promise<NextStep> {
-  // The execution before has asked a person about a limit: other requests are handled after the decision.
+  // The previous execution has asked a person about a limit: other requests are handled after the decision.
   if (state.approvals.pending.length > 0) return stopAtLimit(state, ports, position);
   // Awaits only if the run is paused, because every promise in the sandbox costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
@@ -58,16 +57,16 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
     if (ended !== undefined) return unlessFinal(state, position, ended);
     // The summary has used tokens, too.
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
-    // Messages that arrived during the summary and must be read at once.
+    // These messages arrived during the summary and must be read at once.
     if (ports.inbox.isSteered) takeMessages(state, ports);
   }
   const instead = continueBeforeModelCall(state, ports, position);
   if (instead !== undefined) return instead;
 
   state.phase = 'model';
-  const beside = points.duringModelCall(state, ports);
-  const outcome = await ports.callModel(modelCall(state, position, beside));
-  const after = beside === undefined ? undefined : await beside.ended(outcome);
+  const background = points.duringModelCall(state, ports);
+  const outcome = await ports.callModel(modelCall(state, position, background));
+  const after = background === undefined ? undefined : await background.ended(outcome);
   state.phase = 'between';
   if (after !== undefined && 'instead' in after) return after.instead;
   switch (outcome.type) {
@@ -90,14 +89,14 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 }
 
 /**
- * True if a caller has cancelled the run, or a message interrupts the call: the server does not retry an activity that is to be cancelled,
- * so the loss of its worker alone would otherwise end the run as failed, without the message being read.
+ * True if a caller has cancelled the run, or a message interrupts the call. The server does not retry an activity that is being cancelled,
+ * so the loss of its worker would otherwise end the run as failed, without the message being read.
  */
 function isGivenUp(ports: RunPorts): boolean {
   return ports.cancelRequested() || ports.inbox.isInterrupted;
 }
 
-/** Ends the run that was cancelled, or continues to the message for which the call was given up. */
+/** Ends a cancelled run, or continues with the message that interrupted the call. */
 function afterGivenUp(state: RunState, ports: RunPorts, position: CallPosition): NextStep {
   return ports.cancelRequested() ? endCancelled(state) : position;
 }
@@ -108,10 +107,7 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
   if (text !== null) state.partial = text;
 }
 
-/**
- * Handles a failed call. If the conversation was too long, or what it failed for can be repaired, changes it once and calls the model
- * again.
- */
+/** Handles a failed call. If the conversation was too long, or the cause can be repaired, fixes that once and calls the model again. */
 async function afterFailure(
   state: RunState,
   ports: RunPorts,
@@ -123,7 +119,7 @@ async function afterFailure(
     const shortened = await points.shortens(state, ports);
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
-    // The provider has answered and refused nothing: the context was full before the answer ended, and another one may be shorter.
+    // The provider has answered and refused nothing: the context was full before the answer ended, and another answer may be shorter.
     // A list may have a model with a larger context.
     if (spent !== undefined || hasLargerModel(state.snapshot)) return { ...position, shortened: true };
   }
@@ -143,17 +139,17 @@ async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosit
   return isStepLimit && state.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
 }
 
-/** Ends the run at its limit if the final attempt failed, so that the failure does not replace the partial answer. */
+/** Ends the run at its limit if the final attempt failed: the failure must not replace the partial answer. */
 function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): NextStep {
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, position: CallPosition, beside?: BesideModelCall): ModelCall {
+function modelCall(state: RunState, position: CallPosition, background?: BesideModelCall): ModelCall {
   const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
   const skipped = countSkipped(news);
-  // The ids of calls that no model made are in the history already: they only take their places.
+  // The ids of calls that no model made are in the history already: empty strings keep their places.
   const earlierIds = news.length - skipped <= 1 ? [] : news.slice(0, -1).map(({ id, caller }) => (caller === undefined ? id : ''));
   return {
     step: context.currentStep + 1,
@@ -165,7 +161,7 @@ function modelCall(state: RunState, position: CallPosition, beside?: BesideModel
     ...points.modelCallParts(state, position),
     ...(Object.keys(input).length === 0 ? {} : { input }),
     newEvents: countNewEvents(window, seenEvents),
-    ...(beside === undefined ? {} : { beside: true }),
+    ...(background === undefined ? {} : { beside: true }),
     final: position.final,
   };
 }
@@ -177,7 +173,7 @@ function countSkipped(news: readonly Event[]): number {
   return count;
 }
 
-/** Counts the events that the model has not seen. It is a plain loop for speed, because the window may be large. */
+/** Counts the events that the model has not seen. A plain loop for speed, because the window may be large. */
 function countNewEvents({ events }: RunState['window'], seenEvents: number): number {
   let count = 0;
   for (const { offset } of events) if (offset >= seenEvents) count += 1;
@@ -186,7 +182,7 @@ function countNewEvents({ events }: RunState['window'], seenEvents: number): num
 
 interface Responded {
   final: boolean;
-  /** What ran beside the model call, and is recorded after the response. */
+  /** The background work of the model call, recorded after the response. */
   after: Exclude<AfterModelCall, { instead: unknown }> | undefined;
 }
 
@@ -226,11 +222,11 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
   return handleAnswer(state, ports, response, final);
 }
 
-// Model phase: the wait of a paused run before it.
+// Model phase: the wait of a paused run.
 
 /**
- * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at
- * limits. If the history becomes full meanwhile, the run continues waiting in the next execution.
+ * Waits while the run is paused. A cancellation ends the wait; so does the deadline of the run, unless a person is asked at limits. If the
+ * history fills up meanwhile, the run continues waiting in the next execution.
  */
 async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepPosition): Promise<NextStep | undefined> {
   const { inbox } = ports;
@@ -256,7 +252,7 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
 
 // Model phase: a response without tool calls.
 
-/** Handles a response without tool calls: it is the answer of the run, unless it was withheld or does not fit the output schema. */
+/** Handles a response without tool calls: it is the run's answer, unless it was withheld or does not fit the output schema. */
 function handleAnswer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
   if (response.finishReason === PAUSED && !final) return { type: 'call_model', final: false, paused: true };
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
@@ -276,13 +272,16 @@ function handleAnswer(state: RunState, ports: RunPorts, response: RecordedRespon
     : retryOutput(state, ports, verdict.problem, final);
 }
 
-/** Ends the run with an answer that was checked, and its verdict: the step of the program judges by that, also if the answer lacks its form. */
+/**
+ * Ends the run with a checked answer and its verdict. The program's step decides by the verdict, even if the answer does not fit the
+ * schema.
+ */
 export function finishChecked(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
   const output = answerOf(response, state.snapshot) ?? thoughtOf(response.content) ?? '';
   return finishWithAnswer(state, ports, { output, final, ...defined({ verdict: response.verdict }) });
 }
 
-/** Sends an answer that does not fit back to the model, as often as the agent allows. */
+/** Sends an answer that does not fit back to the model, as many times as the agent allows. */
 function retryOutput(state: RunState, ports: RunPorts, problem: string, final: boolean): NextStep {
   if (final) return endAtLimit(state);
   if (!mayRetryOutput(state)) {
@@ -298,8 +297,8 @@ function retryOutput(state: RunState, ports: RunPorts, problem: string, final: b
 }
 
 /**
- * Tells a model that has answered with text to call `final_answer`: the first time whatever the agent allows, then with the problem and
- * as often as it allows.
+ * Asks a model that has answered with text to call `final_answer`: the first time regardless of the allowed retries, then with the problem
+ * and as many times as the agent allows.
  */
 function askForCall(state: RunState, ports: RunPorts, problem: string): NextStep {
   if (state.outputRetries > 0) return retryOutput(state, ports, problem, false);
@@ -318,15 +317,14 @@ export function mayRetryOutput(state: RunState): boolean {
   return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
 }
 
-/** Ends the run with an answer, once it has been checked if it must be. */
+/** Ends the run with an answer, after checking it if that is required. */
 export function finishWithAnswer(state: RunState, ports: RunPorts, answered: Answered): NextStep {
   return points.isAnswerChecked(state) ? { type: 'check_output', answered } : acceptAnswer(state, ports, answered);
 }
 
 /**
- * Ends the run with an answer. After the step limit, the status still says that the limit ended it. Messages that the run accepted
- * before the answer arrived are answered first, so that no accepted message stays without an answer. `checked`: it has passed
- * its checks.
+ * Ends the run with an answer. After the step limit, the status still reports the limit. Messages that were accepted before the answer
+ * arrived are answered first, so that no accepted message stays unanswered. `checked`: the answer has passed its checks.
  */
 export function acceptAnswer(state: RunState, ports: RunPorts, { final, ...answered }: Answered, checked = false): NextStep {
   const shown = checked ? { ...answered, checked: true as const } : answered;

@@ -19,13 +19,13 @@ export interface Ending {
   stopReason: StopReason;
   output: JsonValue;
   error?: { code: string; message: string };
-  /** The finish reason of the answer, if it is that of an agent that the run has started. Default: that of the last step. */
+  /** The finish reason of the answer, if an agent that the run started gave it. Default: the last step's. */
   finishReason?: FinishReason;
   /** The checks of the answer of an `ask` with tools. */
   verdict?: AnswerVerdict;
   /** The output is an answer that has passed its checks. */
   checked?: true;
-  /** Further fields of the result, of the capability that ended the run. */
+  /** Further fields of the result, from the capability that ended the run. */
   parts?: Partial<RunResultFields>;
 }
 
@@ -42,7 +42,7 @@ export interface EndedCalls {
   outcomes: readonly (ToolOutcome | null)[];
 }
 
-/** The response that asks for calls, and the run that executes them. */
+/** The response that requests calls, and the run that executes them. */
 export interface ToolBatchContext {
   state: RunState;
   response: RecordedResponse;
@@ -51,21 +51,21 @@ export interface ToolBatchContext {
   offset: number;
   /** True for the attempt after the step limit. */
   final: boolean;
-  /** Who makes the calls, if no model does. */
+  /** The maker of the calls, if it is not a model. */
   caller?: Event['caller'];
   /** True if the response ends the run: no other agent takes over. */
   isLast?: boolean;
 }
 
-/** What the results of calls end a run with: an ending, or an answer, which may have to be checked. */
+/** The ending of a run by the results of calls, or an answer, which may have to be checked. */
 export type CallsEnd = Ending | Omit<Answered, 'final'>;
 
 /** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =
-  /** `shortened`: the same call failed because the conversation was too long. It was shortened since, as far as that was possible. */
-  /** `paused`: the last answer was not at its end, and the model continues it. */
+  /** `shortened`: the same call failed because the conversation was too long. It has been shortened since, if that was possible. */
+  /** `paused`: the last answer was incomplete, and the model continues it. */
   | { type: 'call_model'; final: boolean; shortened?: true; paused?: true }
-  /** `outcomes`: the outcomes of the calls that have ended, by their index among the calls of the response. */
+  /** `outcomes`: the outcomes of the calls that have ended, by their index in the response. */
   | {
       type: 'run_tools';
       response: RecordedResponse;
@@ -73,9 +73,9 @@ export type Position =
       outcomes: (ToolOutcome | null)[];
       /** An approver has refused to raise the limit of tool calls for this response. */
       limitRefused?: true;
-      /** A call was over the limit and has an error as its outcome. The limit ends the run once all calls have their outcomes. */
+      /** A call exceeded the limit and has an error as its outcome. The limit ends the run once all calls have outcomes. */
       overLimit?: true;
-      /** Present if a phase of a call makes the calls: it continues with their results. */
+      /** Present if the calls are made by the phase of another call, which continues with their results. */
       within?: PhasePosition;
     }
   | PhasePosition;
@@ -83,15 +83,15 @@ export type Position =
 /** The position of a run: of the loop in a turn, or between two turns. */
 export type RunPosition = Position | { type: 'idle' };
 
-/** The position of the loop in a call that is no activity, and has a phase of its own, which a capability runs. */
+/** The position of the loop in a call that is not an activity and has a separate phase, run by a capability. */
 export interface PhasePosition {
   type: 'run_phase';
   phase: string;
-  /** The calls of the response that the call is one of. */
+  /** The calls of the response that contains the call. */
   tools: ToolsPosition;
-  /** The index of the call among them. */
+  /** The index of the call in the response. */
   index: number;
-  /** The milliseconds that it has taken. Absent before it begins. */
+  /** The milliseconds that the call has taken. Absent before it begins. */
   spentMs?: number;
 }
 
@@ -101,7 +101,7 @@ export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
 /** The position of the loop at the beginning of a step. */
 export type CallPosition = Extract<Position, { type: 'call_model' }>;
 
-/** The position of the loop at the beginning of a step, or among the calls of one. */
+/** The position of the loop at the beginning of a step, or among the calls of a step. */
 export type StepPosition = Exclude<Position, PhasePosition>;
 
 /** The next step of the loop. Each phase returns one: the type is the set of legal successors. */
@@ -123,7 +123,7 @@ export function endCancelled(state: RunState): Finish {
   return { type: 'finish', ending: { status: 'cancelled', stopReason: 'cancelled', output: partialAnswer(state) } };
 }
 
-/** Returns the newest recorded text of the model: of an answer that was given up, or of the last step with a text. */
+/** Returns the newest recorded text of the model: a partial answer that was given up, or the text of the last step that has one. */
 export function partialAnswer({ partial, thought }: Pick<RunState, 'partial' | 'thought'>): string {
   return partial ?? thought;
 }
@@ -134,8 +134,7 @@ export function endFailed(state: RunState, code: ErrorCode, message: string): Fi
 }
 
 /**
- * Ends a run at a limit with the thought of the last step as output, if it has one. After a failed final attempt, the output is the
- * best partial answer.
+ * Ends a run at a limit. The output is the thought of the last step, if it has one; after a failed final attempt, the best partial answer.
  */
 export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
   const { lastStep } = state;
@@ -146,8 +145,8 @@ export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason
 // Shared state: the answer in a response.
 
 /**
- * Returns the answer of a step: its text, or the value of the form that is declared. Undefined if the answer does not have
- * that form.
+ * Returns the answer of a step: its text, or its value if an output schema is declared. Undefined if the answer does not have the declared
+ * form.
  */
 export function answerOf(
   { content, output, problems = {} }: Pick<RecordedResponse, 'content' | 'output' | 'problems'>,
@@ -165,7 +164,7 @@ export function answerOf(
 
 // Shared state: the text of a response.
 
-/** Returns the text of a model response, or null if it has none or an empty one. */
+/** Returns the text of a model response, or null if it has no text. */
 export function thoughtOf(content: ContentItem[]): string | null {
   const texts = content.filter((item) => item.type === 'message').map((message) => outputText(message.content));
   return texts.join('\n') || null;

@@ -34,24 +34,24 @@ import type { NextTurnInput } from '../domain/requests.ts';
 
 // Shared state: the capabilities of all runs, composed.
 
-/** The members of a capability that are no points. */
-const BESIDE_POINTS = ['name', 'slices', 'gates', 'phases'] as const;
+/** The members of a capability that are not points. */
+const NOT_POINTS = ['name', 'slices', 'gates', 'phases'] as const;
 
-type PointName = Exclude<keyof Capability, (typeof BESIDE_POINTS)[number]>;
+type PointName = Exclude<keyof Capability, (typeof NOT_POINTS)[number]>;
 
-/** The functions of all capabilities by their point, in the order of the capabilities. A point that nothing uses is absent. */
+/** The functions of all capabilities by point, in the order of the capabilities. An unused point is absent. */
 type Acting = { [Name in PointName]?: NonNullable<Capability[Name]>[] };
 
 let acting: Acting = {};
 let allGates: readonly Gate[] | undefined;
 let allPhases: readonly [name: string, phase: Phase][] = [];
 
-/** Composes all capabilities, in their order. Called once, by the list of them. */
+/** Composes all capabilities, in order. Called once, by the module that lists them. */
 export function compose(capabilities: readonly Capability[]): void {
   const collected: Record<string, unknown[]> = {};
-  const beside: readonly string[] = BESIDE_POINTS;
+  const others: readonly string[] = NOT_POINTS;
   for (const capability of capabilities) {
-    for (const [member, act] of Object.entries(capability)) if (!beside.includes(member)) (collected[member] ??= []).push(act);
+    for (const [member, act] of Object.entries(capability)) if (!others.includes(member)) (collected[member] ??= []).push(act);
   }
   acting = collected;
   allGates = capabilities.flatMap(({ gates = [] }) => gates);
@@ -59,15 +59,15 @@ export function compose(capabilities: readonly Capability[]): void {
   declareSlices(capabilities.flatMap(({ slices = [] }) => slices));
 }
 
-/** How a point acts that may wait. Undefined, and no promise, if there is nothing to wait for. */
+/** A function at a point that may wait. Returns undefined, and no promise, if there is nothing to wait for. */
 type Waiting<Subject, Result> = (state: RunState, ports: RunPorts, subject: Subject) => Promise<Result | undefined> | undefined;
 
-/** The same for a point that each capability passes on as it leaves it. */
+/** A function at a point where each capability passes the subject on to the next. */
 type Chained<Subject> = (state: RunState, ports: RunPorts, subject: Subject) => Promise<Subject> | undefined;
 
 const NONE: readonly never[] = [];
 
-/** The points, as the loop calls them: each with all capabilities that act at it. */
+/** The points, as the loop calls them: each calls all capabilities that act at it. */
 export const points = {
   stepBegins(state: RunState, ports: RunPorts): Promise<undefined> | undefined {
     return firstAwaited(acting.stepBegins, state, ports, undefined);
@@ -115,12 +115,12 @@ export const points = {
     return joined(acting.modelCallInput, state, position) as JsonObject;
   },
   duringModelCall(state: RunState, ports: RunPorts): BesideModelCall | undefined {
-    let beside: BesideModelCall | undefined;
+    let background: BesideModelCall | undefined;
     for (const act of acting.duringModelCall ?? NONE) {
       const one = act(state, ports);
-      if (one !== undefined) beside = beside === undefined ? one : both(beside, one);
+      if (one !== undefined) background = background === undefined ? one : both(background, one);
     }
-    return beside;
+    return background;
   },
   responseArrives(state: RunState, ports: RunPorts, response: RecordedResponse): RecordedResponse {
     let left = response;
@@ -274,7 +274,7 @@ export const points = {
   resultParts(state: RunState): Partial<RunResultFields> {
     return joined(acting.resultParts, state);
   },
-  /** Returns the calls of a response that run in a phase of their own, and have no outcome yet. */
+  /** Returns the calls of a response that run in a separate phase and have no outcome yet. */
   callsOfPhases(batch: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): readonly CallOfPhase[] {
     let calls: readonly CallOfPhase[] = NONE;
     for (const [name, phase] of allPhases) {
@@ -283,7 +283,7 @@ export const points = {
     }
     return calls;
   },
-  /** Returns a phase by its name. */
+  /** Returns a phase by name. */
   phase(name: string): Phase {
     const entry = allPhases.find(([one]) => one === name);
     if (entry === undefined) throw new TypeError(`There is no phase "${name}"`);
@@ -297,10 +297,10 @@ export const points = {
   },
 };
 
-/** What a point asks a capability: at most three things. Not a list of them, because a step asks often. */
+/** The function of a capability at a point, with at most three arguments. Not an argument list, because steps call it often. */
 type Ask<One, Two, Three, Answer> = (one: One, two: Two, three: Three) => Answer;
 
-/** True if one of the answers is. */
+/** True if any answer is true. */
 function isTrue<One, Two, Three>(all: readonly Ask<One, Two, Three, boolean>[] = NONE, one?: One, two?: Two, three?: Three): boolean {
   for (const act of all) if (act(one as One, two as Two, three as Three)) return true;
   return false;
@@ -332,7 +332,7 @@ function joined<One, Two, Three, Parts extends object>(
   return parts;
 }
 
-/** Returns the first result of capabilities that act one after the other. The promise is that of the last one, if only it has any. */
+/** Returns the first result of capabilities that act in order. If only the last one returns a promise, that promise is returned. */
 function firstAwaited<Subject, Result>(
   all: readonly Waiting<Subject, Result>[] = NONE,
   state: RunState,
@@ -351,7 +351,7 @@ function firstAwaited<Subject, Result>(
   return undefined;
 }
 
-/** Returns a subject as capabilities leave it, one after the other. The promise is that of the last one, if only it has any. */
+/** Passes a subject through the capabilities in order. If only the last one returns a promise, that promise is returned. */
 function chained<Subject>(
   all: readonly Chained<Subject>[] = NONE,
   state: RunState,
@@ -370,7 +370,7 @@ function chained<Subject>(
   return undefined;
 }
 
-/** Joins what runs beside a model call: all of it is waited for, and the first end of the run counts. */
+/** Joins the background work of a model call: waits for all of it, and the first end of the run counts. */
 function both(one: BesideModelCall, other: BesideModelCall): BesideModelCall {
   return {
     async ended(outcome): Promise<AfterModelCall> {

@@ -18,7 +18,7 @@ import type { RunClock, RunState, WithSlices } from './run-state.ts';
 export interface Conversation {
   /** The number of events of the record. */
   through: number;
-  /** The id of the last of them. The activity that assembles the conversation checks it. */
+  /** The id of the last event. The activity that assembles the conversation checks it. */
   lastEventId: string;
 }
 
@@ -28,27 +28,27 @@ export interface ModelCall extends Conversation {
   step: number;
   /** The ids of the tool results in the last event, in order, if activities produced all of them. */
   resultIds?: string[];
-  /** The ids of all events that are new to the model but the last one, so that the history contains them. */
+  /** The ids of all events that are new to the model except the last, so that the history contains them. */
   earlierIds?: string[];
-  /** The number of events since the last response that are not in the window: calls of code, and their results. */
+  /** The number of events since the last response that are not in the window: calls made by code, and their results. */
   skippedEvents?: number;
-  /** The digest of the events since the last response, if the process of the worker has them from the workflow. */
+  /** The digest of the events since the last response, if the worker process has received them from the workflow. */
   news?: string;
   /** Further fields of the input of its activity, from capabilities. */
   input?: JsonObject;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
-  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  /** The agent's tool choice for the first step of a turn applies to this call. */
   firstStep?: true;
-  /** The conversation was too long for the call before, and has been shortened, or what else it failed for was repaired. */
+  /** The previous call failed. Since then, the conversation has been shortened, or another cause has been repaired. */
   shortened?: true;
-  /** The last answer was not at its end, and the model continues it. */
+  /** The last answer was incomplete, and the model continues it. */
   paused?: true;
-  /** The names of hosted tools that are not offered. */
+  /** The names of the hosted tools that are not offered. */
   withoutHosted?: string[];
-  /** The conversation has rested for longer than providers cache it by default. */
+  /** The conversation has been idle for longer than providers cache it by default. */
   hasRested?: true;
-  /** Other work of the run is in progress beside the call. */
+  /** Other work of the run is in progress during the call. */
   beside?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
@@ -62,7 +62,7 @@ export type ModelCallOutcome =
   /** The call was given up for a message that interrupts it. */
   | { type: 'interrupted'; partial?: RecordedResponse };
 
-/** One tool call that may run: the tool exists and the arguments fit. */
+/** A tool call that may run: the tool exists and the arguments are valid. */
 export interface ToolInvocation {
   step: number;
   call: ToolCall;
@@ -71,13 +71,13 @@ export interface ToolInvocation {
   offset: number;
   index: number;
   eventId: string;
-  /** A decision or a gate changed the arguments of `call`: they are not the model's. */
+  /** A decision or a gate changed the arguments of `call`: they differ from the model's. */
   edited?: true;
-  /** Others of the response wait for a decision, so that the result may be recorded before theirs. */
+  /** Other calls of the response wait for a decision, so this result may be recorded before theirs. */
   timed?: true;
 }
 
-/** `slices`: what capabilities say about the call besides. It is carried like the rest of the outcome. */
+/** `slices`: further data of capabilities about the call. It is carried over like the rest of the outcome. */
 export type ToolOutcome =
   | ({
       type: 'result';
@@ -89,13 +89,13 @@ export type ToolOutcome =
       notRun?: NotRun;
       /** Milliseconds, or null if the tool never started. */
       durationMs: number | null;
-      /** The time of the result in milliseconds since the epoch, if it may be recorded before others of its response. */
+      /** The time of the result in milliseconds since the epoch, if it may be recorded before other results of its response. */
       endedAt?: number;
       /** The id in the caches of transcripts. Absent if no activity produced the result. */
       resultId?: string;
       /** Keys to set in the run's state. */
       state?: JsonObject;
-      /** The changes of deps by the call; once they are applied, only those that were applied. */
+      /** The call's changes of deps; after they are applied, only the changes that took effect. */
       contextUpdate?: ContextOperation[];
       /** The changes of deps are applied. */
       applied?: true;
@@ -103,18 +103,17 @@ export type ToolOutcome =
       asksRetry?: true;
       /** The outcome is unknown: the call may have taken effect. */
       isUnknown?: true;
-      /** The report of the tool, if the answer of the call was lost. */
+      /** The report of the tool's `verify`, if the call's answer was lost. */
       verified?: Verified;
-      /** No worker had the tool until the end of the wait: the run ends. */
+      /** No worker had the tool before the wait ended: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
-      /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
+      /** The time of recording (ISO 8601), if the result was recorded before other results of its response. */
       recordedAt?: string;
     } & WithSlices)
   /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
   | ({ type: 'cancelled'; recordedAt?: string; isUnknown?: true } & WithSlices)
   /**
-   * The call may have started, and its outcome is unknown. `reason` describes how its answer was lost. Only for tools with the
-   * effect `once`.
+   * The call may have started, and its outcome is unknown. `reason` says how its answer was lost. Only for tools with the effect `once`.
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
 
@@ -124,105 +123,105 @@ export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
 export type Authorization =
   | { type: 'authorized'; as: string }
   | { type: 'refused'; reason: string }
-  /** The check was not completed, because the run is cancelled. */
+  /** The check was not completed because the run is cancelled. */
   | { type: 'cancelled' };
 
-/** The approximate growth of the history by the next commands of the run. */
+/** The approximate growth of the history from the next commands of the run. */
 export interface Growth {
   events: number;
   bytes: number;
 }
 
-/** The question if agents that are alive are left to the next execution, although nothing is to be started. */
+/** Asks whether running agents are left to the next execution although nothing is about to start. */
 export interface Leaving {
   leavesAgents: true;
 }
 
 /**
- * The ids of behaviour that was changed after a release: a run that began before such a change must keep the old behaviour when it is
- * replayed. Nothing is released yet, so there are none. Once there is one, this is a union of ids such as `'late-arrivals'`.
+ * The ids of behaviour changes made after a release: a run that began before such a change must keep the old behaviour on replay. Nothing
+ * has been released yet, so there are none. Later this is a union of ids such as `'late-arrivals'`.
  */
 type LoopChange = never;
 
-/** Every effect of the loop itself; capabilities have more. Ports must not reject: what goes wrong is an outcome. */
+/** Every effect of the loop itself; capabilities have more. Ports must not reject: failures are outcomes. */
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
   /**
-   * Asks the tool for the outcome of a call whose answer was lost for `reason`: its result, an error if it did not happen, or
-   * `lost` again. Only for tools with `verify`.
+   * Asks the tool for the outcome of a call whose answer was lost for `reason`: returns its result, an error if the call did not take
+   * effect, or `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
-  /** Called when another agent takes over: the requests of the run are from here on those of this agent. */
+  /** Called when another agent takes over: from here on, the run's requests are made for this agent. */
   switchAgent(snapshot: AgentSnapshot): void;
-  /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
+  /** Evaluates the approval predicate of a call again because the deps have changed. Undefined if the call needs no approval. */
   reevaluateApproval(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
-  /** Gives up the model call in flight, if there is one. Its outcome is `interrupted`, or the answer if it has arrived. */
+  /** Gives up the model call in flight, if any. Its outcome is `interrupted`, or the answer if that has already arrived. */
   abortModelCall(): void;
-  /** Has the worker check that the approver may decide. Only if the snapshot says so. */
+  /** Has the worker check that the approver may decide. Called only if the snapshot requires it. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
-  /** True once the run is to end as cancelled. */
+  /** True once the run must end as cancelled. */
   cancelRequested(): boolean;
   /** The requests of callers to the run. */
   readonly inbox: Inbox;
-  /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must not change anything. */
+  /** Waits until the condition holds, the run is cancelled, or the deadline passes. The condition must not change anything. */
   until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
   /** True if the growth would make this execution too large, so that the run should continue in the next. */
   continueDue(growth: Growth, leaving?: Leaving): boolean;
-  /** True if the run may show the changed behaviour. Must be called only when the behaviour would make a difference. */
+  /** True if the run may use the changed behaviour. Must be called only where the behaviour makes a difference. */
   allows(change: LoopChange): boolean;
-  /** Called after each change of the record; for observers. Must not change anything. */
+  /** Called after each change of the record, for observers. Must not change anything. */
   recorded?(state: RunState): void;
-  /** Called after a change outside of the record that observers show. Must not change anything. */
+  /** Called after a change outside the record that observers show. Must not change anything. */
   noted?(state: RunState): void;
 }
 
-// Tool phase: results that no tool gave.
+// Tool phase: results that do not come from a tool.
 
 type Result = ToolOutcome & { type: 'result' };
 
-/** A result that no tool gave. */
+/** Returns a result that does not come from a tool. */
 export function callResult(status: 'success' | 'error', ...content: JsonValue[]): Result {
   return { type: 'result', status, content, durationMs: 0 };
 }
 
-/** An error result of a call that did not run. */
+/** Returns the error result of a call that did not run. */
 export function notRunResult(reason: NotRun, ...content: JsonValue[]): Result {
   return { ...callResult('error', ...content), durationMs: null, notRun: reason };
 }
 
-/** The result of a call that never started. */
+/** Returns the result of a call that never started. */
 export function interruptedResult(): Result {
   return notRunResult('not_started', INTERRUPTED_CALL);
 }
 
-/** The result of a call that was running when the run was cancelled. */
+/** Returns the result of a call that was running when the run was cancelled. */
 export function runningResult(): Result {
   return { ...callResult('error', RUNNING_CALL), durationMs: null };
 }
 
-/** The result of a call that may have taken effect, or not. */
+/** Returns the result of a call that may or may not have taken effect. */
 export function unknownResult(toolName: string, reason?: string): Result {
   const text = unknownOutcome(toolName);
   return { ...callResult('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }
 
-/** True for the result of a call that the limits had no room for. */
+/** True for the result of a call for which the limits had no room. */
 export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
   return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_CALL_LIMIT;
 }
 
 // Tool phase: calls that no worker could make.
 
-/** The reason to end the run if no worker could make a call; undefined if there is no such call. */
+/** Returns the error that ends the run if no worker could make a call, or undefined. */
 export function noWorker(outcomes: readonly (ToolOutcome | null)[]): (ToolOutcome & { type: 'result' })['noWorker'] {
   const found = outcomes.find((outcome) => outcome?.type === 'result' && outcome.noWorker !== undefined);
   return found?.type === 'result' ? found.noWorker : undefined;
 }
 
-// Tool phase: results that are in the window already.
+// Tool phase: results that are already in the window.
 
-/** The results of calls of a response that are in the window already, by the id of the call. */
+/** Returns the results of a response's calls that are already in the window, by call id. */
 export function recordedResults({ events }: Pick<Window, 'events'>, responseId: string): Map<string, ToolResult> {
   const index = events.findIndex(({ id }) => id === responseId);
   const after = index < 0 ? [] : events.slice(index + 1);
@@ -231,7 +230,9 @@ export function recordedResults({ events }: Pick<Window, 'events'>, responseId: 
   );
 }
 
-/** Returns a result that is in the record, in the form that is carried to the next execution: its content is in the window, and of its update only its presence is needed. */
+/**
+ * Returns a recorded result in the form that is carried over: its content is in the window, and only the presence of its update matters.
+ */
 export function withoutRecorded(result: Result): Result {
   return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
 }

@@ -42,24 +42,24 @@ export type LoopEnd<At extends RunPosition = RunPosition> =
   | { type: 'finished'; result: RunResultFields }
   | { type: 'continue'; position: At };
 
-/** The end of a turn in one execution: with an answer or another ending, or the turn continues in the next. */
+/** The end of a turn in one execution: the turn ends, with an answer or otherwise, or continues in the next execution. */
 export type TurnEnd = { type: 'finish'; ending: Ending } | { type: 'continue'; position: Position };
 
 export const BEGINNING: Position = { type: 'call_model', final: false };
 
 /**
- * Runs the agent loop: calls the model and its tools until a phase ends the run. It is pure: every effect goes through `ports`,
- * every decision is taken from recorded data, and a failure of a model or a tool is never thrown.
+ * Runs the agent loop: calls the model and its tools until a phase ends the run. The loop is pure: every effect goes through `ports`, every
+ * decision uses recorded data only, and failures of a model or a tool are never thrown.
  */
 export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd<Position>> {
   const end = await runTurn(state, ports, from);
   if (end.type === 'continue') return end;
-  // Accepted messages belong to the record, even if no model reads them any more.
+  // Accepted messages belong in the record, even if no model will read them.
   takeMessages(state, ports);
   return { type: 'finished', result: closeRun(state, ports, end.ending) };
 }
 
-/** Runs the loop from a message to its answer, or to another ending. */
+/** Runs the loop from a message to its answer or another ending. */
 export async function runTurn(state: RunState, ports: RunPorts, from: Position): Promise<TurnEnd> {
   let next: NextStep = from;
   while (next.type !== 'continue' && next.type !== 'finish') {
@@ -75,9 +75,8 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
 // Tool phase: its steps in order.
 
 /**
- * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
- * results in the order of the model, and the step. If the history is full in the middle of it, the run continues in the
- * next execution with the calls that have no outcome yet.
+ * Reserves room for the calls within the limits, prepares them in order, executes them, and records the results in the model's order and
+ * then the step. If the history fills up in the middle, the run continues in the next execution with the calls that have no outcome yet.
  */
 async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
@@ -90,7 +89,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   const apart = points.callsOfPhases(acting, position.outcomes);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, apart);
   if (instead !== undefined) return instead;
-  // Decisions that came too late are refused, and their senders are told.
+  // Decisions that came too late are refused, and their senders are notified.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
   delete state.rewrites;
@@ -100,7 +99,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   }
   const [first] = apart;
   if (first !== undefined) {
-    // Calls that wait for them are given up with them.
+    // If the calls of separate phases are given up, so are the calls that wait for them.
     if (isStopped(state, ports, { outcomes }))
       for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interruptedResult();
     recordResults(acting, ports, outcomes);
@@ -115,14 +114,14 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
 
-/** The outcomes of the calls of a response, null for those in a phase of their own; or the next step, if the calls have not all ended. */
+/** The outcomes of the calls of a response, null for calls in separate phases; or the next step, if some calls have not ended. */
 interface CallsRun {
   outcomes: (ToolOutcome | null)[];
   isOverLimit: boolean;
   instead?: NextStep;
 }
 
-/** Runs the calls of a response but those in a phase of their own (`apart`). A call that runs last waits for all others, and so for these. */
+/** Runs the calls of a response except those in separate phases (`apart`). A call that runs last waits for all others, including those. */
 async function runCalls(
   acting: ToolBatchContext,
   ports: RunPorts,
@@ -137,10 +136,10 @@ async function runCalls(
   const isLast = position.overLimit === true || hasAnswer(acting);
   const some = { ...acting, calls: left.length === 0 ? calls : calls.filter((_, index) => !left.includes(index)), isLast };
   let ready = prepareCalls(some, before);
-  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
+  // If a person is asked at limits, no call starts until there is room for all of them or the person has refused.
   if (ready.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
     const next = await askAtLimit(state, ports, position, () => (ready = prepareCalls(some, before)).reached);
-    // After a refusal the calls that fit are executed, and then the limit ends the run.
+    // After a refusal, the calls within the limit are executed, and then the limit ends the run.
     if (next !== undefined) {
       const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
       return { outcomes: [], isOverLimit: false, instead };
@@ -210,7 +209,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
   };
 }
 
-/** Returns the finish reason of the answer. Empty for a run without a step, and for a program, whose steps have theirs. */
+/** Returns the finish reason of the answer. Empty for a run without steps, and for a program, whose steps have their own. */
 function finishOf(
   { lastStep, program }: RunState,
   { finishReason = lastStep?.finishReason }: Ending,
@@ -218,7 +217,7 @@ function finishOf(
   return finishReason === undefined || program !== undefined ? {} : { finishReason };
 }
 
-/** Returns the amounts that a run has used, with those that others have used for it, as its result has them. */
+/** Returns the amounts that a run has used, including what others have used for it, as fields of its result. */
 export function countsOf(
   state: RunState,
 ): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'descendants'> {
@@ -233,7 +232,7 @@ export function countsOf(
   };
 }
 
-/** The known facts about a run whose agent was never resolved. */
+/** The known data of a run whose agent was never resolved. */
 interface UnstartedRun {
   runId: string;
   agentName: string;

@@ -20,20 +20,20 @@ import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 
 // Shared state: the run, and its record.
 
-/** The state of a run: one plain object, owned and changed by the loop alone. */
+/** The state of a run: one plain object, owned and changed only by the loop. */
 export interface RunState {
   runId: string;
-  /** The agent that acts. */
+  /** The current agent. */
   snapshot: AgentSnapshot;
   /** The current deps of the run. */
   deps: JsonObject;
-  /** The changes that calls have made to deps and state in this execution. Absent if there are none. */
+  /** The changes of deps and state by calls in this execution. Absent if there are none. */
   changes?: ChangesSoFar;
-  /** The context of the run. Its `events` are those of this execution only. */
+  /** The context of the run. Its `events` contain only this execution's events. */
   context: ExecutionContext;
   /** Offset of the first event of `context`: 0 until the run continues as new. */
   firstOffset: number;
-  /** The id of the event before that one. Absent until the run continues as new. */
+  /** The id of the event before the first one. Absent until the run continues as new. */
   carriedEventId?: string;
   /** The part of the conversation that the model sees, including events of earlier executions. */
   window: Window;
@@ -46,43 +46,43 @@ export interface RunState {
   lastStep?: LastStep;
   /** The last text of the model in a step, or an empty text. */
   thought: string;
-  /** The part that had arrived of an answer given up since the last step. */
+  /** The partial text of an answer that was given up since the last step. */
   partial?: string;
   usage: AggregatedUsage;
   /** The provider's token count for the window of the last response. The tokens of later windows are estimated from it. */
   measured?: MeasuredWindow;
-  /** The calls that tools executed. */
+  /** The number of calls that tools executed. */
   toolCallsTotal: number;
-  /** The same by the name of the tool, in the order of first use. It is a map, because names such as `__proto__` exist. */
+  /** The same by tool name, in the order of first use. A map, because tools can have names such as `__proto__`. */
   toolCallsByName: Map<string, number>;
-  /** The calls that did not run. Absent if all have run. */
+  /** The calls that did not run. Absent if all calls ran. */
   toolCallsNotRun?: CallsNotRun;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The number of structured answers so far that did not fit. */
+  /** The number of structured answers so far that did not fit the schema. */
   outputRetries: number;
   /** The number of events that the model has seen. */
   seenEvents: number;
   approvals: Approvals;
-  /** The current limits: those of the snapshot until a caller raises them. */
+  /** The current limits: the snapshot's until a caller raises them. */
   limits: RunLimits;
-  /** The number of tool calls that have started, by the name of the tool: limits count these. */
+  /** The number of tool calls that have started, by tool name: limits count these. */
   toolCallsStarted: Map<string, number>;
-  /** The number of consecutive times that calls of a tool have asked the model to try again, by the name of the tool. */
+  /** The number of consecutive times that a tool has asked the model to try again, by tool name. */
   modelRetries: Map<string, number>;
   /** The newest error of a tool, an activity or a request. */
   lastError?: string;
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
-  /** The units and steps, if the run is that of a program. */
+  /** The units and steps, if the run executes a program. */
   program?: ProgramState;
-  /** Call id → the arguments that a gate gave to a call of the present response. */
+  /** Call id → the arguments that a gate gave to a call of the current response. */
   rewrites?: Record<string, JsonObject>;
-  /** The calls that only the time holds back. Absent if there are none, and not carried: the next execution finds them again. */
+  /** The calls that are postponed only by the time. Absent if there are none, and not carried over: the next execution finds them again. */
   postponed?: PostponedCall[];
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
-  /** The values that capabilities keep. */
+  /** The values of capabilities. */
   slices: Slices;
 }
 
@@ -96,7 +96,7 @@ interface LastStep {
   finishReason?: FinishReason;
 }
 
-/** The provider's token count for a window of some bytes. */
+/** The provider's token count for a window of this size in bytes. */
 interface MeasuredWindow {
   tokens: number;
   bytes: number;
@@ -110,7 +110,7 @@ type RunBeginning = RunOpening & {
   startedAt: number;
 };
 
-/** Returns the state of a run with its agent and the conversation that it begins with. */
+/** Returns the initial state of a run, with its agent and its initial conversation. */
 export function newRunState({ input, messages = [], ...beginning }: RunBeginning, clock: RunClock): RunState {
   const state = blankRunState(beginning);
   const timestamp = isoTime(beginning.startedAt);
@@ -121,7 +121,7 @@ export function newRunState({ input, messages = [], ...beginning }: RunBeginning
   return state;
 }
 
-/** Returns the state of a run that has recorded nothing. */
+/** Returns the state of a run without any record. */
 export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<RunBeginning, 'input' | 'messages'>): RunState {
   return {
     runId,
@@ -148,28 +148,28 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
   };
 }
 
-/** Returns the approvals of a run that has requested none. */
+/** Returns the approvals of a run that has not requested any. */
 export function noApprovals(): Approvals {
   return { pending: [], approved: [], decided: [], remembered: [] };
 }
 
-/** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */
+/** Appends an event. An event without an id gets one from the workflow, so that a reset run cannot repeat the id with other content. */
 export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
   const stamp = { id: event.id ?? clock.uuid({ after: state.window.lastEventId, content: event.content }), now: clock.now() };
   const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
   addEvent(state.context, recorded);
-  // Calls that no model made take their place in the record, and none in the window.
+  // Calls that no model made are in the record but not in the window.
   state.window = extendWindow(state.window, recorded.caller !== undefined ? { ...recorded, content: [] } : recorded);
   delete state.resultIds;
 }
 
-/** Records what a person should know, in an event without content; none if there is nothing. */
+/** Records notices for people in one event without content. Records nothing if there are no notices. */
 export function recordNotices(state: RunState, clock: RunClock, notices: readonly Notice[] = []): void {
   if (notices.length > 0) recordEvent(state, clock, { author: state.snapshot.name, content: [], notices: [...notices] });
 }
 
-/** Appends a step and moves on to the next. */
+/** Appends a step and begins the next. */
 export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): void {
   state.steps.push({ step: state.context.currentStep + 1, ...step });
   state.lastStep = { thought: step.thought, final: step.final ?? false, finishReason: step.finishReason };
@@ -179,19 +179,19 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   incrementStep(state.context);
 }
 
-/** The most names of tools that a run counts separately, and their bytes of JSON. All of them are carried over. */
+/** The maximum number of tool names that a run counts separately, and their maximum bytes of JSON. All of them are carried over. */
 const COUNTED_NAMES = { count: 300, bytes: 24_000 };
 
-/** The name under which calls by further names are counted. */
+/** The name under which calls of all other tools are counted. */
 const OTHER_NAMES = '(other)';
 
-/** Counts a tool call: one that was executed, successful or not, or one that did not run. */
+/** Counts a tool call: one that was executed, whether successful or not, or one that did not run. */
 export function countToolCall(state: RunState, { toolName, notRun }: Pick<ToolCallRecord, 'toolName' | 'notRun'>): void {
   if (notRun === undefined) countToolCalls(state, toolName, 1);
   else countNotRun(state, notRun, toolName);
 }
 
-/** The most names that are counted separately for each reason not to run, and their bytes of JSON. */
+/** The maximum number of names that are counted separately for each reason not to run, and their maximum bytes of JSON. */
 const NOT_RUN_NAMES = { count: 30, bytes: 2_000 };
 
 function countNotRun(state: RunState, reason: NotRun, toolName: string): void {
@@ -213,10 +213,10 @@ function hasRoomFor(name: string, counted: readonly string[], most: { count: num
   return counted.length < most.count && jsonBytes([...counted, name]) <= most.bytes;
 }
 
-/** Bytes of JSON of the newest error in the state. The record has the whole error. */
+/** Bytes of JSON of the newest error in the state. The record contains the whole error. */
 const LAST_ERROR_BYTES = 2_000;
 
-/** Stores an error as the newest one, which views of the run show. */
+/** Stores an error as the newest one, for views of the run. */
 export function noteError(state: RunState, message: string): void {
   state.lastError = cutText(message, LAST_ERROR_BYTES);
 }
@@ -227,14 +227,14 @@ export function noteError(state: RunState, message: string): void {
 export interface RunClock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Returns a new id. `event`: the event that it is for, unless it is for something else. */
+  /** Returns a new id. `event`: the event that the id is for, if it is for an event. */
   uuid(event?: UnnamedEvent): string;
 }
 
 /** An event that has no id yet, and the id of the event before it. */
 export interface UnnamedEvent {
   after: string;
-  /** The id of a result may stand for it: results can be long, and their ids are made where they are. */
+  /** The id of a result may replace the result: results can be long, and their ids are created where the results are. */
   content: readonly (ContentItem | string)[];
 }
 
@@ -252,7 +252,7 @@ export interface Approvals {
   remembered: RememberedDecision[];
 }
 
-/** A call that was approved, and has no result yet. */
+/** A call that was approved and has no result yet. */
 interface ApprovedCall {
   callId: string;
   arguments?: JsonObject;
@@ -261,7 +261,7 @@ interface ApprovedCall {
 /** Bytes of JSON of a reason that is kept in memory. */
 const REASON_BYTES = 300;
 
-/** Returns the deadline of a call that begins to wait `now`, and the decision that is applied then. */
+/** Returns the deadline of a call that begins to wait at `now`, and the decision that applies when it passes. */
 export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
   return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
 }
@@ -270,17 +270,20 @@ export function pendingOf({ pending }: Approvals, callId: string): PendingApprov
   return pending.find((one) => one.callId === callId);
 }
 
-/** True for a call whose outcome a person is asked about. Such a call has started, in this execution or in an earlier one. */
+/** True for a call that has a pending question about its outcome. Such a call has started, in this execution or an earlier one. */
 export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
   return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
 }
 
-/** Returns the decision about a call; the newest one if call ids repeat. */
+/** Returns the decision about a call, or the newest one if call ids repeat. */
 export function decidedOf({ decided }: Approvals, callId: string): DecidedCall | undefined {
   return decided.findLast((one) => one.callId === callId);
 }
 
-/** Returns the newest remembered decision that applies to a call of the tool with that digest. A tool of the same name that another agent has is another tool. */
+/**
+ * Returns the newest remembered decision for a call of the tool with that digest. Another agent's tool of the same name is a different
+ * tool.
+ */
 export function rememberedFor(
   { remembered }: Approvals,
   toolName: string,
@@ -296,7 +299,7 @@ export function withoutContent({ arguments: _, content: __, ...decision }: Decis
   return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 
-/** Removes a remembered decision. Returns false if there is none with that id. */
+/** Removes a remembered decision. Returns false if no decision has that id. */
 export function revoke(approvals: Approvals, id: string): boolean {
   const left = approvals.remembered.filter((one) => one.id !== id);
   const isRevoked = left.length < approvals.remembered.length;
@@ -304,29 +307,31 @@ export function revoke(approvals: Approvals, id: string): boolean {
   return isRevoked;
 }
 
-// Shared state: the parts of it that capabilities own.
+// Shared state: the parts of the state that capabilities own.
 
-/** The slices of a run by their names. Plain JSON; a name is here only while its slice has a value. */
+/** The slices of a run by name. Plain JSON; a name is present only while its slice has a value. */
 export type Slices = Record<string, unknown>;
 
-/** What a slice can be part of: a run, or its carried state; its inbox; the outcome of a call. */
+/** A holder of slices: a run or its carried state, its inbox, or the outcome of a call. */
 export interface WithSlices {
   slices?: Slices;
 }
 
 interface SliceOptions<Value> {
-  /** Returns the value that a run begins with, by its agent. Undefined: none. */
+  /** Returns the initial value for a run of this agent, or undefined for none. */
   initial?(snapshot: AgentSnapshot): Value | undefined;
-  /** The value exists only while the run cannot continue as new: it is not carried. */
+  /** The value exists only while the run cannot continue as new, so it is not carried over. */
   isPassing?: true;
-  /** Returns the bytes of JSON that the value takes in the carried state. Absent: it is small, and in the reserve for small things. */
+  /** Returns the bytes of JSON of the value in the carried state. Absent for a small value, which the general reserve covers. */
   bytes?(value: Value): number;
 }
 
-/** One value that a single capability reads and writes, in the state of a run, its inbox, or the outcome of a call. It carries over as it is. */
+/**
+ * A value that one capability reads and writes, in the state of a run, its inbox, or the outcome of a call. It is carried over unchanged.
+ */
 export class Slice<Value> {
   readonly name: string;
-  /** The form of its value, by which tests check what is carried. */
+  /** The shape of its value, used to check carried states. */
   readonly shape: Shape<Value>;
   readonly options: SliceOptions<Value>;
 
@@ -336,7 +341,7 @@ export class Slice<Value> {
     this.options = options;
   }
 
-  /** Returns the value; undefined if there is none. */
+  /** Returns the value, or undefined. */
   of({ slices }: WithSlices): Value | undefined {
     return slices?.[this.name] as Value | undefined;
   }
@@ -345,7 +350,7 @@ export class Slice<Value> {
     slices[this.name] = value;
   }
 
-  /** Returns a copy with this value; the same without one. */
+  /** Returns a copy with this value, or the same holder if there is no value. */
   addTo<Holder extends WithSlices>(holder: Holder, value: Value | undefined): Holder {
     return value === undefined ? holder : { ...holder, slices: { ...holder.slices, [this.name]: value } };
   }
@@ -354,22 +359,22 @@ export class Slice<Value> {
     delete slices[this.name];
   }
 
-  /** Returns the bytes that the value takes in the carried state, as far as they are counted. */
+  /** Returns the counted bytes of the value in the carried state. */
   bytesIn(run: WithSlices): number {
     const value = this.of(run);
     return value === undefined ? 0 : (this.options.bytes?.(value) ?? 0);
   }
 }
 
-/** Declares a slice. The one who declares it lists it in its capability, and keeps it to itself. */
+/** Declares a slice. The declaring capability lists it among its slices and does not export it. */
 export function slice<Value>(name: string, shape: Shape<Value>, options: SliceOptions<Value> = {}): Slice<Value> {
   return new Slice(name, shape, options);
 }
 
-/** The slices of all capabilities, in their order. Set once, when the capabilities are composed. */
+/** The slices of all capabilities, in order. Set once, when the capabilities are composed. */
 let known: readonly Slice<unknown>[] | undefined;
 
-/** Makes the slices of all capabilities known. Once in a process: a run has the same ones wherever it is read. */
+/** Registers the slices of all capabilities. Called once per process: a run has the same slices wherever it is read. */
 export function declareSlices(slices: readonly Slice<unknown>[]): void {
   const twice = slices.find(({ name }, index) => slices.findIndex((one) => one.name === name) !== index);
   if (twice !== undefined) throw new TypeError(`Two slices have the name "${twice.name}"`);
@@ -382,7 +387,7 @@ function knownSlices(): readonly Slice<unknown>[] {
   return known;
 }
 
-/** Returns the slices that a run with this agent begins with. */
+/** Returns the initial slices of a run with this agent. */
 function initialSlices(snapshot: AgentSnapshot): Slices {
   const slices: Slices = {};
   for (const one of knownSlices()) {
@@ -392,7 +397,7 @@ function initialSlices(snapshot: AgentSnapshot): Slices {
   return slices;
 }
 
-/** Returns the slices that are carried into the next execution; no field if there are none. */
+/** Returns the slices that are carried into the next execution, or no field if there are none. */
 export function carriedSlices(run: WithSlices): WithSlices {
   const slices: Slices = {};
   for (const one of knownSlices()) {
@@ -407,14 +412,14 @@ export function resumedSlices({ slices = {} }: WithSlices): Slices {
   return { ...slices };
 }
 
-/** Returns the bytes that slices take in the carried state, as far as they are counted. */
+/** Returns the counted bytes of slices in the carried state. */
 export function sliceBytes(run: WithSlices): number {
   let bytes = 0;
   for (const one of knownSlices()) bytes += one.bytesIn(run);
   return bytes;
 }
 
-/** Returns why the slices of a carried state are not what capabilities write: their shapes are compared, and none may be unknown. */
+/** Returns why the slices of a carried state are invalid, or undefined: a slice is unknown, or a value does not fit its shape. */
 export function slicesProblem({ slices = {} }: WithSlices): string | undefined {
   for (const [name, value] of Object.entries(slices)) {
     const shape = knownSlices().find((one) => one.name === name)?.shape;

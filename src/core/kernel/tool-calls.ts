@@ -43,26 +43,25 @@ import { type AskedCall, type Denial, deny, type Gate, type GatedCall, type Made
 
 // Tool phase: calls before they are scheduled.
 
-/** Returns an event of the window, or the event of calls that are not in it. */
+/** Returns an event of the window, or the event of running calls that are not in the window. */
 export function findEvent(state: Pick<RunState, 'window' | 'slices'>, id: string): WindowEvent | undefined {
   return points.eventBeside(state, id) ?? state.window.events.findLast((event) => event.id === id);
 }
 
-/** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
+/** A prepared call: one to execute, possibly after a decision, or one with an immediate result. */
 export type PreparedCall =
-  /** `askedAgain`: true if its predicate was called a second time, with the current deps. */
+  /** `askedAgain`: true if its predicate was called again with the current deps. */
   | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
   | { type: 'immediate'; outcome: ToolOutcome };
 
-/** The calls of a response after their gate, and the limit that some of them are over. */
+/** The calls of a response after the gate, and the limit that some of them exceed. */
 interface PreparedCalls {
   prepared: PreparedCall[];
   reached?: LimitReached;
 }
 
 /**
- * Prepares the calls of a response, and reserves room within the limits for those that may start. `outcomes` are those that some of them
- * have already, by index.
+ * Prepares the calls of a response, and reserves room within the limits for those that may start. `outcomes`: the known outcomes, by index.
  */
 export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): PreparedCalls {
   const { state, calls } = acting;
@@ -76,12 +75,12 @@ export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolO
   return { prepared: calls.map((call, index) => prepareCall(last, call, refused.has(index))), reached };
 }
 
-/** True for a call that counts against the limits already: a person is asked about its outcome, or an earlier execution has started it. */
+/** True for a call that counts against the limits already: its outcome is in question, or an earlier execution has started it. */
 function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
   return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || points.hasStarted(state, invocation);
 }
 
-/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
+/** Prepares a call. A mistake of the model is not an exception: it becomes a result for the model to read. */
 function prepareCall(
   { state, response, offset, final, isLast = false }: ToolBatchContext,
   asked: ToolCall,
@@ -104,31 +103,31 @@ function prepareCall(
 /** Returns the output of a valid `final_answer` call. */
 export function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
   const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
-  // The recorded output belongs to the first answer that fits.
+  // The recorded output belongs to the first valid answer.
   return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
 }
 
 // Tool phase: the calls of one response.
 
-/** The calls of one response, and their outcomes so far by index; null for a call that has none yet. */
+/** The calls of one response and their outcomes so far by index, null for a call without an outcome. */
 export interface ToolBatch {
   response: RecordedResponse;
   prepared: PreparedCall[];
   outcomes: (ToolOutcome | null)[];
-  /** The outcomes of calls of the response that have run before these. */
+  /** The outcomes of the response's calls that ran before these. */
   earlier?: readonly (ToolOutcome | null)[];
 }
 
 /**
- * True for calls that must not overlap. One call alone is a sequence. A call that the limits refused in the execution before
- * counts as little as it did there.
+ * True for calls that must not overlap. A single call counts as a sequence. A call that the limits refused in the previous execution does
+ * not count, as it did not there.
  */
 export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
   if (prepared.length === 1 || !snapshot.parallel) return true;
   return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));
 }
 
-/** True if a call needs a decision, or if a person may have to be asked about the outcome of one. */
+/** True if a call needs a decision, or if a person may have to be asked about a call's outcome. */
 export function needsDecisions({ snapshot }: RunState, { prepared }: ToolBatch): boolean {
   return prepared.some((one) => {
     if (one.type !== 'execute') return false;
@@ -157,12 +156,15 @@ async function withResultReviewed(
   return reviewed === undefined ? outcome : (await reviewed).outcome;
 }
 
-/** Counts a call that starts. From here on it counts against the limits, however it ends. */
+/** Counts a call at its start. From then on it counts against the limits, however it ends. */
 export function countStart(state: RunState, { call: { name } }: ToolInvocation): void {
   state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
 }
 
-/** Starts a call whose effect happens once, and never starts it again: if its answer is lost, the tool's `verify` is called, or its outcome is unknown. */
+/**
+ * Starts a call whose effect must happen once, and never restarts it: if its answer is lost, calls the tool's `verify`, or leaves its
+ * outcome unknown.
+ */
 async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tool } = invocation;
   const started = await ports.runTool(invocation);
@@ -177,9 +179,9 @@ async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<T
 type Result = ToolOutcome & { type: 'result' };
 
 /**
- * Applies the changes that a call makes to the run, once: its state, its deps, and how often its tool has asked the model to try
- * again. Calls that overlap may each keep within the bounds and break them together, and one may undo what another has changed
- * meanwhile: such a call becomes an error result, and changes nothing. `seen` is the number of changes when the call started.
+ * Applies a call's changes to the run once: its state, its deps, and the number of times its tool has asked the model to try again.
+ * Overlapping calls may each stay within the bounds but exceed them together, and one may undo another's change: then the call becomes an
+ * error result and changes nothing. `seen`: the number of changes when the call started.
  */
 export function applyChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome, seen: number): ToolOutcome {
   if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
@@ -201,7 +203,7 @@ export function applyChanges(state: RunState, prepared: PreparedCall, outcome: T
   return result;
 }
 
-/** Returns the deps after an update; or the problem, if the update cannot be applied or its result does not fit. */
+/** Returns the deps after an update, or the problem if the update cannot be applied or its result is invalid. */
 function updatedDeps(
   { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
   { contextUpdate }: Pick<Result, 'contextUpdate'>,
@@ -215,7 +217,7 @@ function updatedDeps(
   return problems.length === 0 ? updated : { ok: false, problem: `deps: ${problemsText(problems)}` };
 }
 
-/** Limits the number of times in a row that a tool may ask the model to try again. */
+/** Limits the number of consecutive times that a tool may ask the model to try again. */
 function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
   const before = modelRetries.get(name) ?? 0;
   if (before < allowed) {
@@ -225,7 +227,10 @@ function withinRetries({ modelRetries }: RunState, allowed: number, name: string
   return refusedChange(result, noRetriesLeft(name, allowed, resultText(result.content)));
 }
 
-/** Returns the result of a call whose change would undo another one. A call that acts once must not be made again for it, and its result is kept. */
+/**
+ * Returns the result of a call whose change would undo another call's. A call with the effect `once` must not be repeated, so its result is
+ * kept.
+ */
 function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key: string): Result {
   const problem = `The update by tool '${name}' was refused, and changed nothing: another call changed "${key}" while this one was running.`;
   if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);
@@ -234,7 +239,7 @@ function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key:
   return { ...refused, content: [...refused.content, ...content], ...defined({ spilled }) };
 }
 
-/** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
+/** Returns an error result that replaces the activity's. It has no result id, because it is in no worker's cache. */
 function refusedChange({ durationMs, endedAt }: Result, message: string): Result {
   return { type: 'result', status: 'error', content: [message], durationMs, applied: true, ...defined({ endedAt }) };
 }
@@ -244,8 +249,8 @@ function refusedChange({ durationMs, endedAt }: Result, message: string): Result
 type Outcomes = readonly (ToolOutcome | null)[];
 
 /**
- * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
- * response wait for a decision, that is a part of them; marks each with the time, for the step.
+ * Records the unrecorded results as one event, in the model's order. While other calls of the response wait for a decision, these are a
+ * part of the results, and each is marked with its time, for the step.
  */
 export function recordResults(
   { state, calls, response, caller }: ToolBatchContext,
@@ -260,7 +265,7 @@ export function recordResults(
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
-    // Only a model reads texts beside a result.
+    // Only a model reads texts that are added to a result.
     const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
     named.push(result.resultId ?? toolResult(call, result));
@@ -275,7 +280,7 @@ export function recordResults(
     author: state.snapshot.name,
     content: results,
     timestamp: recordedAt,
-    // Made of the id that the history holds: no activity has an input that names it.
+    // Derived from an id in the history, because no activity's input names this event.
     ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : { id: ports.uuid({ after, content: named }) }),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
@@ -285,20 +290,20 @@ export function recordResults(
 }
 
 /**
- * Returns the time of results that are recorded before others of their response: when the last of them was made. The workflow task that
- * records them has no command, and a worker that loads the run may join it with the next one, whose time it then has: the same result
- * would be recorded at two times. Undefined if no result says when it was made.
+ * Returns the time of results that are recorded before others of their response: the time of the last of them. The workflow's time does not
+ * work: the workflow task that records them has no command, so a worker that loads the run may merge it with the next task and see that
+ * task's time, and the same result would be recorded at two times. Undefined if no result has a time.
  */
 function timeOfResults({ context }: RunState, outcomes: Outcomes): string | undefined {
   const ends = outcomes.flatMap((outcome) => (outcome?.type === 'result' && !isRecorded(outcome) ? (outcome.endedAt ?? []) : []));
   if (ends.length === 0) return undefined;
   const last = isoTime(Math.max(...ends));
-  // The clock of that worker may be behind.
+  // The clock of the tool's worker may be behind.
   const before = context.events.at(-1)?.timestamp ?? last;
   return last > before ? last : before;
 }
 
-/** Records one step with one record per call. All results are in the record already. */
+/** Records one step with one record per call. All results are already in the record. */
 export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): void {
   const { state, response, final } = acting;
   const records = recordsOf(acting, outcomes);
@@ -318,12 +323,12 @@ export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): vo
   });
 }
 
-/** Returns the records of calls, in their order. */
+/** Returns the records of calls, in order. */
 export function recordsOf(acting: ToolBatchContext, outcomes: Outcomes): ToolCallRecord[] {
   return acting.calls.map((call, index) => toolCallRecord(acting, call, resultOf(call, outcomes[index] ?? interruptedResult())));
 }
 
-/** Returns the result that is recorded for a call with that outcome. */
+/** Returns the result that is recorded for a call with this outcome. */
 export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   if (outcome.type === 'result') return outcome;
   const instead = outcome.type === 'lost' || outcome.isUnknown ? unknownResult(name) : runningResult();
@@ -364,24 +369,24 @@ function toolCallRecord({ state, response }: ToolBatchContext, call: ToolCall, s
   };
 }
 
-// Tool phase: the gate that every call passes before it may start, whether a model, code, or a step of a program makes it.
+// Tool phase: the gate that every call passes before it may start, whether made by a model, by code or by a step of a program.
 
-/** The answer of all gates: the call may start as it is here, after a decision if one is required. Without a tool it is an answer. */
+/** The verdict of all gates: the call may start as given here, after a decision if one is required. Without a tool, it is an answer. */
 type GateVerdict = Denial | { type: 'pass'; call: ToolCall; tool: ToolSnapshot | undefined; requirement?: ApprovalRequirement };
 
-/** A gate of the loop itself, or a place for those of capabilities. */
+/** A gate of the loop itself, or a place for the gates of capabilities. */
 type Place = Pick<Gate, 'name' | 'check'> | Gate['place'];
 
 /**
- * The gates in their order. The first denial counts; of several questions the last one counts, so that the one of the tool itself
- * replaces the one of a rule. Limits come after all other denials, so that a denied call takes no room, and before the question, so that
- * nobody decides about a call that could not start. After an approval, with edited arguments or without, only the rules are asked again
- * that may have changed (`deniedAgain`).
+ * The gates in order. The first denial counts; of several required decisions the last counts, so that the tool's own requirement replaces a
+ * rule's. Limits come after all other denials, so that a denied call takes no room, and before the decision, so that nobody decides about a
+ * call that could not start. After an approval, with edited arguments or without, only the rules that may have changed are checked again
+ * (`deniedAgain`).
  */
 const ORDER: readonly Place[] = [
   /** The attempt after the step limit offers no tools. */
   { name: 'attempt', check: ({ final }) => (final === true ? deny('not_started', INTERRUPTED_CALL, null) : undefined) },
-  /** Where the call was made, its caller, its arguments, or a function of the user was a reason against it, in this order. */
+  /** The call was refused where it was made, because of its caller, its arguments, or a function of the user, in this order. */
   {
     name: 'review',
     check: ({ run, call, made }) => {
@@ -390,13 +395,13 @@ const ORDER: readonly Place[] = [
     },
   },
   'arguments',
-  /** There is no such tool. */
+  /** The tool does not exist. */
   {
     name: 'tools',
     check: ({ run, call, tool }) => (tool === undefined && !isFinalAnswer(run, call) ? deny('unknown', unknownTool(call.name)) : undefined),
   },
   'rules',
-  /** The tool is a schema alone. */
+  /** The tool is only a schema. */
   { name: 'execution', check: ({ call, tool }) => (tool?.notExecutable ? deny('not_started', notExecutable(call.name)) : undefined) },
   /** The limits of tool calls. */
   { name: 'limits', check: ({ hasNoRoom }) => (hasNoRoom === true ? deny('not_started', OVER_CALL_LIMIT, null) : undefined) },
@@ -410,10 +415,10 @@ const ORDER: readonly Place[] = [
   },
 ];
 
-/** All gates in their order, once the capabilities are composed. */
+/** All gates in order, once the capabilities are composed. */
 let ordered: readonly Pick<Gate, 'name' | 'check'>[] | undefined;
 
-/** Returns all gates in their order. */
+/** Returns all gates in order. */
 export function gatesInOrder(): readonly Pick<Gate, 'name' | 'check'>[] {
   return (ordered ??= ORDER.flatMap((place) =>
     typeof place === 'string' ? points.gates().filter((one) => one.place === place) : [place],
@@ -421,8 +426,8 @@ export function gatesInOrder(): readonly Pick<Gate, 'name' | 'check'>[] {
 }
 
 /**
- * Returns whether a call may start, by recorded data alone and without any effect: what would need an activity was found out where the
- * call was made. A predicate that was not asked there, or that would see other deps now, is the caller's to ask.
+ * Returns whether a call may start, from recorded data alone and without any effect: the place where the call was made has already found
+ * out what needs an activity. The caller must evaluate a predicate that was not evaluated there, or whose deps have changed since.
  */
 export function gate(run: RunState, asked: AskedCall): GateVerdict {
   const tool = isFinalAnswer(run, asked.call) ? undefined : run.snapshot.tools.find(({ name }) => name === asked.call.name);
@@ -438,7 +443,7 @@ export function gate(run: RunState, asked: AskedCall): GateVerdict {
   return { type: 'pass', call: gated.call, tool, ...defined({ requirement }) };
 }
 
-/** Returns the text for the model about an approved call that must not start any more; undefined if it may. */
+/** Returns the text for the model about an approved call that must no longer start, or undefined if it may. */
 export function deniedAgain(run: RunState, asked: AskedCall): string | undefined {
   const tool = run.snapshot.tools.find(({ name }) => name === asked.call.name);
   if (tool === undefined) return undefined;
@@ -451,18 +456,20 @@ export function deniedAgain(run: RunState, asked: AskedCall): string | undefined
 
 // Tool phase: the arguments that a gate has changed.
 
-/** Returns the arguments that a call of the present response runs with instead of those of the model. Call ids come from models: only own properties count. */
+/**
+ * Returns the rewritten arguments of a call of the current response, or undefined. Call ids come from models: only own properties count.
+ */
 export function rewrittenArguments({ rewrites }: Rewritten, callId: string): JsonObject | undefined {
   return rewrites !== undefined && Object.hasOwn(rewrites, callId) ? rewrites[callId] : undefined;
 }
 
-/** Returns the call with the arguments that it runs with, unless an approver edits them. */
+/** Returns the call with its rewritten arguments, if any, before an approver's edits. */
 export function asRewritten(rewritten: Rewritten, call: ToolCall): ToolCall {
   const args = rewrittenArguments(rewritten, call.toolCallId);
   return args === undefined ? call : { ...call, arguments: args };
 }
 
-/** Keeps the rewritten arguments of a response while its calls run: approvers and activities ask the run for them. */
+/** Keeps the rewritten arguments of a response while its calls run: approvers and activities query the run for them. */
 export function noteRewrites(state: RunState, { rewrites }: Rewritten): void {
   if (rewrites === undefined) delete state.rewrites;
   else state.rewrites = rewrites;
@@ -470,9 +477,9 @@ export function noteRewrites(state: RunState, { rewrites }: Rewritten): void {
 
 type Rewritten = Pick<RunState, 'rewrites'>;
 
-// Tool phase: what was found out about a call where it was made.
+// Tool phase: the findings about a call where it was made.
 
-/** Returns the reason why a call with a problem does not run: it was refused, there is no such tool, or it is invalid. */
+/** Returns the reason why a call with a problem does not run: it was refused, its tool does not exist, or it is invalid. */
 function reasonOf({ snapshot }: RunState, made: MadeCalls, call: ToolCall): NotRun {
   if (points.refuses(made, call)) return 'refused';
   const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(call.name) || snapshot.tools.some(({ name }) => name === call.name);
@@ -480,8 +487,8 @@ function reasonOf({ snapshot }: RunState, made: MadeCalls, call: ToolCall): NotR
 }
 
 /**
- * Returns the requirement of a decision. A call of a tool that always needs a decision needs one even if the review has recorded none.
- * So does a call whose predicate was called again in the previous execution, and that has waited since then or has been approved.
+ * Returns the requirement of a decision. A tool that always needs a decision needs one even if the review has recorded none. So does a call
+ * whose predicate was evaluated again in the previous execution, and that has been waiting since then or has been approved.
  */
 function ownRequirement(
   { approvals }: RunState,
@@ -499,7 +506,7 @@ export function isFinalAnswer({ snapshot }: Pick<RunState, 'snapshot'>, { name }
   return snapshot.output?.mode === 'final_answer' && name === FINAL_ANSWER;
 }
 
-/** Returns the reason why a call must not run that was found where it was made. Call ids come from models: only own properties count. */
+/** Returns why a call must not run, as found where it was made, or undefined. Call ids come from models: only own properties count. */
 export function problemOf({ problems }: Pick<MadeCalls, 'problems'>, { toolCallId }: ToolCall): string | undefined {
   return problems !== undefined && Object.hasOwn(problems, toolCallId) ? problems[toolCallId] : undefined;
 }

@@ -24,40 +24,39 @@ import {
 // Tool phase: the scheduler of calls.
 
 /**
- * The reason why a call that may start has not: the history of this execution is full, too many bytes are in flight, or it must
- * follow a call that is running.
+ * The reason why a call has not started although it may: the history of this execution is full, too many bytes are in flight, or the call
+ * must follow a running call.
  */
 type HeldBack = 'history' | 'bytes' | 'order' | undefined;
 
 /**
- * Schedules the calls of one response, in sequence or together. Each turn applies the decisions that have
- * come, gives up calls that must not start any more, starts those that may, and waits. In every batch:
+ * Schedules the calls of one response, in sequence or together. Each round applies the decisions that have arrived, gives up calls that
+ * must no longer start, starts those that may, and waits. In every batch:
  *
- * - after a cancellation, a message that steers, the deadline of the run, or a call that no worker could make, no
- *   further call starts: those that have not started are interrupted, and those that are running are waited for;
- * - if the history of this execution is full, calls that have not started are left to the next one, with null as
- *   their outcome, and so are calls that wait for a decision;
- * - calls that may outlast this execution do not keep the run in it: they are left to the next one, which waits for them
- *   from its beginning;
- * - a call of a tool that says what it changes starts after the calls before it, and the calls after it start after it;
- * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since, or for
- *   a time: it delays no other.
+ * - after a cancellation, a message that steers the run, the run's deadline, or a call that no worker could make, no further call starts:
+ *   unstarted calls are interrupted, and running calls are waited for;
+ * - if the history of this execution is full, calls that have not started or wait for a decision are left to the next one, with null as
+ *   their outcome;
+ * - calls that may outlast this execution do not keep the run in it: the next execution waits for them from its beginning;
+ * - a call of a tool that declares what it changes starts after the earlier calls, and later calls start after it;
+ * - changes are applied in call order, and before a call that must follow starts. A call that has waited for a decision or a time in
+ *   between does not delay any other.
  */
 class ToolScheduler {
   readonly #acting: ToolBatchContext;
   readonly #ports: RunPorts;
   readonly #batch: ToolBatch;
   readonly #inSequence: boolean;
-  /** True if calls that overlap may have to follow one another. */
+  /** True if overlapping calls may have to follow one another. */
   readonly #isOrdered: boolean;
-  /** The number of changes of the run when each call started, by index. */
+  /** The number of the run's changes when each call started, by index. */
   readonly #seen = new Map<number, number>();
-  /** The indexes of the calls that have had to follow another one. */
+  /** The indexes of the calls that have had to follow another call. */
   readonly #held = new Set<number>();
   readonly #inFlight: InFlight;
-  /** Undefined if no call of the agent that acts can be one. */
+  /** Undefined if the current agent has no tool for such calls. */
   readonly #long: LongCalls | undefined;
-  /** True once a call waits, for a decision or a time: what callers send meanwhile is taken. */
+  /** True once a call waits for a decision or a time: meanwhile the requests of callers are taken. */
   #takesRequests = false;
 
   constructor(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch) {
@@ -72,7 +71,7 @@ class ToolScheduler {
     this.#long = points.longCalls(acting.state, ports);
   }
 
-  /** Returns the outcome of each call by index; null for those that are left to the next execution. */
+  /** Returns the outcome of each call by index, null for calls that are left to the next execution. */
   async execute(): Promise<(ToolOutcome | null)[]> {
     const ports = this.#ports;
     const batch = this.#batch;
@@ -94,7 +93,7 @@ class ToolScheduler {
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
       const postponed = this.#notePostponed();
-      // What callers have sent before is taken before the wait.
+      // Requests that callers sent earlier are taken before the wait.
       if (postponed !== undefined && !this.#takesRequests) {
         this.#takesRequests = true;
         continue;
@@ -105,7 +104,7 @@ class ToolScheduler {
         if (heldBack !== undefined || this.#long?.isLeaving) return batch.outcomes;
         this.#applyChanges();
         if (!batch.outcomes.includes(null)) return batch.outcomes;
-        // Only decisions are waited for: approvers see the results so far.
+        // Only decisions are still awaited: approvers should see the results so far.
         this.#recordSoFar();
         if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
       }
@@ -113,14 +112,17 @@ class ToolScheduler {
     }
   }
 
-  /** True if no further call may start. A cancellation also applies to calls that need no execution. Other reasons matter only if a call is still to start. */
+  /**
+   * True if no further call may start. A cancellation also stops calls that need no execution. Other reasons matter only if a call is
+   * unstarted.
+   */
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
     const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
     return this.#ports.cancelRequested() || (isWaiting && isStopped(this.#acting.state, this.#ports, this.#batch));
   }
 
-  /** Starts the calls that may start, in the order of the model. Returns the reason if one of them was held back. */
+  /** Starts the calls that may start, in the model's order. Returns the reason if a call was held back. */
   #start(): HeldBack {
     const { state } = this.#acting;
     const { prepared, outcomes } = this.#batch;
@@ -142,7 +144,7 @@ class ToolScheduler {
         return undefined;
       }
       if (this.#long?.includes(one.invocation.tool) && this.#long.isHeldBack(one.invocation)) continue;
-      // Checked once for all calls: the history does not grow before the calls are waited for.
+      // Checked once for all calls: the history does not grow until the calls are awaited.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
       if (this.#isHeld(index, held)) {
@@ -158,13 +160,13 @@ class ToolScheduler {
     return held.length === 0 ? undefined : 'order';
   }
 
-  /** Returns the call if it may start now: nobody has to decide about it, and no capability postpones it. */
+  /** Returns the call if it may start now: it needs no decision, and no capability postpones it. */
   #startableNow(one: ExecutableCall): ToolInvocation | undefined {
     const invocation = startable(this.#acting.state, one);
     return invocation && points.postpones(this.#acting.state, this.#ports.now(), invocation) === undefined ? invocation : undefined;
   }
 
-  /** Notes the calls that only the time holds back. Returns the end of the first wait. */
+  /** Records the calls that are postponed only by the time. Returns the wait that ends first. */
   #notePostponed(): WaitDeadline | undefined {
     const { state } = this.#acting;
     let first: WaitDeadline | undefined;
@@ -182,8 +184,8 @@ class ToolScheduler {
   }
 
   /**
-   * True if a call must follow one that is running, or an earlier one that is held. A call that was held also waits for local calls:
-   * a replay hands over the ends of several at once, and calls after them would start in another order.
+   * True if a call must follow a running call or an earlier held one. A call that was held also waits for local calls: a replay delivers
+   * the ends of several at once, and the calls after them would start in another order.
    */
   #isHeld(index: number, earlier: readonly number[]): boolean {
     if (!this.#isOrdered) return false;
@@ -211,7 +213,7 @@ class ToolScheduler {
     return this.#long !== undefined && this.#long.waiting > 0;
   }
 
-  /** Waits for the calls that an earlier execution has started, also if the run was cancelled or steered since. */
+  /** Waits for the calls that an earlier execution started, even if the run was cancelled or steered since. */
   #followLongCalls(): void {
     const long = this.#long;
     if (long === undefined) return;
@@ -235,7 +237,7 @@ class ToolScheduler {
     this.#ports.recorded?.(this.#acting.state);
   }
 
-  /** The calls that may still start, the one that starts now included. */
+  /** Returns the number of calls that may still start, including the one that is starting. */
   #callsLeft(long: LongCalls): CallsLeft {
     const { prepared, outcomes } = this.#batch;
     const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
@@ -247,7 +249,7 @@ class ToolScheduler {
     const calls = this.#inFlight;
     if (!this.#takesRequests && !this.#isWaitingLong)
       return heldBack === 'bytes' || (heldBack === 'order' && !this.#runsLocally()) ? calls.one() : calls.all();
-    // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
+    // A cancellation ends every wait at once: running calls receive it, and only they are awaited.
     if (this.#ports.cancelRequested()) return calls.one();
     void calls.watch();
     return waitForChange(this.#acting.state, this.#ports, { ...handled, ended: () => calls.ended });
@@ -259,7 +261,7 @@ class ToolScheduler {
     askForDecisions(this.#acting, this.#ports, this.#batch);
   }
 
-  /** Applies the changes of the calls that have ended, in call order, never in completion order. */
+  /** Applies the changes of ended calls in call order, never in completion order. */
   #applyChanges(): void {
     const { state } = this.#acting;
     const { prepared, outcomes } = this.#batch;
@@ -270,7 +272,7 @@ class ToolScheduler {
     }
   }
 
-  /** True if the predicate of the next call is to be called again: calls and predicates see the changes of the calls before them. */
+  /** True if the predicate of the next call must be called again: calls and predicates see the changes of earlier calls. */
   #hasPredicateToAsk(): boolean {
     if (this.#inSequence && this.#inFlight.count > 0) return false;
     return (
@@ -278,7 +280,7 @@ class ToolScheduler {
     );
   }
 
-  /** Calls the predicate of the next call again. */
+  /** Calls the next call's predicate again. */
   async #askPredicate(): Promise<void> {
     const index = this.#next();
     const one = this.#batch.prepared[index];
@@ -290,7 +292,10 @@ class ToolScheduler {
     else this.#beginDecisions();
   }
 
-  /** The index of the first call that may start, among calls that overlap of the first whose predicate is to be called again; -1 if there is none. */
+  /**
+   * Returns the index of the first call that may start, or, among overlapping calls, of the first whose predicate must be called again; -1
+   * if none.
+   */
   #next(): number {
     const { prepared, outcomes } = this.#batch;
     const ready: number[] = [];
@@ -310,15 +315,16 @@ function toolAt({ prepared }: ToolBatch, index: number): ToolSnapshot {
   return one.invocation.tool;
 }
 
-// Tool phase: the turns of the calls of a response.
+// Tool phase: the rounds of a response's calls.
 
 /**
- * Runs the calls of a response, and those that run last after all others, whose results they see. Returns the outcome of each call by index; null for those that are left to the next execution.
+ * Runs the calls of a response, and after all others the calls that run last and see their results. Returns the outcome of each call by
+ * index, null for calls that are left to the next execution.
  */
 export function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
   const isLater = calls.map((call) => points.runsLast(state, call));
-  // Not async: a plain call has no further promise on its way.
+  // Not async: a plain call needs no additional promise.
   return isLater.includes(true) ? runInTwoTurns(acting, ports, batch, isLater) : runTogether(acting, ports, batch);
 }
 
@@ -332,7 +338,7 @@ async function runInTwoTurns(
   const outcomes = [...batch.outcomes];
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
-    // The run ends because no worker had a tool.
+    // The run ends because no worker had the tool.
     if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
     const some: ToolBatch = {
       response: batch.response,
@@ -347,7 +353,10 @@ async function runInTwoTurns(
   return outcomes;
 }
 
-/** Runs calls as the scheduler does. Calls around one with a phase of its own, or before those that run last, have their outcomes if the response continues. */
+/**
+ * Runs calls with the scheduler. If the response continues, calls before a separate phase, or before those that run last, already have
+ * outcomes.
+ */
 function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const isDone = !batch.outcomes.includes(null);
   return isDone ? Promise.resolve(batch.outcomes) : new ToolScheduler(acting, ports, batch).execute();
@@ -360,11 +369,11 @@ function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] 
   });
 }
 
-// Tool phase: predicates of approval after the deps have changed.
+// Tool phase: approval predicates after the deps have changed.
 
 type ExecutableCall = PreparedCall & { type: 'execute' };
 
-/** True for a call whose predicate was called before earlier calls changed the deps. */
+/** True for a call whose predicate was evaluated before earlier calls changed the deps. */
 function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch): one is ExecutableCall {
   if (one?.type !== 'execute' || one.requirement !== undefined || one.askedAgain) return false;
   return one.invocation.tool.approval?.when === 'predicate' && outcomes.some(hasChangedDeps);
@@ -382,10 +391,10 @@ function hasChangedDeps(outcome: ToolOutcome | null): boolean {
 
 // Tool phase: calls whose outcome is unknown.
 
-/** The reason that the person reads. */
+/** The reason shown to the person. */
 const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
 
-/** Asks a person about the calls whose outcome is unknown, if the agent says so. Those calls wait for the answer. */
+/** Asks a person about the calls whose outcome is unknown, if the agent is configured so. These calls wait for the answer. */
 function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
   if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
   for (const [position, one] of prepared.entries()) {
@@ -402,31 +411,31 @@ function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepar
       key: `${eventId}/${index}/outcome`,
       step,
       requestedAt: now,
-      // A deadline cannot say that the call took effect.
+      // A deadline cannot decide that the call took effect.
       ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
       reason: REASON,
     });
   }
 }
 
-// Tool phase: the rule by which no further call starts.
+// Tool phase: the conditions under which no further call starts.
 
 /**
- * True if no further call of the batch may start. The run is cancelled or over its deadline, a message
- * steers it elsewhere, or a call that no worker could make ends it.
+ * True if no further call of the batch may start: the run is cancelled or past its deadline, a message steers it elsewhere, or a call that
+ * no worker could make ends it.
  */
 export function isStopped(state: RunState, ports: RunPorts, { outcomes }: Pick<ToolBatch, 'outcomes'>): boolean {
   return ports.cancelRequested() || ports.inbox.isSteered || noWorker(outcomes) !== undefined || endsByDeadline(state, ports.now());
 }
 
-/** Gives up the calls that have not started, and the decisions that they wait for. Calls that are running are left to end. */
+/** Gives up the calls that have not started, and the decisions that they wait for. Running calls are left to end. */
 function giveUp(state: RunState, ports: RunPorts, { prepared, outcomes }: ToolBatch, running: InFlight): void {
   const { pending } = state.approvals;
   state.approvals.pending = [];
   for (const [index, one] of prepared.entries()) {
     if (outcomes[index] !== null || running.has(index)) continue;
     if (one.type === 'immediate') outcomes[index] = ports.cancelRequested() ? interruptedResult() : one.outcome;
-    // A call about whose outcome a person is asked has started.
+    // A call with a pending question about its outcome has started.
     else if (isAskedAbout(pending, one.invocation.call.toolCallId)) outcomes[index] = unknownResult(one.invocation.tool.name);
     else outcomes[index] = interruptedResult();
   }
@@ -434,23 +443,23 @@ function giveUp(state: RunState, ports: RunPorts, { prepared, outcomes }: ToolBa
 
 // Tool phase: calls that are running.
 
-/** The outcome of a call; `left` for one that the next execution waits for. */
+/** The outcome of a call, or `left` if the next execution waits for it. */
 type SettledCall = ToolOutcome | LeftCall;
 
 /**
- * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
- * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
+ * The maximum bytes that calls may have in flight, arguments and results together. A workflow task takes 4 MB of commands and the server's
+ * workflow state 8 MB of inputs, and as many results may return at once.
  */
 export const MAX_BYTES_IN_FLIGHT = 3_000_000;
 
 interface RunningCall {
   bytes: number;
   outcome: Promise<SettledCall>;
-  /** Resolves when the call has ended. Absent until calls are watched one by one. */
+  /** Resolves when the call has ended. Absent until calls are watched individually. */
   ended?: Promise<void>;
 }
 
-/** The calls of a response that are running, by index, and the bytes that they may bring. */
+/** The running calls of a response by index, and the bytes that they may add. */
 class InFlight {
   /** The number of calls that have ended. */
   ended = 0;
@@ -477,12 +486,12 @@ class InFlight {
     return this.#running.has(index);
   }
 
-  /** True if a call of that size may start besides those that are running. One alone always may. */
+  /** True if a call of that size may start in addition to the running calls. A single call always may. */
   hasRoomFor(bytes: number): boolean {
     return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;
   }
 
-  /** Holds the bytes of a call until it has ended. The call must not reject. */
+  /** Reserves the bytes of a call until it has ended. The call must not reject. */
   add(index: number, bytes: number, outcome: Promise<SettledCall>): void {
     this.#bytes += bytes;
     this.#running.set(index, { bytes, outcome });
@@ -498,7 +507,7 @@ class InFlight {
     await Promise.race(this.watch());
   }
 
-  /** Waits until all calls have ended. Not async, and a single call is put into no array: in the sandbox every promise costs a stack trace. */
+  /** Waits until all calls have ended. Not async, and a single call needs no array: in the sandbox every promise costs a stack trace. */
   all(): Promise<void> {
     const [only] = this.#running.size === 1 ? this.watch() : [];
     return only ?? this.#allTogether();
