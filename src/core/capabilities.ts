@@ -18,13 +18,13 @@ import { recall } from './capabilities/recall.ts';
 import { sessions } from './capabilities/sessions.ts';
 import { skills } from './capabilities/skills.ts';
 
-/** Every effect of a run: of the loop, and of all capabilities. */
+/** Every effect of a run: the loop's, and those of all capabilities. */
 export interface AllPorts extends HookPorts, CompactionPorts, HandoffPorts, ChildPorts, CodePorts, NotificationPorts {}
 
 /**
- * All capabilities of a run, in the order in which they act at a point. At each gate of calls that is: permissions before handoffs, so
- * that a call that is not allowed is not one that another transfer has made needless. An ending by the calls of a step is that of a flow,
- * then that of an agent as a tool, then that of code. Nothing else depends on the order.
+ * All capabilities of a run, in the order in which they act at a point. The order matters in two places. At the gate, permissions come
+ * before handoffs, so that a forbidden transfer is reported as forbidden, not as superfluous. If the calls of a step end the run in several
+ * ways, a flow's ending counts first, then the ending by an agent as a tool, then by code.
  */
 export const CAPABILITIES: readonly Capability[] = [
   hooks,

@@ -7,21 +7,21 @@ import { isoTime } from '../domain/time.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
 
-// Capability: events that the archive has or lacks. It stores them between the loop and the end of an execution.
+// Capability: the events that the archive has or lacks. It stores them between the end of the loop and the end of an execution.
 
 /** The events that the archive is storing. */
 const storing = slice<Archiving>('archiving', anyObject<Archiving>(), { isPassing: true });
 
-/** The events of the run that are not in the archive, the oldest first: the newest ranges. */
+/** The newest ranges of events that are not in the archive, oldest first. */
 const missing = slice<NotArchived[]>('notArchived', listOf(anyObject<NotArchived>()), { bytes: jsonBytes });
 
 /**
- * The most ranges of missing events that a run keeps, and their bytes of JSON, because they are carried over. Adjacent ranges are
- * joined, so that an archive that always fails leaves a single one.
+ * The maximum number of missing ranges that a run keeps, and their maximum bytes of JSON: they are carried over. Adjacent ranges are
+ * joined, so that an archive that always fails leaves a single range.
  */
 const KEPT = { count: 50, bytes: 3_500 };
 
-/** Bytes of JSON of the message of a range. */
+/** The maximum bytes of JSON of a range's message. */
 const MESSAGE_BYTES = 200;
 
 /** The events that the archive is storing, and those that it lacks. */
@@ -30,17 +30,17 @@ interface ArchiveProgress {
   notArchived?: NotArchived[];
 }
 
-/** Returns what the archive is storing and lacks. */
+/** Returns the archive's progress. */
 export function archiveProgress(run: WithSlices): ArchiveProgress {
   return defined({ archiving: storing.of(run), notArchived: missing.of(run) });
 }
 
-/** Notes that the archive begins to store events. `now` is in milliseconds since the epoch. */
+/** Records that the archive begins to store events. `now` is in milliseconds since the epoch. */
 export function beginArchiving(state: RunState, { from, through }: EventRange, now: number): void {
   storing.set(state, { from, through, since: isoTime(now) });
 }
 
-/** Notes that the archive has stored the events, or that it has not because of `failure`. */
+/** Records that the archive has stored the events, or that it failed with `failure`. */
 export function endArchiving(state: RunState, failure?: string): void {
   const stored = storing.of(state);
   const ranges = missing.of(state) ?? [];
@@ -57,13 +57,13 @@ export function endArchiving(state: RunState, failure?: string): void {
   missing.set(state, newest(joinRanges(ranges, { from, through, message: cutText(failure, MESSAGE_BYTES) }), KEPT));
 }
 
-/** Returns the part of a range before an offset from which on the archive has everything. */
+/** Returns the part of a range before an offset from which the archive is complete. */
 function rangeBefore(range: NotArchived, from: number): NotArchived[] {
   if (range.through <= from) return [range];
   return range.from < from ? [{ ...range, through: from }] : [];
 }
 
-/** Adds the events that are not in the archive to a result. They are known only after the last events were stored. */
+/** Adds the ranges of unarchived events to a result. They are known only after the last events were stored. */
 export function withNotArchived(result: RunResultFields, state: RunState | undefined): RunResultFields {
   const notArchived = state && missing.of(state);
   return notArchived === undefined ? result : { ...result, notArchived };

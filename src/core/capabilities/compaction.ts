@@ -26,15 +26,15 @@ export interface CompactionPorts extends RunPorts {
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
 }
 
-/** The part of the window to summarise: the events between two others (see `Compaction`). */
+/** The part of the window to summarize: the events between two others (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
   head: number | null;
   tail: number | null;
   /** The number of events between them. */
   events: number;
-  /** Bytes of JSON that the text of the summary may have. */
+  /** The maximum bytes of JSON of the summary's text. */
   maxBytes: number;
-  /** The text is a title, and no summary. */
+  /** The text is a title, not a summary. */
   purpose?: 'title';
 }
 
@@ -43,27 +43,27 @@ export type SummaryOutcome =
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
-/** The part of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
+/** The fraction of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
 const GOAL = 0.5;
 
-/** The part of the limit above which the older events are summarised, if eviction alone leaves more. */
+/** The fraction of the limit above which older events are summarized, if eviction alone leaves more. */
 const ENOUGH = 0.75;
 
-/** The part of the limit that the newest events of any kind may take beside a summary. */
+/** The fraction of the limit that the newest events of any kind may take in addition to a summary. */
 const TAIL = 0.25;
 
-/** The part of the limit that a summary may take, and the smallest budget of a summary. */
+/** The fraction of the limit that a summary may take, and the smallest budget of a summary. */
 const SUMMARY = 0.125;
 const LEAST_SUMMARY_BYTES = 200;
 
 type PlannedEviction = ReturnType<typeof planEviction>;
 
-/** Bytes of the event of a summary beside its text. */
+/** Bytes of the event of a summary without its text. */
 const SUMMARY_EVENT_BYTES = 100;
 
 /**
- * Brings a full window back within its bounds: drops what was recalled from a memory, evicts old tool results, then summarises the
- * older part of the conversation. Each of the three is recorded as an event. Returns the end of the run if even that is not enough.
+ * Reduces a full window below its limit: drops recalled memories, evicts old tool results, then summarizes the older part of the
+ * conversation. Each of the three is recorded as an event. Returns the end of the run if even that is not enough.
  */
 async function compactWindow(state: RunState, ports: CompactionPorts): Promise<NextStep | undefined> {
   const limit = windowLimit(state) ?? Infinity;
@@ -82,8 +82,8 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
 }
 
 /**
- * Compacts a conversation that the provider refused as too long, to well below its current size. Undefined if nothing could be
- * taken out.
+ * Compacts a conversation that the provider refused as too long, to well below its current size. Returns undefined if nothing could be
+ * removed.
  */
 export async function shortenConversation(state: RunState, ports: CompactionPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined) return undefined;
@@ -93,8 +93,8 @@ export async function shortenConversation(state: RunState, ports: CompactionPort
 }
 
 /**
- * Replaces all of a conversation but its newest message by a summary, for a provider that refuses it as it is. Undefined if nothing could
- * be replaced, or the summary failed.
+ * Replaces all of a conversation except its newest message by a summary, for a provider that refuses the conversation. Returns undefined if
+ * nothing could be replaced, or the summary failed.
  */
 async function summariseEarlier(state: RunState, ports: CompactionPorts): Promise<'summarised' | NextStep | undefined> {
   const { events, bytes } = state.window;
@@ -109,8 +109,8 @@ async function summariseEarlier(state: RunState, ports: CompactionPorts): Promis
 }
 
 /**
- * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit beside a summary of all
- * the rest.
+ * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit in addition to a summary of the
+ * rest.
  */
 async function compact(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
@@ -122,9 +122,9 @@ async function compact(state: RunState, ports: CompactionPorts, limit: number): 
   if (policy.summarise) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
     evictResults(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
-    // Events to summarise are not evicted before: a summary of markers would be empty.
+    // Events to summarize are not evicted before: a summary of markers would be empty.
     const isEnough = (): boolean => bytesWithout(state.window, old()) <= limit * ENOUGH;
-    // What was recalled is in the memory still: no summary repeats it.
+    // Recalled entries are still in the memory: no summary repeats them.
     if (!isEnough()) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
     const ended = isEnough() ? undefined : await summarise(state, ports, limit);
     if (ended !== undefined) return ended;
@@ -151,14 +151,14 @@ function evictResults(state: RunState, ports: CompactionPorts, evicted: PlannedE
   if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
 }
 
-/** Returns the bytes that are left of `limit` beside the first message and a summary. */
+/** Returns the bytes of `limit` that remain after the first message and a summary. */
 function roomBeside(state: RunState, limit: number): number {
   const { window } = state;
   const head = (sessionOf(state) === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
   return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
-/** Returns the bytes that the text of a summary may have. */
+/** Returns the maximum bytes of a summary's text. */
 function summaryBytes(limit: number): number {
   return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
 }
@@ -174,13 +174,13 @@ async function summarise(state: RunState, ports: CompactionPorts, limit: number)
     unseenBytes,
     unseenFrom: state.seenEvents,
     leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
-    // What a conversation of months began with is not what it is about.
+    // The beginning of a conversation of months is not its topic.
     isWhole: sessionOf(state) !== undefined,
   });
   return range === undefined ? undefined : await summariseRange(state, ports, range, maxBytes);
 }
 
-/** Replaces a part of the window by a summary. Returns the end of the run if there is none. */
+/** Replaces a part of the window by a summary. Returns the end of the run if the summary fails. */
 async function summariseRange(
   state: RunState,
   ports: CompactionPorts,
@@ -214,15 +214,15 @@ async function summariseRange(
   return undefined;
 }
 
-/** Records a compaction, and drops the provider's token count of the window before it. */
+/** Records a compaction, and drops the provider's token count, which is of the window before it. */
 function recordCompaction(state: RunState, ports: CompactionPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
   recordEvent(state, ports, { author: state.snapshot.name, ...event });
   delete state.measured;
 }
 
-// Capability: the entries of a memory that a compaction takes out.
+// Capability: the recalled entries that a compaction removes.
 
-/** Returns the offsets of the events with entries that were recalled for an earlier turn: they are dropped before anything else. */
+/** Returns the offsets of the events with entries that were recalled for an earlier turn: they are dropped first. */
 function recalledBeforeTurn(window: Pick<Window, 'events'>): number[] {
   return recalledBefore(window, window.events.findLast(isMessageOfUser)?.offset ?? 0);
 }
@@ -236,7 +236,7 @@ function isMessageOfUser(event: WindowEvent): boolean {
   return event.author === 'user' && event.content.some((item) => item.type === 'message' && item.role === 'user');
 }
 
-// Capability: the events that a compaction takes out.
+// Capability: the events that a compaction removes.
 
 /** The goal of an eviction: the size to reach, and the events that stay. */
 interface EvictionGoal {
@@ -244,7 +244,7 @@ interface EvictionGoal {
   bytes: number;
   /** The number of newest results that stay. */
   keepResults: number;
-  /** The offset from which on events stay unchanged. */
+  /** The offset from which events stay unchanged. */
   keepFrom: number;
   /** True for results that are evicted after all others. Default: none. */
   isLast?: (item: ContentItem) => boolean;
@@ -284,10 +284,10 @@ function evictableResults({ offset, content }: WindowEvent): Evictable[] {
   });
 }
 
-/** The bytes that the eviction of each result saves: a compaction plans several times. */
+/** The bytes saved by the eviction of each result, cached because a compaction plans several times. */
 const bytesSaved = new WeakMap<ToolResult, number>();
 
-/** Returns the bytes that the eviction of a result saves. */
+/** Returns the bytes saved by the eviction of a result. */
 function savedBytes(result: ToolResult): number {
   const known = bytesSaved.get(result);
   if (known !== undefined) return known;
@@ -297,9 +297,9 @@ function savedBytes(result: ToolResult): number {
 }
 
 /**
- * Selects the results to evict among the events that the model has not seen, oldest first. None if these events fit beside the
- * first message and a summary (`mostBytes`), or if evicting all their results would not make them fit. Otherwise it evicts down to
- * `goalBytes` if that can be reached, else down to `mostBytes`.
+ * Selects the results to evict among the events that the model has not seen, oldest first. None if these events fit in addition to the
+ * first message and a summary (`mostBytes`), or if evicting all their results would not make them fit. Otherwise evicts down to `goalBytes`
+ * if possible, else down to `mostBytes`.
  */
 export function planUnseenEviction(
   { events }: Window,
@@ -312,19 +312,19 @@ export function planUnseenEviction(
   const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
   const evictable = newest.events.flatMap(evictableResults).reduce((total, { saved }) => total + saved, 0);
   if (bytes - evictable > bounds.mostBytes) return [];
-  // If the goal is out of reach, keeping the newest results is worth more than coming closer to it.
+  // If the goal is out of reach, keeping the newest results is worth more than getting closer to it.
   const reachable = bytes - evictable <= bounds.goalBytes;
   const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
   return planEviction(newest, { ...bounds, bytes: down, keepResults: 0, keepFrom: Infinity });
 }
 
-/** Returns the events that are never summarised: the first of the window and, if a run was started with calls, their results. */
+/** Returns the events that are never summarized: the first of the window and, if the run started with calls, their results. */
 function headOf(events: readonly WindowEvent[]): readonly WindowEvent[] {
   const others = events.findIndex(({ content }, index) => index > 0 && !content.some(({ type }) => type === 'tool_result'));
   return others < 0 ? events : events.slice(0, others);
 }
 
-/** The events to summarise: those between two that stay. */
+/** The range of events to summarize, between two that stay. */
 interface SummaryRange {
   head: number | null;
   tail: number | null;
@@ -338,18 +338,18 @@ interface SummaryGoal {
   /** The bytes up to which the newest results stay; `keepResults` is their largest number. */
   keptBytes: number;
   keepResults: number;
-  /** The bytes up to which unseen events stay: those from `unseenFrom` on, with the calls that they answer. */
+  /** The bytes up to which unseen events stay: the events from `unseenFrom` on, with the calls that they answer. */
   unseenBytes: number;
   unseenFrom: number;
   /** True if the first message may be summarised, too. */
   isWhole?: boolean;
-  /** The bytes up to which older events are not worth a summary, which may be as large itself. */
+  /** The bytes up to which older events are not worth a summary, which may be just as large. */
   leastBytes: number;
 }
 
 /**
  * Selects the older part of the window: all events between the first message and a tail. A call is never separated from its results.
- * Undefined if there is nothing to summarise.
+ * Undefined if there is nothing to summarize.
  */
 export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange | undefined {
   const head = goal.isWhole === true ? [] : headOf(events);
@@ -377,7 +377,7 @@ function tailLength(exchanges: readonly Exchange[], goal: SummaryGoal): number {
   return count;
 }
 
-/** An event with the events that belong to it: the results of its calls. */
+/** An event and the results of its calls. */
 interface Exchange {
   events: WindowEvent[];
   bytes: number;
@@ -413,7 +413,7 @@ function joinExchanges(before: Exchange, next: Exchange): Exchange {
   };
 }
 
-/** Returns the exchanges at the end that the model has not seen. Only the end counts, because an older unseen event may be a summary. */
+/** Returns the last exchanges that the model has not seen. Only the end counts, because an older unseen event may be a summary. */
 function unseenExchanges(exchanges: readonly Exchange[]): Exchange[] {
   return exchanges.slice(exchanges.findLastIndex(({ unseen }) => !unseen) + 1);
 }
@@ -427,15 +427,15 @@ function bytesOfExchanges(exchanges: readonly Exchange[]): number {
 /** Bytes of a refusal that a session remembers. */
 const REFUSAL_BYTES = 300;
 
-/** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
+/** True for the codes of a request whose form a provider refuses. The client has already tried the forms that it knows. */
 function isRefusal(code: ErrorCode): boolean {
   return code === 'model_bad_request' || code === 'model_unprocessable';
 }
 
 /**
- * Handles the refusal of a request. What is in the conversation of a session stays there, and would be refused in every later turn. So the
- * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
- * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
+ * Handles the refusal of a request. A session keeps its conversation, so every later turn would be refused, too. So the second refusal with
+ * the same words and no answer in between has the conversation compacted, once per turn. Undefined: the turn ends with the provider's
+ * error. The conversation of a run without turns is not changed, because the run ends with its error.
  */
 async function repairConversation(state: RunState, ports: CompactionPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
   const session = sessionOf(state);
@@ -456,12 +456,12 @@ async function repairConversation(state: RunState, ports: CompactionPorts, refus
   return 'repaired';
 }
 
-/** A compaction that failed does not hide what the provider said. */
+/** A failed compaction must not hide the provider's error. */
 function unlessFailed(next: NextStep): NextStep | undefined {
   return next.type === 'finish' && next.ending.status === 'error' ? undefined : next;
 }
 
-/** Returns the words of a refusal without ids and places, which differ from request to request. */
+/** Returns the words of a refusal without ids and positions, which differ between requests. */
 function wordsOf(message: string): string {
   const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
   return jsonTextPrefix(words, REFUSAL_BYTES);

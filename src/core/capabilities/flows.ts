@@ -15,18 +15,18 @@ import { findAgent, forgetActed, type HandoffPorts, switchAgent } from './handof
 
 // Capability: agents that act in a given order.
 
-/** The turns of the agents, if the run began with a flow whose agents act one after the other: the flow decides who is next, not the model. */
+/** The turns of the agents, if the run began with a sequential flow: the flow decides which agent is next, not the model. */
 const turns = slice<FlowState>('flow', anyObject<FlowState>(), {
   initial: ({ flow }) => (flow === undefined || flow.kind === 'parallel' ? undefined : { ...flow, turn: 0, iteration: 1 }),
 });
 
-/** Returns the round of a loop, and the most rounds that it has; undefined for any other run. */
+/** Returns the round of a loop and its maximum number of rounds, or undefined for any other run. */
 export function roundOf(run: WithSlices): { round: number; most: number } | undefined {
   const flow = turns.of(run);
   return flow?.kind === 'loop' ? { round: flow.iteration, most: flow.maxIterations } : undefined;
 }
 
-/** Ends the turn of an agent with its answer. True if another turn follows; false if the answer is that of the run. */
+/** Ends the turn of an agent with its answer. Returns true if another turn follows, false if the answer is the run's. */
 function endTurn(state: RunState, answer: JsonValue): boolean {
   const flow = turns.of(state);
   if (flow === undefined || !hasNext(flow) || fits(flow, answer)) return false;
@@ -36,7 +36,7 @@ function endTurn(state: RunState, answer: JsonValue): boolean {
   return true;
 }
 
-/** Lets the next agent of the flow act. Returns the end of the run if it cannot. */
+/** Lets the flow's next agent act. Returns the end of the run if it cannot. */
 async function takeTurn(state: RunState, ports: HandoffPorts): Promise<NextStep | undefined> {
   const flow = turns.of(state);
   const name = flow?.agents[flow.turn];
@@ -62,12 +62,12 @@ function fits({ until }: FlowState, answer: JsonValue): boolean {
 
 // Shared state: a flow whose agents act in parallel.
 
-/** True for the run of a flow whose agents act in parallel: it calls no model. */
+/** True for the run of a parallel flow: it calls no model. */
 export function isParallel({ snapshot }: Pick<RunState, 'snapshot'>): boolean {
   return snapshot.flow?.kind === 'parallel';
 }
 
-/** Returns the input of every agent of the flow: what the user has said. Undefined if others have spoken. */
+/** Returns the input of every agent of the flow: the user's messages. Undefined if there are messages of others. */
 export function branchInput({ window }: Pick<RunState, 'window'>): string | ContentPart[] | undefined {
   const said = window.events.flatMap(({ content }) => content.filter(({ type }) => type === 'message'));
   const [first, ...more] = said.filter(isOfUser);
@@ -79,9 +79,9 @@ function isOfUser(item: ContentItem): item is Message {
   return item.type === 'message' && item.role === 'user';
 }
 
-// Model phase: the start of agents in parallel, in place of a model call.
+// Model phase: the start of parallel agents instead of a model call.
 
-/** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
+/** Calls every agent of the flow in one step, as a model would. All of them get the run's input, so the calls do not repeat it. */
 function startBranches(state: RunState, ports: RunPorts): NextStep {
   const { name, tools } = state.snapshot;
   if (branchInput(state) === undefined) {
@@ -96,9 +96,9 @@ function startBranches(state: RunState, ports: RunPorts): NextStep {
   return { type: 'run_tools', response: { id, content, finishReason: 'tool_calls', usage: null }, final: false, outcomes: [] };
 }
 
-// Tool phase: the end of agents in parallel.
+// Tool phase: the end of parallel agents.
 
-/** Returns the output of a flow whose agents act in parallel: the output of each under its name. An error if one has not completed. */
+/** Returns the output of a parallel flow: each agent's output under its name. An error if an agent has not completed. */
 function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undefined {
   if (!isParallel(state)) return undefined;
   const { snapshot } = state;
@@ -109,7 +109,7 @@ function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undef
   return { status: 'error', stopReason: 'error', output, error: { code: 'child_failed', message } };
 }
 
-/** Returns the answer of an agent, with the note that it was cut off. */
+/** Returns the answer of an agent, with a note if it was cut off. */
 function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
   return notes.length === 0 ? answer : resultText([answer, ...notes]);
 }

@@ -16,15 +16,15 @@ import { askAboutAnswer, type HookPorts, type PointAnswer, type PointQuestion } 
 
 // Capability: checks of messages, of calls, and of answers.
 
-/** The name under which a worker reports what guardrails found at a point. */
+/** The name under which a worker reports the findings of guardrails at a point. */
 const NAME = 'guardrails';
 
 const guardsInput = (snapshot: RunState['snapshot']): boolean => askedAt(snapshot, 'input').length > 0;
 
-/** The offset of the first message that no check has read. None: all are checked, or the agent has no guardrails for input. */
+/** The offset of the first unchecked message. Undefined if all are checked, or the agent has no input guardrails. */
 const uncheckedFrom = slice<number>('uncheckedFrom', COUNT, { initial: (snapshot) => (guardsInput(snapshot) ? 0 : undefined) });
 
-/** Returns who is asked at a point, and for how long. */
+/** Returns the names of the checks that run at a point, and their time limit. */
 function asked(snapshot: AgentSnapshot, type: ConversationPoint): Pick<PointQuestion, 'names' | 'timeoutMs'> {
   return { names: askedAt(snapshot, type).map(({ name }) => name), timeoutMs: timeAt(snapshot, type) };
 }
@@ -55,7 +55,7 @@ function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | 
   recordEvent(state, clock, { author: state.snapshot.name, content: [], guardrails });
 }
 
-/** Returns the report of checks, those of hooks included, also if their activity failed: then each of them has failed. */
+/** Returns the report of checks, including those by hooks. If their activity failed, each check counts as failed. */
 function reportOf({ snapshot }: RunState, type: ConversationPoint, outcome: PointAnswer): GuardrailReport {
   if (outcome.type !== 'failed') {
     const { [NAME]: own, hooks } = (outcome.found ?? {}) as Partial<Record<string, GuardrailReport>>;
@@ -70,7 +70,7 @@ function reportOf({ snapshot }: RunState, type: ConversationPoint, outcome: Poin
   return { findings };
 }
 
-/** Returns the end of the run if the checks refuse to continue. A guardrail or a hook that no worker has ends it in any case. */
+/** Returns the end of the run if the checks refuse to continue. A guardrail or hook that no worker has always ends it. */
 function endByGuardrail(outcome: PointAnswer, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
   if (outcome.type === 'failed' && (outcome.code === 'unknown_guardrail' || outcome.code === 'unknown_hook')) {
@@ -92,8 +92,8 @@ function endByGuardrail(outcome: PointAnswer, report: GuardrailReport): Extract<
 // Capability: the check of messages that the model has not read.
 
 /**
- * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
- * Undefined if there are none.
+ * Begins the check of unchecked messages, in parallel with the model call that reads them: if a guardrail trips, the call is given up.
+ * Returns undefined if all messages are checked.
  */
 function beginInputCheck(state: RunState, ports: HookPorts): Promise<PointAnswer> | undefined {
   const from = uncheckedFrom.of(state);
@@ -106,8 +106,8 @@ function beginInputCheck(state: RunState, ports: HookPorts): Promise<PointAnswer
 }
 
 /**
- * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
- * step, and no tool of it starts.
+ * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is
+ * not a step, and none of its tool calls starts.
  */
 async function endInputCheck(
   state: RunState,
@@ -120,7 +120,7 @@ async function endInputCheck(
   const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
   const from = uncheckedFrom.of(state) ?? state.window.through;
   uncheckedFrom.clear(state);
-  // After the answer, so that its offset is the one that its activity expects.
+  // Recorded after the answer, so that the answer has the offset that its activity expects.
   if (ended === undefined) return { record: () => recordReport(state, ports, report) };
   if (answered !== undefined) recordUnread(state, ports, answered);
   const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
@@ -133,7 +133,7 @@ function checkBesideModelCall(state: RunState, ports: HookPorts): BesideModelCal
   return checking === undefined ? undefined : { ended: (outcome) => endInputCheck(state, ports, checking, outcome) };
 }
 
-/** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
+/** Checks messages before anything else reads them: a compaction would remove them from the window, or send them to a model. */
 function checkInputFirst(state: RunState, ports: HookPorts): Promise<NextStep | undefined> | undefined {
   const checking = beginInputCheck(state, ports);
   return checking === undefined ? undefined : endInputAlone(state, ports, checking);
@@ -146,7 +146,7 @@ async function endInputAlone(state: RunState, ports: RunPorts, checking: Promise
   return undefined;
 }
 
-/** Records what arrived of a model call whose messages did not pass, and its cost. */
+/** Records the partial answer of a model call whose messages did not pass, and its cost. */
 function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcome): void {
   const { model } = state.snapshot;
   if (outcome.type === 'failed') recordFailedCall(state, ports, model, outcome);
@@ -154,14 +154,14 @@ function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcom
   else if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
 }
 
-/** Returns the offsets of the messages that did not pass, and of everything after them. */
+/** Returns the offsets of the messages that did not pass and of all later events. */
 function offsetsFrom({ window }: RunState, from: number): number[] {
   return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
 }
 
 // Capability: the check of an answer before it counts.
 
-/** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
+/** Checks an answer in one activity, which queries it. Returns the end of the run if it does not pass. */
 async function checkAnswer(state: RunState, ports: HookPorts, answer: JsonValue): Promise<NextStep | undefined> {
   const outcome = await askAboutAnswer(state, ports, asked(state.snapshot, 'output'), answer);
   const report = reportOf(state, 'output', outcome);
@@ -171,7 +171,7 @@ async function checkAnswer(state: RunState, ports: HookPorts, answer: JsonValue)
   return ended;
 }
 
-/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
+/** Returns the offsets of the response with the answer, and of its calls' results, which make no sense without it. */
 function answerOffsets({ window }: RunState): number[] {
   const { events } = window;
   const index = events.findLastIndex(({ content }) =>
@@ -180,7 +180,7 @@ function answerOffsets({ window }: RunState): number[] {
   return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }
 
-/** Returns the ending without an output that no check has passed: an agent whose answers are checked shows no partial answer either. */
+/** Returns the ending without an unchecked output: an agent with checked answers shows no partial answer either. */
 function withoutUncheckedOutput({ snapshot }: RunState, ending: Ending): Ending {
   return checksAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
 }
@@ -189,7 +189,7 @@ function reportedOn(state: RunState, { guardrails }: MadeCalls): Partial<Event> 
   return guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
 }
 
-/** Returns what two reviews of the same calls found. */
+/** Returns the findings of two reviews of the same calls. */
 function withFindings({ guardrails: before }: RecordedResponse, { guardrails: now }: Partial<RecordedResponse>): Partial<RecordedResponse> {
   return now === undefined ? {} : { guardrails: { findings: [...(before?.findings ?? []), ...now.findings] } };
 }

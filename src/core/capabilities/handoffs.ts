@@ -25,14 +25,14 @@ import { sessionOf } from '../domain/sessions.ts';
 // Capability: agents that take over a run.
 
 export interface HandoffPorts extends RunPorts {
-  /** Resolves an agent that takes over. */
+  /** Resolves an agent that is about to take over. */
   resolveHandoff(agent: string): Promise<Resolved>;
 }
 
-/** The agents of the run, once it has been handed over, or from the start if their order is that of a flow. */
+/** The agents of the run, once it has been handed over, or from the start if a flow determines their order. */
 const handedOver = slice<HandoffState>('handoffs', anyObject<HandoffState>(), { initial: handoffsOfFlow, bytes: carriedBytes });
 
-/** The agent that takes over once the step has ended, in the outcome of the call that has transferred the run. */
+/** The agent that takes over after the step, in the outcome of the call that transferred the run. */
 const transferTo = slice<string>('transferTo', TEXT);
 
 function handoffsOfFlow({ flow, name, handoffs: policy }: AgentSnapshot): HandoffState | undefined {
@@ -41,13 +41,13 @@ function handoffsOfFlow({ flow, name, handoffs: policy }: AgentSnapshot): Handof
   return { first: flow.name, max, count: 0, pinned: [], usage: [[name, noUsage()]], ofFlow: true };
 }
 
-/** Returns the bytes of the carried snapshots of the agents that do not act, and of their usage. */
+/** Returns the bytes of the carried snapshots of the inactive agents, and of their usage. */
 function carriedBytes({ pinned, next, usage }: HandoffState): number {
   const snapshots = next === undefined ? pinned : [...pinned, next];
   return snapshots.reduce((sum, one) => sum + snapshotBytes(one), jsonBytes(usage));
 }
 
-/** Returns the agents that a run keeps besides the one that acts, as they are pinned. */
+/** Returns the pinned snapshots of the run's other agents. */
 export function keptAgents(run: WithSlices): AgentSnapshot[] {
   const { pinned = [], next } = handedOver.of(run) ?? {};
   return next === undefined ? pinned : [...pinned, next];
@@ -58,11 +58,11 @@ export function handoffCount(run: WithSlices): number {
   return handedOver.of(run)?.count ?? 0;
 }
 
-// Tool phase: the call of an agent that hands the run over.
+// Tool phase: the call that hands the run over.
 
 /**
- * Prepares the transfer to another agent, which takes over once the step has ended. The agent is resolved by an activity, unless the
- * run has its snapshot already. If it cannot take over, the model reads the problem, and the run continues with the same agent.
+ * Prepares the transfer to another agent, which takes over after the step. An activity resolves the agent, unless the run already has its
+ * snapshot. If the agent cannot take over, the model reads the problem, and the run continues with the current agent.
  */
 async function transfer(state: RunState, ports: HandoffPorts, { call }: ToolInvocation): Promise<ToolOutcome> {
   const { agent } = call.arguments;
@@ -79,7 +79,7 @@ async function transfer(state: RunState, ports: HandoffPorts, { call }: ToolInvo
   return transferTo.addTo(callResult('success', transferred(name)), name);
 }
 
-/** Returns the handoffs of the run, which begin with its first transfer. */
+/** Returns the handoffs of the run, initialized at its first transfer. */
 function handoffsOf(state: RunState): HandoffState {
   const { snapshot, usage } = state;
   const known = handedOver.of(state);
@@ -96,7 +96,7 @@ function handoffsOf(state: RunState): HandoffState {
   return begun;
 }
 
-/** Returns an agent that takes over: the one that acts, one that the run has had, or one that an activity resolves. */
+/** Returns an agent that takes over: the current agent, an earlier agent of the run, or an agent that an activity resolves. */
 export async function findAgent(state: RunState, ports: HandoffPorts, name: string): Promise<Resolved> {
   const snapshot = [state.snapshot, ...(handedOver.of(state)?.pinned ?? [])].find((one) => one.name === name);
   if (snapshot === undefined) return ports.resolveHandoff(name);
@@ -104,7 +104,7 @@ export async function findAgent(state: RunState, ports: HandoffPorts, name: stri
   return problem === undefined ? { type: 'resolved', snapshot } : { type: 'failed', code: 'invalid_input', message: problem };
 }
 
-/** Returns why the deps, which may have changed since, do not fit an agent. */
+/** Returns why the current deps do not fit an agent, or undefined. */
 function depsProblem({ deps }: RunState, { deps: schema }: AgentSnapshot): string | undefined {
   const problems = schema === undefined ? [] : checkJson(schema, deps);
   return problems.length === 0 ? undefined : `the deps do not fit it: ${problemsText(problems)}`;
@@ -112,7 +112,7 @@ function depsProblem({ deps }: RunState, { deps: schema }: AgentSnapshot): strin
 
 // Tool phase: the change of the agent after a step with a transfer.
 
-/** Hands the run over if one of the calls of a step has transferred it. */
+/** Hands the run over if one of the step's calls has transferred it. */
 function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): void {
   const handoffs = handedOver.of(state);
   const next = handoffs?.next;
@@ -127,8 +127,8 @@ function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutc
 }
 
 /**
- * Lets the agent act that takes over: its instructions, tools and answers count from here on, over the same window. The limits stay
- * those of the run; limits of single tools are added on the first turn of an agent, and never widen any.
+ * Makes another agent the current one: from here on, its instructions, tools and answers count, over the same window. The run keeps its
+ * limits; an agent's limits of single tools are added on its first turn, and never widen a limit.
  */
 export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapshot): void {
   const { snapshot: before } = state;
@@ -144,13 +144,13 @@ export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapsho
     if (session?.unraised !== undefined) session.unraised = narrowedByTool(session.unraised, next.limits);
   }
   state.snapshot = next;
-  // The provider counted the tokens of another request.
+  // The provider counted the tokens of the other agent's request.
   delete state.measured;
   points.agentSwitched(state, isFirstTurn);
   ports.switchAgent(next);
 }
 
-/** Adds the limits of single tools of an agent, the lower one if both have it. */
+/** Adds an agent's limits of single tools. The lower one counts if both have a limit. */
 function narrowedByTool(limits: RunLimits, { toolCallsByName = {} }: RunLimits): RunLimits {
   const names = Object.keys(toolCallsByName);
   if (names.length === 0) return limits;
@@ -159,14 +159,14 @@ function narrowedByTool(limits: RunLimits, { toolCallsByName = {} }: RunLimits):
   return { ...limits, toolCallsByName: Object.fromEntries(known) };
 }
 
-// Tool phase: the calls of a response that hand the run over.
+// Tool phase: the calls of a response that transfer the run.
 
-/** True for a call of the tool by which the agent hands the run over. */
+/** True for a call of the handoff tool. */
 function isTransfer({ snapshot }: Pick<RunState, 'snapshot'>, { name }: ToolCall): boolean {
   return snapshot.handoffs !== undefined && snapshot.tools.some((tool) => tool.name === name && tool.handoff === true);
 }
 
-/** Denies a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
+/** Denies a transfer that is not carried out: it is not the first valid transfer of its response, or the response ends the run. */
 function checkTransfer({ run, call, tool, made, isLast = false }: GatedCall): GateAnswer {
   if (!tool?.handoff) return undefined;
   if (isLast) return deny('not_started', RUN_ENDS);
@@ -175,41 +175,41 @@ function checkTransfer({ run, call, tool, made, isLast = false }: GatedCall): Ga
   return first?.toolCallId === call.toolCallId ? undefined : deny('not_started', ONE_TRANSFER);
 }
 
-/** Returns the name of the agent that acts, for a step of a run that may have several. */
+/** Returns the name of the current agent, for a step of a run that may have several agents. */
 function agentOfStep(run: OfRun): { agent?: string } {
   return run.snapshot.handoffs === undefined && handedOver.of(run) === undefined ? {} : { agent: run.snapshot.name };
 }
 
-/** True if other agents than the one that the run is named after have acted, or may by the order of a flow. */
+/** True if agents other than the one that the run is named after have acted, or may act because of a flow. */
 export function hasSeveralAgents(run: WithSlices): boolean {
   const handoffs = handedOver.of(run);
   return handoffs !== undefined && (handoffs.count > 0 || handoffs.ofFlow === true);
 }
 
-/** Returns the name of the agent, or of the flow, that the run began with, by which it is found. */
+/** Returns the name of the agent or flow that the run began with. The run is listed under this name. */
 export function firstAgent(run: { snapshot: AgentSnapshot } & WithSlices): string {
   const { snapshot } = run;
   return handedOver.of(run)?.first ?? snapshot.flow?.name ?? snapshot.name;
 }
 
-/** True for the run of a flow, of any kind. */
+/** True for the run of any flow. */
 export function isFlow(run: { snapshot: AgentSnapshot } & WithSlices): boolean {
   return handedOver.of(run)?.ofFlow === true || run.snapshot.flow?.kind === 'parallel';
 }
 
-/** Returns the agent that acts, unless the run began with it. */
+/** Returns the current agent, unless the run began with it. */
 function laterAgent(state: RunState): string | undefined {
   const handoffs = handedOver.of(state);
   return handoffs === undefined || handoffs.first === state.snapshot.name ? undefined : state.snapshot.name;
 }
 
-/** Adds to the usage of the agent that acts, if the run has been handed over. */
+/** Adds to the usage of the current agent, if the run has been handed over. */
 function addSpent(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
   const ofAgent = handedOver.of(state)?.usage.find(([name]) => name === state.snapshot.name);
   if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
 }
 
-/** Returns the agent that the run is named after; of a run with several, also the one that acted last, and the usage of each. */
+/** Returns the agent that the run is named after; for a run with several agents, also the last one that acted, and the usage of each. */
 function agentsOf(state: RunState): Partial<RunResultFields> {
   const agentName = firstAgent(state);
   const handoffs = handedOver.of(state);
@@ -217,29 +217,29 @@ function agentsOf(state: RunState): Partial<RunResultFields> {
   return { agentName, lastAgent: state.snapshot.name, usageByAgent: Object.fromEntries(handoffs.usage) };
 }
 
-// Shared state: the steps in which the choice of a tool holds.
+// Shared state: the steps to which a tool choice applies.
 
 type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 type ActingRun = OfRun & Pick<RunState, 'context'>;
 
-/** True if the first step of a turn makes a difference to the agent, and the next step is one. */
+/** True if the agent treats the first step of a turn differently, and the next step is the first. */
 function isFirstStep(state: ActingRun): boolean {
   if (!knowsFirstStep(state)) return false;
   const { snapshot, context } = state;
   const handoffs = handedOver.of(state);
-  // In a run of several agents, each has a first step of its own.
+  // In a run of several agents, each agent has its own first step.
   if (handoffs !== undefined) return !(handoffs.acted ?? []).includes(snapshot.name);
   return context.currentStep === (sessionOf(state)?.turn?.stepsBefore ?? 0);
 }
 
-/** Notes that the agent has answered in this turn. */
+/** Records that the agent has answered in this turn. */
 function noteActed(state: ActingRun): void {
   const { snapshot } = state;
   const handoffs = handedOver.of(state);
   if (handoffs !== undefined && isFirstStep(state)) handoffs.acted = [...(handoffs.acted ?? []), snapshot.name];
 }
 
-/** Notes that an agent, or each one, begins a turn. */
+/** Records that an agent, or every agent, begins a turn. */
 export function forgetActed(run: WithSlices, name?: string): void {
   const handoffs = handedOver.of(run);
   if (handoffs?.acted === undefined) return;
@@ -248,7 +248,7 @@ export function forgetActed(run: WithSlices, name?: string): void {
   else delete handoffs.acted;
 }
 
-/** True if the choice of a tool holds for the first step of a turn alone, or the agent returns to the first of its models with it. */
+/** True if a tool choice applies only to the first step of a turn, or the agent returns to its first model with each turn. */
 function knowsFirstStep({ snapshot: { settings, fallback } }: Pick<RunState, 'snapshot'>): boolean {
   const { toolChoice } = settings;
   if (fallback !== undefined && fallback.returnAt === undefined) return true;

@@ -14,12 +14,12 @@ import { childOfCall, endOfAgent } from './children/children.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { points } from '../kernel/points.ts';
 
-// Capability: functions of the user that are called at the points of a run.
+// Capability: the user's functions that are called at points of a run.
 
 export interface HookPorts extends RunPorts {
-  /** Calls the hooks before the calls of a response that run in a separate activity. */
+  /** Calls the before-call hooks of a response in a separate activity. */
   reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
-  /** Calls the hooks for the result of a call that run in a separate activity, and returns the result as they leave it. */
+  /** Calls the after-call hooks for a result in a separate activity, and returns the result as they leave it. */
   afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome, child: ChildOfCall): Promise<ToolResultOutcome>;
   /** Asks all capabilities of the worker that act at a point of the conversation. */
   askAtPoint(question: PointQuestion): Promise<PointAnswer>;
@@ -28,41 +28,41 @@ export interface HookPorts extends RunPorts {
 /** The run that a call has started, if its tool is an agent. */
 export interface ChildOfCall {
   runId?: string;
-  /** The result of that run is the result of this one. */
+  /** The child's result is also the result of this run. */
   ends?: true;
 }
 
-/** What is asked at a point of the conversation, of all capabilities that the worker has there: by reference, in one activity. */
+/** A question to all of the worker's capabilities at a point of the conversation: by reference, in one activity. */
 export interface PointQuestion extends Conversation {
   /** `input`: messages that no model has read. `output`: an answer, before it counts. */
   point: 'input' | 'output';
-  /** For input: the offset of the first of the messages. */
+  /** For input: the offset of the first message to check. */
   from?: number;
-  /** The names of those who are asked, for a person. */
+  /** The names of the functions that are asked, shown to people. */
   names: readonly string[];
-  /** Milliseconds that they may take. */
+  /** Their time limit in milliseconds. */
   timeoutMs: number;
 }
 
-/** What each capability found at a point, by its name. */
+/** The findings of each capability at a point, by its name. */
 type FoundAtPoint = Readonly<Record<string, unknown>>;
 
-/** The answer of an activity at a point. */
+/** The result of an activity at a point. */
 export type PointAnswer =
   | { type: 'found'; found: FoundAtPoint }
-  /** The activity failed for good. */
+  /** The activity finally failed. */
   | { type: 'failed'; code: ErrorCode; message: string; found?: never }
   | { type: 'cancelled'; found?: FoundAtPoint };
 
-/** The answer about which an activity asks. */
+/** The answer that is being checked by an activity. */
 const askedAnswer = slice<JsonValue>('askedAnswer', ANY_JSON, { isPassing: true });
 
-/** Returns the answer about which an activity asks; undefined if there is none. */
+/** Returns the answer that is being checked by an activity, or undefined. */
 export function answerAtPoint(run: WithSlices): JsonValue | undefined {
   return askedAnswer.of(run);
 }
 
-/** Asks about an answer, which the activity queries. */
+/** Asks about an answer. The activity queries the answer. */
 export async function askAboutAnswer(
   state: RunState,
   ports: HookPorts,
@@ -79,7 +79,7 @@ export async function askAboutAnswer(
 /** The answers of the hooks at the start of the run. */
 const records = slice<HookRecord[]>('hookRecords', listOf(anyObject<HookRecord>()), { initial: ({ hookRecords }) => hookRecords });
 
-/** The calls of the present response, while hooks review them in a separate activity, which queries them. */
+/** The calls of the current response while a separate activity runs their hooks. The activity queries them. */
 const reviewedCalls = slice<HookedCalls>('hookedCalls', anyObject<HookedCalls>(), { isPassing: true });
 
 interface HookedResult {
@@ -87,23 +87,23 @@ interface HookedResult {
   content: JsonValue[];
 }
 
-/** The results whose hooks a separate activity calls, which may query them. */
+/** The results whose hooks run in a separate activity, which may query them. */
 const hookedResults = slice<HookedResult[]>('hookedResults', listOf(anyObject<HookedResult>()), { isPassing: true });
 
-/** The answers of hooks about the result of a call, in its outcome. */
+/** The hooks' answers about the result of a call, in its outcome. */
 const answers = slice<HookRecord[]>('answersOfHooks', listOf(anyObject<HookRecord>()));
 
-/** Returns the outcome of a call with the answers of hooks about it. */
+/** Returns the outcome of a call with the hooks' answers about it. */
 export function withHookAnswers(outcome: ToolResultOutcome, given: HookRecord[] = []): ToolResultOutcome {
   return given.length === 0 ? outcome : answers.addTo(outcome, given);
 }
 
-/** Returns the calls that hooks review; undefined if there are none. */
+/** Returns the calls that hooks are reviewing, or undefined. */
 export function hookedCallsOf(run: WithSlices): HookedCalls | undefined {
   return reviewedCalls.of(run);
 }
 
-/** Returns the result of a call whose hooks are called; undefined if there is none. */
+/** Returns the result that hooks of a call are reviewing, or undefined. */
 export function hookedResultOf(run: WithSlices, callId: string): JsonValue[] | undefined {
   return hookedResults.of(run)?.find((one) => one.callId === callId)?.content;
 }
@@ -114,20 +114,20 @@ function changedArguments({ call, made }: GatedCall): GateAnswer {
   return args === undefined ? undefined : { type: 'change', arguments: args };
 }
 
-// Capability: the hooks before calls that run in a separate activity.
+// Capability: the before-call hooks that run in a separate activity.
 
-/** True if such hooks are to be called before the calls of a response start. */
+/** True if such hooks must be called before a response's calls start. */
 function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
   if (final || response.reviewed || snapshot.hooks === undefined || ports.cancelRequested()) return false;
   return hooksBeforeCalls(snapshot).length > 0 && response.content.some(isToolCall);
 }
 
-/** Returns the position with the answers of these hooks in its response, so that they are not called again. */
+/** Returns the position with these hooks' answers in its response, so that they are not called again. */
 async function beforeCalls(state: RunState, ports: HookPorts, position: ToolsPosition): Promise<ToolsPosition> {
   const { response } = position;
   const { problems, approvals } = response;
   const content = response.content.map((item) => (isToolCall(item) ? asRewritten(response, item) : item));
-  // Meanwhile the activity queries the calls.
+  // The activity queries the calls meanwhile.
   reviewedCalls.set(state, { content, ...defined({ problems, approvals }) });
   const review = await ports.reviewCalls(response);
   reviewedCalls.clear(state);
@@ -150,14 +150,14 @@ function reviewed(response: RecordedResponse, review: ReviewedCalls): RecordedRe
   };
 }
 
-// Capability: the hooks for the result of a call that run in a separate activity.
+// Capability: the after-call hooks that run in a separate activity.
 
-/** True if such hooks may be called for the results of a tool. */
+/** True if a tool's results may have such hooks. */
 function haveAfter({ snapshot }: RunState, tool: ToolSnapshot): boolean {
   return hooksAfterCall(snapshot, tool).length > 0;
 }
 
-/** True if they are to be called for an outcome. A call without a result of its own, and a cancelled run, have none. */
+/** True if they must be called for an outcome. They are not called if the call has no result of its own or the run is cancelled. */
 function hasHooksAfter(state: RunState, ports: RunPorts, { tool }: ToolInvocation, outcome: ToolOutcome): outcome is ToolResultOutcome {
   if (outcome.type !== 'result' || outcome.isUnknown || outcome.noWorker !== undefined) return false;
   if (tool.agent !== undefined && childOfCall(outcome) === undefined) return false;
@@ -185,18 +185,18 @@ async function afterCall(state: RunState, ports: HookPorts, invocation: ToolInvo
 /** Returns a result with the text that a hook injected before its call. */
 function withInjection({ injections = {} }: RecordedResponse, { toolCallId }: ToolCall, result: ToolResultOutcome): ToolResultOutcome {
   if (!Object.hasOwn(injections, toolCallId)) return result;
-  // The worker's cache has the result without that text.
+  // The result in the worker's cache lacks that text.
   const { resultId: _, ...rest } = result;
   return { ...rest, content: [...result.content, injections[toolCallId] ?? ''] };
 }
 
-/** Returns the answers of hooks about a call, as a field of its record. */
+/** Returns the hooks' answers about a call, as a field of its record. */
 function hooksOfCall({ hooks = [] }: RecordedResponse, { toolCallId }: ToolCall, result: ToolResultOutcome): { hooks?: HookRecord[] } {
   const about = [...hooks.filter(({ callId }) => callId === toolCallId), ...(answers.of(result) ?? [])];
   return about.length === 0 ? {} : { hooks: about };
 }
 
-/** Returns the answers of hooks about the request and the response, as a field of the step. */
+/** Returns the hooks' answers about the request and the response, as a field of the step. */
 function hooksOfStep(_: RunState, { hooks = [] }: RecordedResponse): { hooks?: HookRecord[] } {
   const about = hooks.filter(({ callId }) => callId === undefined);
   return about.length === 0 ? {} : { hooks: about };

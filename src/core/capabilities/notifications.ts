@@ -3,23 +3,23 @@ import type { Capability } from '../kernel/capability.ts';
 import type { RunPorts } from '../kernel/ports.ts';
 import { noteError, type RunState } from '../kernel/run-state.ts';
 
-// Capability: people are told that a run waits for them.
+// Capability: notifies people that a run waits for them.
 
 export interface NotificationPorts extends RunPorts {
-  /** Calls the worker's `notify` for a pending approval. Only if the snapshot says so. */
+  /** Calls the worker's `notify` for a pending approval. Only if the snapshot requires it. */
   notify(waiting: PendingApproval): Promise<NotifyOutcome>;
 }
 
 export type NotifyOutcome =
   | { type: 'notified' }
-  /** The notification failed for good. */
+  /** The notification finally failed. */
   | { type: 'failed'; message: string }
-  /** The notification was not completed, because the run is cancelled. */
+  /** The notification was not completed because the run is cancelled. */
   | { type: 'cancelled' };
 
 /**
- * Starts a notification without waiting for it, because a decision may come first. The next execution repeats it if it has not
- * completed by then: each is delivered at least once.
+ * Starts a notification without waiting for it, because a decision may come first. The next execution repeats it if it has not completed by
+ * then: each notification is delivered at least once.
  */
 function begin(state: RunState, ports: NotificationPorts, waiting: PendingApproval): void {
   if (state.snapshot.notify && waiting.notified === undefined) void send(state, ports, waiting);
@@ -34,7 +34,7 @@ async function send(state: RunState, ports: NotificationPorts, waiting: PendingA
   ports.noted?.(state);
 }
 
-/** Notes that the worker's `notifyEnded` has failed for good, so that views of the run show it. */
+/** Records that the worker's `notifyEnded` has finally failed, for views of the run. */
 export function noteNotifyEndedFailure(state: RunState, message: string): void {
   noteError(state, `"notifyEnded" could not tell that the run has ended: ${message}`);
 }

@@ -26,18 +26,18 @@ import { parentOf } from '../domain/run-input.ts';
 
 type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 
-/** The permissions that were set while the run went on, instead of those of its agent. */
+/** The permissions that were set while the run was in progress; they replace the agent's. */
 const changed = slice<Permissions>('permissions', PERMISSIONS);
 
-/** The changes that were accepted and not yet applied, in the inbox of a run. */
+/** The accepted changes that are not yet applied, in the inbox of a run. */
 const accepted = slice<PermissionChange[]>('permissionChanges', listOf(anyObject<PermissionChange>()), { bytes: jsonBytes });
 
-/** Returns the changes that were accepted and not yet applied, in their order. */
+/** Returns the accepted changes that are not yet applied, in order. */
 export function permissionChanges(inbox: WithSlices): readonly PermissionChange[] {
   return accepted.of(inbox) ?? [];
 }
 
-/** Queues a change, whose id was not accepted before. */
+/** Queues a change. Its id must not have been accepted before. */
 export function changePermissions(inbox: Inbox, change: PermissionChange): void {
   inbox.accept(change.id);
   accepted.set(inbox, [...permissionChanges(inbox), change]);
@@ -50,7 +50,7 @@ function takeChange(inbox: Inbox): void {
   else accepted.set(inbox, left);
 }
 
-/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and its ancestors. */
+/** Returns the policies that apply to the run: its own current policy, and the ones given by its start and its ancestors. */
 function permissionsOf(run: OfRun): readonly Permissions[] {
   const pinned = run.snapshot.permissions ?? [];
   const own = changed.of(run);
@@ -58,8 +58,8 @@ function permissionsOf(run: OfRun): readonly Permissions[] {
 }
 
 /**
- * Returns the verdict on a call of a tool with these arguments: of what narrows the tools of the run first. `denied` is the text for the model, `asked`
- * the reason for the person who decides.
+ * Returns the verdict on a call of a tool with these arguments. Capabilities that narrow the tools of the run come first. `denied` is the
+ * text for the model, `asked` the reason for the person who decides.
  */
 function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
   const { name, category } = tool;
@@ -71,7 +71,7 @@ function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): Pe
   return { ...verdict, denied: `The permissions of this run do not allow this call of "${name}": ${verdict.denied}.` };
 }
 
-/** Returns the names of the hosted tools that the provider may not run now. No gate sees their calls, so they are not offered. */
+/** Returns the names of the hosted tools that the provider must not run now. No gate sees their calls, so they are not offered. */
 function withoutHosted(run: OfRun): Pick<ModelCall, 'withoutHosted'> {
   const layers = permissionsOf(run);
   const refused = (run.snapshot.hosted ?? []).filter(
@@ -80,7 +80,7 @@ function withoutHosted(run: OfRun): Pick<ModelCall, 'withoutHosted'> {
   return refused.length === 0 ? {} : { withoutHosted: refused.map(({ name }) => name) };
 }
 
-/** Denies a call, or asks about it, as the permissions say. */
+/** Denies a call or requires a decision, as the permissions say. */
 function checkCall({ run, call, tool }: GatedCall): GateAnswer {
   const { denied, asked } = tool === undefined ? {} : permissionVerdict(run, tool, call.arguments);
   if (denied !== undefined) return deny('refused', denied);
@@ -88,7 +88,7 @@ function checkCall({ run, call, tool }: GatedCall): GateAnswer {
   return { type: 'ask', requirement: { digest: callDigest(call.name, call.arguments), reason: asked } };
 }
 
-// Capability: changes of these rules.
+// Capability: changes of permissions.
 
 /** Returns the policy that a change replaces. */
 export function ownPermissions(state: OfRun): Permissions {
@@ -96,8 +96,8 @@ export function ownPermissions(state: OfRun): Permissions {
 }
 
 /**
- * Applies the changes that have come and narrow the permissions, and records them. One that widens waits for the worker, unless a
- * later one narrows: each change replaces the whole policy, so the earlier one has no effect any more.
+ * Applies and records the received changes that narrow the permissions. A change that widens them waits for the worker, unless a later one
+ * narrows: each change replaces the whole policy, so the earlier one no longer has any effect.
  */
 function takeNarrowings(state: RunState, ports: RunPorts): void {
   const { inbox } = ports;
@@ -113,7 +113,7 @@ function takeNarrowings(state: RunState, ports: RunPorts): void {
   }
 }
 
-/** Applies the changes that have come: the worker first authorizes each one that widens. */
+/** Applies the received changes: the worker first authorizes each one that widens. */
 async function settlePermissions(state: RunState, ports: RunPorts): Promise<undefined> {
   for (takeNarrowings(state, ports); permissionChanges(ports.inbox).length > 0; takeNarrowings(state, ports)) {
     const [change] = permissionChanges(ports.inbox);
@@ -144,7 +144,7 @@ function authorizePermissionChange(
   ports: RunPorts,
   { id, permissions, by, at }: PermissionChange,
 ): Promise<Authorization> {
-  // A change that narrowed when it was accepted may widen what another one left.
+  // A change that narrowed when it was accepted may now widen the result of another change.
   if (!state.snapshot.authorize)
     return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize"' });
   const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
@@ -175,7 +175,7 @@ export const permissions: Capability = {
   modelCallParts: withoutHosted,
   gates: [{ name: 'permissions', place: 'rules', again: true, check: checkCall }],
   stepBegins: (state, ports) => (permissionChanges(ports.inbox).length > 0 ? settlePermissions(state, ports) : undefined),
-  // Calls that have not begun must not run by permissions that a caller has narrowed before.
+  // Unstarted calls must not run under permissions that a caller has already narrowed.
   gateOpens: takeNarrowings,
   passesOn: passOn,
   passesOnLater: (state) => (changed.of(state) === undefined ? {} : passOn(state)),

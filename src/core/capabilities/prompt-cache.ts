@@ -5,40 +5,40 @@ import type { Capability } from '../kernel/capability.ts';
 import { type RunState, slice } from '../kernel/run-state.ts';
 import { sessionOf } from '../domain/sessions.ts';
 
-// Model phase: the cache of the provider, as far as answers tell of it.
+// Model phase: the provider's prompt cache, as far as answers report it.
 
-/** The time for which a provider keeps a prompt by default, in milliseconds. */
+/** The milliseconds for which a provider keeps a prompt by default. */
 const KEPT_MS = 5 * 60_000;
 
-/** The least tokens of a prompt whose loss is worth a notice: some providers cache none that is shorter. */
+/** The minimum tokens of a prompt whose loss is worth a notice: some providers cache nothing shorter. */
 const LEAST_TOKENS = 4_096;
 
 const KNOWN_MEMBERS = {
   /** The agent and the model of the last answer. */
   of: s.TEXT,
-  /** The tokens that it had read from the cache or written to it. */
+  /** The tokens that the answer read from the cache or wrote to it. */
   tokens: s.NUMBER,
-  /** Bytes of the window that it was given. A smaller one has been compacted since. */
+  /** The bytes of the answer's window. A smaller window has been compacted since. */
   bytes: s.NUMBER,
   /** Milliseconds since the epoch. */
   at: s.NUMBER,
-  /** The conversation has rested for longer than a prompt is kept: ever. */
+  /** The conversation has at some time been idle for longer than a prompt is kept. */
   hasRested: s.optional(s.TRUE),
-  /** The same: before the next call. */
+  /** It has been idle for that long before the next call. */
   isLate: s.optional(s.TRUE),
-  /** A loss was reported. */
+  /** The loss was reported. */
   isTold: s.optional(s.TRUE),
 };
 
-/** What the provider has cached. Present once an answer has told of it. */
+/** The tokens that the provider has cached. Present once an answer has reported them. */
 const known = slice<s.ObjectOf<typeof KNOWN_MEMBERS>>('promptCache', s.object(KNOWN_MEMBERS));
 
-/** Returns the agent and the model of an answer: another one has a cache of its own. */
+/** Returns the agent and model of an answer, which identify its cache. */
 function origin({ snapshot }: RunState, { answeredBy = snapshot.model }: Pick<RecordedResponse, 'answeredBy'>): string {
   return `${snapshot.name} ${answeredBy}`;
 }
 
-/** Returns the notice that the provider has read much less from its cache than the call before had left there; undefined if it has not. */
+/** Returns a notice if the provider read much less from its cache than the previous call had left there, or undefined. */
 function loss(state: RunState, response: Partial<RecordedResponse>): Notice | undefined {
   const before = known.of(state);
   const { usage, changedPart } = response;
@@ -46,7 +46,7 @@ function loss(state: RunState, response: Partial<RecordedResponse>): Notice | un
   const { cachedTokens = 0 } = usage;
   const isComparable = before.of === origin(state, response) && before.bytes <= state.window.bytes;
   if (!isComparable || cachedTokens * 2 >= before.tokens) return undefined;
-  // Nothing was changed, and nobody has expected the provider to keep it for so long.
+  // Nothing was changed, and the provider was not expected to keep it for so long.
   if (typeof changedPart !== 'string' && before.isLate) return undefined;
   const why =
     changedPart === undefined
@@ -58,14 +58,14 @@ function loss(state: RunState, response: Partial<RecordedResponse>): Notice | un
   return { code: 'cache_lost', message };
 }
 
-/** Measures what the provider caches. The rest is up to the client of the model, which marks what is to be cached. */
+/** Measures what the provider caches. The model's client marks what to cache. */
 export const promptCache: Capability = {
   name: 'promptCache',
   slices: [known],
   stepBegins(state, ports) {
     const before = known.of(state);
     if (before === undefined || ports.now() - before.at <= KEPT_MS) return undefined;
-    // A run that does not stay open seldom rests twice, and to keep a prompt for longer costs more.
+    // A run that does not stay open is seldom idle twice, and keeping a prompt for longer costs more.
     known.set(state, { ...before, isLate: true, ...(sessionOf(state) === undefined ? {} : { hasRested: true }) });
     return undefined;
   },

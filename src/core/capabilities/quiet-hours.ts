@@ -6,14 +6,14 @@ import type { WaitDeadline } from '../domain/time.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { type RunState, slice } from '../kernel/run-state.ts';
 
-// Capability: hours of the night in which no call that communicates starts.
+// Capability: hours of the night during which no communicating call starts.
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Returns the end of the quiet hours that a moment is in; undefined outside of them. All in milliseconds since the epoch. It goes from one
- * change of the offset to the next, so that the clock of the wall decides on the days on which it is put forward or back, too.
+ * Returns the end of the quiet hours that contain a moment, or undefined outside of them. All in milliseconds since the epoch. Goes from
+ * one change of the UTC offset to the next, so that local time also decides on the days when clocks change.
  */
 export function quietUntil({ from, to, offsets }: QuietHours, now: number): number | undefined {
   if (from === to) return undefined;
@@ -29,12 +29,12 @@ export function quietUntil({ from, to, offsets }: QuietHours, now: number): numb
   }
 }
 
-/** The quiet hours of the agents that have acted in the run: they hold to its end, whoever acts. */
+/** The quiet hours of the agents that have acted in the run: they apply until its end, whichever agent acts. */
 const acted = slice<QuietHours[]>('quietHours', listOf(QUIET_HOURS), {
   initial: ({ quietHours: hours }) => (hours === undefined ? undefined : [hours]),
 });
 
-/** Returns all quiet hours that hold for a run: of the agents that have acted in it, and of its ancestors, each once. */
+/** Returns all quiet hours that apply to a run: of the agents that have acted in it and of its ancestors, each once. */
 function holdingFor(state: Pick<RunState, 'snapshot' | 'slices'>): QuietHours[] {
   const { quietHours: own } = state.snapshot;
   return eachOnce([...(own === undefined ? [] : [own]), ...(acted.of(state) ?? []), ...(parentOf(state)?.quietHours ?? [])]);
@@ -44,7 +44,7 @@ function eachOnce(all: readonly QuietHours[]): QuietHours[] {
   return all.filter((one, index) => all.findIndex((other) => canonicalJson(other) === canonicalJson(one)) === index);
 }
 
-/** Returns the latest end of the quiet hours that a moment is in; undefined outside of all of them. */
+/** Returns the latest end of the quiet hours that contain a moment, or undefined outside of all of them. */
 function latestEnd(all: readonly QuietHours[], now: number): WaitDeadline | undefined {
   let latest: WaitDeadline | undefined;
   for (const hours of all) {
@@ -55,18 +55,18 @@ function latestEnd(all: readonly QuietHours[], now: number): WaitDeadline | unde
   return latest;
 }
 
-/** Hours in which calls of tools of the category `communicate` wait for the morning. The time decides. */
+/** Hours during which calls of tools in the category `communicate` are postponed to the morning. */
 export const quietHours: Capability = {
   name: 'quietHours',
   slices: [acted],
   postpones: (state, now, { tool }) => (tool.category === 'communicate' ? latestEnd(holdingFor(state), now) : undefined),
   agentSwitched(state) {
     const { quietHours: hours } = state.snapshot;
-    // An agent that acts again and again must not take the place of another one.
+    // An agent that acts repeatedly must not displace another agent's quiet hours.
     if (hours !== undefined) acted.set(state, eachOnce([...(acted.of(state) ?? []), hours]).slice(-MOST_QUIET_HOURS));
   },
   agentRefreshed(state, { quietHours: before }) {
-    // Those of the agent as it was no longer hold.
+    // The quiet hours of the previous version of the agent no longer apply.
     const { quietHours: now } = state.snapshot;
     const others = (acted.of(state) ?? []).filter((one) => canonicalJson(one) !== canonicalJson(before ?? null));
     const left = now === undefined ? others : eachOnce([...others, now]);
@@ -79,7 +79,7 @@ export const quietHours: Capability = {
   },
 };
 
-/** Returns minutes after midnight as they are written, such as `07:00`. */
+/** Formats minutes after midnight as a time such as `07:00`. */
 function clock(minutes: number): string {
   return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':');
 }

@@ -5,20 +5,23 @@ import type { Capability } from '../kernel/capability.ts';
 import type { RunPorts } from '../kernel/ports.ts';
 import { recordEvent, type RunState, slice } from '../kernel/run-state.ts';
 
-// Capability: what a model call is given from the memory of its agent.
+// Capability: the entries that a model call receives from its agent's memory.
 
-/** Present while the next model call asks the memory. It stays until a response is recorded: a call without one has recalled in vain. */
+/**
+ * Present while the next model call queries the memory. It stays until a response is recorded: a call without a response has recalled in
+ * vain.
+ */
 const due = slice<true>('recallDue', TRUE, { initial: ({ memory }) => (memory?.recall === undefined ? undefined : true) });
 
-/** Lets the next model call ask the memory, if the agent that acts recalls. */
+/** Makes the next model call query the memory, if the current agent recalls. */
 function begin(state: RunState): void {
   if (state.snapshot.memory?.recall === undefined) due.clear(state);
   else due.set(state, true);
 }
 
 /**
- * Records what the memory gave to a model call, before the response to it: later calls find it at the place at which this one has read
- * it. Nothing is recorded if the memory had nothing.
+ * Records the entries that the memory gave to a model call, before its response, so that later calls read them in the same place. Records
+ * nothing if the memory had no entries.
  */
 function recordRecalled(state: RunState, ports: RunPorts, response: RecordedResponse): RecordedResponse {
   due.clear(state);
@@ -31,8 +34,8 @@ function recordRecalled(state: RunState, ports: RunPorts, response: RecordedResp
 export const recall: Capability = {
   name: 'recall',
   slices: [due],
-  // A conversation that was too long has no room for more.
-  // The memory belongs to the principal: the activity asks the run for it, so that the history does not name the principal again.
+  // A conversation that was too long has no room for memories.
+  // The memory belongs to the principal: the activity queries the run for it, so that the history does not repeat the principal.
   modelCallInput: (state, { shortened }) =>
     due.of(state) && !shortened ? { recall: true, ...(state.principal === undefined ? {} : { principal: true }) } : {},
   responseArrives: recordRecalled,

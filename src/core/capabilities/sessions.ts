@@ -5,7 +5,7 @@ import { SESSION_SLICES } from '../sessions/open-session.ts';
 
 // Capability: a run that stays open between its answers. Its turns are in `src/core/sessions`.
 
-/** Returns the steps of the run before the present turn: limits and results are about those of a turn. */
+/** Returns the steps of the run before the current turn: limits and results count the turn's steps only. */
 function stepsBefore(state: RunState): number {
   return sessionOf(state)?.turn?.stepsBefore ?? 0;
 }
@@ -15,7 +15,7 @@ export const sessions: Capability = {
   slices: SESSION_SLICES,
   // The next turn answers them.
   keepsMessages: (state) => sessionOf(state) !== undefined,
-  /** Raised limits hold until the current turn has ended, or else the next one. */
+  /** Raised limits apply until the end of the current turn, or else of the next one. */
   limitsRaised(state) {
     const session = sessionOf(state);
     if (session !== undefined) session.unraised ??= state.limits;

@@ -11,14 +11,14 @@ type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 /** The names of the skills that the model has loaded, in order. */
 const loaded = slice<string[]>('loadedSkills', listOf(TEXT));
 
-/** Notes that the model has read a skill by a call: the skill is active for all later responses. */
+/** Records that a call has loaded a skill for the model: the skill is active for all later responses. */
 function noteLoaded(run: OfRun, { name, arguments: { skill } }: ToolCall): void {
   if (name !== LOAD_SKILL || typeof skill !== 'string' || run.snapshot.skills === undefined) return;
   const names = loaded.of(run) ?? [];
   if (!names.includes(skill)) loaded.set(run, [...names, skill]);
 }
 
-/** Returns the active skills of the agent that acts: those that have been active since its start, and those that the model has loaded. */
+/** Returns the current agent's active skills: those active from the start, and those that the model has loaded. */
 export function activeSkills(run: OfRun): SkillSnapshot[] {
   const { skills = [] } = run.snapshot;
   const names = loaded.of(run) ?? [];
@@ -26,8 +26,8 @@ export function activeSkills(run: OfRun): SkillSnapshot[] {
 }
 
 /**
- * Returns the reason why an active skill does not allow a call: each one only narrows, so a tool must be allowed by all of them. The
- * tools that read skills, and the transfer to another agent, are always allowed.
+ * Returns the reason why an active skill does not allow a call. Each skill only narrows, so all of them must allow a tool. The tools that
+ * read skills and the transfer to another agent are always allowed.
  */
 function narrowed(run: OfRun, { name, ofSkills, handoff }: NarrowedTool): string | undefined {
   if (run.snapshot.skills === undefined || ofSkills || handoff) return undefined;
@@ -37,12 +37,12 @@ function narrowed(run: OfRun, { name, ofSkills, handoff }: NarrowedTool): string
   return `the skill "${skill.name}" is active, and allows ${allowed ? `only ${allowed}` : 'no tools'}`;
 }
 
-/** True for the text of a skill, in a run that has skills. */
+/** True for the text of a skill in a run with skills. */
 function isSkillText({ snapshot }: OfRun, item: ContentItem): boolean {
   return snapshot.skills !== undefined && item.type === 'tool_result' && item.name === LOAD_SKILL && item.status === 'success';
 }
 
-/** Returns the line that names the loaded skills, whose texts may be summarised away. */
+/** Returns the line that names the loaded skills, whose texts a summary may have dropped. */
 function loadedLine(run: OfRun): string {
   const names = activeSkills(run).flatMap(({ name, active }) => (active ? [] : [name]));
   return names.length === 0

@@ -41,15 +41,15 @@ import {
 export interface ChildPorts extends RunPorts {
   /** Runs a child to its end, or waits for one that an earlier execution has started. */
   runChild(call: ChildCall): Promise<ChildOutcome>;
-  /** Returns a run id for a new child that begins with `prefix`. Each start, also after a reset of the run, gets another one. */
+  /** Returns a run id for a new child, with the prefix `prefix`. Each start gets a different id, also after a reset of the run. */
   childRunId(prefix: string): string;
 }
 
 type Begin = Extract<ChildStartResult, { ok: true }>['begin'];
 
 /**
- * The calls of one response that run agents as children. They do not keep a run from continuing as new: those that are alive then are
- * left to the next execution.
+ * The calls of one response that run agents as children. They do not prevent a run from continuing as new: running agents are left to the
+ * next execution.
  */
 class AgentCalls implements LongCalls {
   /** The number of agents that this execution waits for. */
@@ -70,12 +70,12 @@ class AgentCalls implements LongCalls {
     return agent !== undefined;
   }
 
-  /** True if a further agent must wait until another one ends, or until its agent has answered another call. */
+  /** True if a further agent must wait until another one ends, or until the same agent has answered another call. */
   isHeldBack(invocation: ToolInvocation): boolean {
     return agentsOfCalls(this.#state).length >= treeLimitsOf(this.#state).alive || isAnswering(this.#state, invocation);
   }
 
-  /** Leaves the agents that are alive to the next execution. */
+  /** Leaves the running agents to the next execution. */
   leave(): void {
     this.isLeaving = true;
   }
@@ -118,7 +118,7 @@ class AgentCalls implements LongCalls {
     }
     this.#forget(child);
     noteEndOfTurn(this.#state, child, outcome);
-    // Its id is shown until the record of the step has it.
+    // Its id is shown until the record of the step contains it.
     const isRun = outcome.type !== 'failed' || !outcome.unstarted;
     const shown = endedInStep.of(this.#state) ?? [];
     if (isRun && !shown.includes(child.runId)) endedInStep.set(this.#state, [...shown, child.runId]);
@@ -146,7 +146,7 @@ const ERROR_BYTES = 4_000;
 
 type EndedChild = Exclude<ChildOutcome, { type: 'left' }>;
 
-/** Returns the outcome of the call of an agent that has ended. Counts what the agent has used. */
+/** Returns the outcome of a call whose agent has ended. Counts the agent's usage. */
 function outcomeOfAgent(
   state: RunState,
   ports: RunPorts,
@@ -178,16 +178,16 @@ function outcomeOfAgent(
 
 type Result = ToolOutcome & { type: 'result' };
 
-/** Returns the answer of an agent: with a note if it was cut off, and as an error if it is empty. */
+/** Returns an agent's answer, with a note if it was cut off, or as an error if it is empty. */
 function agentAnswerResult(invocation: ToolInvocation, { output, finishReason }: RunResultFields): Result {
   const { tool } = invocation;
   if (output === '') return failedAgentResult(invocation, 'gave an empty answer');
-  // Output that fits a schema is whole, however its answer ended.
+  // Output that fits a schema is complete, however its answer ended.
   const note = finishReason !== undefined && isCutOff(finishReason) && typeof output === 'string' ? [cutNote(finishReason)] : [];
   return { type: 'result', status: 'success', content: fittingContent(tool.maxResultBytes, output, ...note), durationMs: null };
 }
 
-/** Returns the error result for an agent that did not complete: the way in which it ended, and its partial answer. */
+/** Returns the error result for an agent that did not complete: how it ended, and its partial answer. */
 function unfinishedAgentResult(invocation: ToolInvocation, { status, stopReason, error, output }: RunResultFields): Result {
   const reason = status === stopReason ? status : `${status} (${stopReason})`;
   const partial = outputText(output);
@@ -210,8 +210,8 @@ function fittingContent(maxBytes: number = BYTE_BUDGETS.toolResult, ...content: 
 }
 
 /**
- * Returns the result of an agent as that of the run, or a text with the problem that it has. An agent that was cancelled alone does not end the run; neither does an answer
- * that lacks the form of the answers of the run.
+ * Returns an agent's result as the result of the run, or a text with its problem. An agent that was cancelled alone does not end the run;
+ * neither does an answer that does not fit the run's output schema.
  */
 function finalResult(
   { snapshot: { output: declared } }: RunState,
@@ -225,7 +225,7 @@ function finalResult(
   return { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) };
 }
 
-/** Returns the way in which an agent of a parallel flow ended, if it did not complete. Its result has its partial answer. */
+/** Returns how an agent of a parallel flow ended, if it did not complete. The call's result has the partial answer. */
 function endOfBranch({ tool }: ToolInvocation, { status, stopReason, error, errorCode }: RunResultFields): EndOfAgent | undefined {
   if (status === 'completed') return undefined;
   return { status, stopReason, output: '', tool: tool.name, ...errorOf(error, errorCode) };
@@ -235,7 +235,7 @@ function errorOf(message: string | null, code: string | null = null): { error?: 
   return message === null ? {} : { error: { code: code ?? 'internal', message } };
 }
 
-/** Returns the end of the run if an agent whose result is also the result of the run has ended: the first one, in the order of the calls. */
+/** Returns the end of the run if an agent has ended whose result is also the run's: the first one, in call order. */
 function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
   for (const outcome of outcomes) {
     const end = outcome?.type === 'result' ? endOfAgent(outcome) : undefined;
@@ -257,7 +257,7 @@ type ChildStartResult =
 /** The most characters of the id of a run. */
 const MAX_ID = 1_000;
 
-/** Makes the child of a call, with its part of the limits of the run. */
+/** Prepares the child of a call, with its share of the run's limits. */
 function prepareChild(
   state: RunState,
   ports: ChildPorts,
@@ -303,7 +303,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
   };
 }
 
-/** The limits of a session that a run keeps: those of the run hold for it. It is pinned like the run. */
+/** The limits of a session that a run keeps: the run's own limits apply instead. Its agent is pinned, like the run's. */
 const OF_PARENT: SessionInput = { limits: { turns: null, totalTokens: null, costUsd: null, deadlineMs: null }, refresh: 'never' };
 
 function asSession(start: ChildStart): ChildStart {
@@ -311,7 +311,7 @@ function asSession(start: ChildStart): ChildStart {
   return { ...start, input: { ...start.input, session: OF_PARENT, parent: { ...start.input.parent, kept: true } } };
 }
 
-/** Returns the message that begins another turn of an agent that is kept. */
+/** Returns the message that begins another turn of a kept agent. */
 function nextTurn(
   state: RunState,
   { call }: ToolInvocation,
@@ -347,38 +347,38 @@ function limitRefusal(limit: string): Extract<ChildStartResult, { ok: false }> {
 }
 type AgentCall = Pick<ToolInvocation, 'tool'>;
 
-/** Returns the agent that is kept for a tool; undefined before its first call. */
+/** Returns the agent that is kept for a tool, or undefined before its first call. */
 function keptAgent(run: WithSlices, { tool }: AgentCall): KeptAgent | undefined {
   return keptAgents(run).find((one) => one.tool === tool.name && one.agent === tool.agent?.name);
 }
 
-/** True if the agent of a tool is kept, and still answers an earlier call. */
+/** True if the tool's agent is kept and still answering an earlier call. */
 function isAnswering(state: WithSlices, call: AgentCall): boolean {
   if (!call.tool.agent?.kept) return false;
   const known = keptAgent(state, call);
   return known !== undefined && agentsOfCalls(state).some(({ runId }) => runId === known.runId);
 }
 
-/** Notes the turn that a call begins. */
+/** Records the turn that a call begins. */
 function noteTurn(state: RunState, { tool }: AgentCall, { runId, turn }: RunningAgent): void {
   if (turn === undefined || tool.agent === undefined) return;
   const others = keptAgents(state).filter((one) => one.runId !== runId);
   kept.set(state, [...others, { tool: tool.name, agent: tool.agent.name, runId, turns: turn }]);
 }
 
-/** Forgets an agent whose session has ended: the next call starts another one. */
+/** Forgets a kept agent whose session has ended: the next call starts a new one. */
 function noteEndOfTurn(state: RunState, { runId, turn }: RunningAgent, outcome: EndedChild): void {
   const known = keptAgents(state).find((one) => one.runId === runId);
   if (turn === undefined || known === undefined) return;
   const others = keptAgents(state).filter((one) => one !== known);
-  // A turn that did not begin is not counted.
+  // A turn that did not begin does not count.
   const turns = outcome.type === 'failed' && outcome.unstarted ? turn - 1 : turn;
   const left = turns === 0 || hasSessionEnded(outcome) ? others : [...others, { ...known, turns }];
   if (left.length === 0) kept.clear(state);
   else kept.set(state, left);
 }
 
-/** True if the whole session has ended: it is gone, or gives its own result instead of that of a turn. */
+/** True if the whole session has ended: it no longer exists, or it returned its own result instead of a turn's. */
 function hasSessionEnded(outcome: EndedChild): boolean {
   if (outcome.type === 'failed') return isGone(outcome.code);
   return outcome.result !== undefined && !('turn' in outcome.result);
@@ -386,7 +386,7 @@ function hasSessionEnded(outcome: EndedChild): boolean {
 
 // Shared state: a tool call as the input of the agent that it runs.
 
-/** Returns the input that an agent gets for a call: the request, or the arguments as JSON; in a parallel flow, the input of the run. */
+/** Returns the agent's input for a call: the request, or the arguments as JSON; in a parallel flow, the run's input. */
 export function requestOf(state: Pick<RunState, 'window'>, agent: AgentOfTool, args: JsonObject): string | ContentPart[] {
   return agent.branch ? (branchInput(state) ?? '') : requestText(agent, args);
 }
@@ -397,24 +397,24 @@ function requestText({ request }: Pick<AgentOfTool, 'request'>, args: JsonObject
   return request && typeof text === 'string' ? text : JSON.stringify(args);
 }
 
-/** Returns the fields of the deps that an agent gets. */
+/** Returns the deps that are shared with an agent. */
 export function sharedDeps({ share, branch }: AgentOfTool, deps: JsonObject): JsonObject {
   if (branch) return deps;
   return Object.fromEntries(share.flatMap((name) => (Object.hasOwn(deps, name) ? [[name, deps[name] ?? null]] : [])));
 }
 
-// Children: the part of the limits of a run that an agent is given when it starts.
+// Children: the share of a run's limits that an agent is given at its start.
 
-/** The part of the limits of a run that an agent is given, or the limit of which nothing is left. */
+/** The share of a run's limits for an agent, or the limit that is used up. */
 type ReservedPart = { ok: true; given: LimitChanges } | { ok: false; limit: string };
 
-/** The circumstances in which an agent is given its part. */
+/** The conditions under which an agent is given its share. */
 interface ReservationTerms {
-  /** The limits that the call itself has. */
+  /** The call's own limits. */
   own: LimitChanges;
-  /** The calls of the response that have not started, this one included. */
+  /** The unstarted calls of the response, including this one. */
   calls: CallsLeft;
-  /** The run itself needs no share. */
+  /** The run reserves no share for itself. */
   keepsNone?: boolean;
   /** Milliseconds since the epoch. */
   now: number;
@@ -423,8 +423,8 @@ interface ReservationTerms {
 const SHARED = ['inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'toolCalls'] as const;
 
 /**
- * Returns the part of each limited amount that an agent is given: what its call asks for, as far as there is so much; otherwise an
- * equal share of the remainder among the calls of the response and the run itself. Steps are those of each run alone.
+ * Returns an agent's share of each limited amount: the amount its call asks for, if that much is left; otherwise an equal share of the
+ * remainder among the calls of the response and the run itself. Steps are not shared: each run has its own.
  */
 function reservePart(state: RunState, { own, calls, keepsNone = false, now }: ReservationTerms): ReservedPart {
   const given: LimitChanges = {};
@@ -433,12 +433,12 @@ function reservePart(state: RunState, { own, calls, keepsNone = false, now }: Re
   for (const name of SHARED) {
     const limit = state.limits[name];
     if (limit === undefined) continue;
-    // The other calls of the response were admitted with this one: each of them may start.
+    // The other calls of the response were admitted along with this one, and each may start.
     const admitted = name === 'toolCalls' ? calls.all - 1 : 0;
     const free = Math.max(0, limit - usedAmounts(state)[name] - heldOf(state, name) - admitted);
     const share = name === 'costUsd' ? free / shares : Math.floor(free / shares);
     const part = Math.min(free, wanted.get(name) ?? share);
-    // An agent that may call no tool can still answer.
+    // An agent that may not call tools can still answer.
     if (part <= 0 && name !== 'toolCalls') return { ok: false, limit: name };
     given[name] = part;
   }
@@ -448,14 +448,14 @@ function reservePart(state: RunState, { own, calls, keepsNone = false, now }: Re
   return left < 1 ? { ok: false, limit: 'deadline' } : { ok: true, given: { ...given, deadlineMs: left } };
 }
 
-/** Returns the amount that the agents which are running have been given. */
+/** Returns the amount that the running agents have been given. */
 function heldOf(run: RunState, name: (typeof SHARED)[number]): number {
   return agentsOfCalls(run).reduce((sum, { given }) => sum + (given?.[name] ?? 0), 0);
 }
 
 // Children: the limits of the tree of runs.
 
-/** Returns the limits that hold for the descendants of a run: its own, and none higher than those of the parent. */
+/** Returns the tree limits for a run's descendants: its own, capped at the parent's. */
 function treeLimitsOf(state: Pick<RunState, 'snapshot' | 'slices'>): TreeLimits {
   const { snapshot } = state;
   const parent = parentOf(state);
@@ -469,15 +469,15 @@ function treeLimitsOf(state: Pick<RunState, 'snapshot' | 'slices'>): TreeLimits 
   };
 }
 
-/** Returns the number of runs that may still be started below a run, besides those that its children have been given. */
+/** Returns the number of descendants that may still start, excluding those already granted to its children. */
 function runsLeft(state: Pick<RunState, 'snapshot' | 'slices'>): number {
   const held = agentsOfCalls(state).reduce((sum, { runs }) => sum + 1 + runs, 0);
   return treeLimitsOf(state).runs - (descendants.of(state)?.runs ?? 0) - held;
 }
 
 /**
- * Returns the number of runs that an agent may start itself: an equal share of those that are left, among the agents that the
- * response starts and the run itself.
+ * Returns the number of runs that an agent may start itself: an equal share of the remaining ones, among the agents that the response
+ * starts and the run itself.
  */
 function runsToGive(state: Parameters<typeof runsLeft>[0], calls: number): number {
   return Math.max(0, Math.floor((runsLeft(state) - calls) / (calls + 1)));

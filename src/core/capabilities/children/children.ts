@@ -23,9 +23,9 @@ import type { WaitDeadline } from '../../domain/time.ts';
 import type { ToolInvocation, ToolOutcome } from '../../kernel/ports.ts';
 import { countToolCalls, type RunState, type Slice, slice, type WithSlices } from '../../kernel/run-state.ts';
 
-// Children: the wait for one.
+// Children: the wait for a child.
 
-/** The longest wait for the end of a child that was cancelled, or whose end is on its way. */
+/** The longest wait for the end of a cancelled child, or for an end that is on its way. */
 export const END_WAIT_MS = 60_000;
 
 /** Runs a child to its end, or waits for one that an earlier execution has started. */
@@ -35,8 +35,8 @@ export function followChild(effects: ChildEffects, call: ChildCall, checkMs: num
 }
 
 /**
- * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run continues in
- * its next one, it asks the child to report its end to the id of the run.
+ * Follows a child that this execution starts. The server reports its end to this execution only. So before the run continues as new, it
+ * asks the child to report its end to the run's id.
  */
 async function followNew(effects: ChildEffects, call: ChildCall, start: ChildStart): Promise<ChildOutcome> {
   const { isLeft } = call;
@@ -46,7 +46,7 @@ async function followNew(effects: ChildEffects, call: ChildCall, start: ChildSta
   const hasEnded = (): boolean => effects.end() !== undefined;
   await effects.wait(() => hasEnded() || isCancelled() || isLeft());
   if (!hasEnded() && isCancelled()) return cancelAndWait(effects, hasEnded);
-  // A child that has ended cannot be told: its end is on the way to this execution.
+  // A child that has ended cannot receive a signal: its end is on the way to this execution.
   if (!hasEnded() && !(await effects.tell())) await effects.wait(hasEnded, endWait(effects));
   const end = effects.end();
   if (end === undefined) return { type: 'left', seenAt: effects.now() };
@@ -54,7 +54,9 @@ async function followNew(effects: ChildEffects, call: ChildCall, start: ChildSta
   return isWhole ? end : readEnded(effects);
 }
 
-/** Follows a turn of a session that the run keeps: it reports the end of each turn, and its own, to any execution of the run. */
+/**
+ * Follows a turn of a session that the run keeps. The session reports the end of each turn, and its own end, to any execution of the run.
+ */
 async function followTurn(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
   const problem = await beginTurn(effects, call);
   if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
@@ -63,7 +65,7 @@ async function followTurn(effects: ChildEffects, call: ChildCall, checkMs: numbe
 
 type TurnProblem = Pick<ChildOutcome & { type: 'failed' }, 'code' | 'message'>;
 
-/** Begins the turn, unless an earlier execution has. Returns the problem if it does not begin. */
+/** Begins the turn, unless an earlier execution has. Returns the problem if it cannot begin. */
 async function beginTurn(effects: ChildEffects, { start, next }: Pick<ChildCall, 'start' | 'next'>): Promise<TurnProblem | undefined> {
   const problem = start === undefined ? undefined : await effects.start(start);
   if (problem !== undefined) return { code: 'child_failed', message: problem };
@@ -71,13 +73,13 @@ async function beginTurn(effects: ChildEffects, { start, next }: Pick<ChildCall,
 }
 
 /**
- * Follows a child that an earlier execution has started. It reports its end by a signal. A child that was terminated
- * cannot report, so from time to time an activity checks that it is alive.
+ * Follows a child that an earlier execution started. It reports its end by a signal. A terminated child cannot report, so an activity
+ * checks from time to time that the child is alive.
  */
 async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
   const { seenAt: before, isLeft } = call;
   const isCancelled = (): boolean => isToBeCancelled(effects, call);
-  // The server tells the end of a session to the execution that has started it.
+  // The server reports the end of a session to the execution that started it.
   const hasReported = (): boolean => effects.hasReported() || effects.end() !== undefined;
   const isOver = (): boolean => hasReported() || isCancelled() || isLeft();
   let seenAt = before;
@@ -92,12 +94,12 @@ async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: nu
   }
 }
 
-/** True if the run is cancelled, or gives the child up. */
+/** True if the run is cancelled or gives up the child. */
 function isToBeCancelled(effects: ChildEffects, { isGivenUp }: ChildCall): boolean {
   return effects.isCancelled() || isGivenUp?.() === true;
 }
 
-/** Cancels a child and waits for its end, for a bounded time. */
+/** Cancels a child and waits for its end, up to a limit. */
 async function cancelAndWait(effects: ChildEffects, hasEnded: () => boolean): Promise<ChildOutcome> {
   await effects.cancel();
   await effects.wait(hasEnded, endWait(effects));
@@ -122,50 +124,55 @@ export function isGone(code: string): boolean {
   return GONE.includes(code);
 }
 
-// Children: the effects of the wait for one.
+// Children: the effects of the wait for a child.
 
-/** The effects of the wait for one child, in its workflow or as its history has recorded them. None of them rejects. */
+/** The effects of the wait for one child, in its workflow or as recorded in its history. They never reject. */
 export interface ChildEffects {
   /** Starts the child. Returns the problem if it does not start. */
   start(start: ChildStart): Promise<string | undefined>;
-  /** Sends a session that the run keeps its next message. Returns the problem if that does not arrive: `run_ended` if the session has ended. */
+  /**
+   * Sends the next message to a session that the run keeps. Returns the problem if it is not delivered: `run_ended` if the session has
+   * ended.
+   */
   sendNext(next: NextTurnInput): Promise<MessageProblem | undefined>;
   /** Returns the end of a child that this execution has started; undefined while it is running. */
   end(): ChildEnd | undefined;
-  /** True once the child has told of its end by a signal. */
+  /** True once the child has reported its end by a signal. */
   hasReported(): boolean;
   isCancelled(): boolean;
-  /** Asks the child to report its end by a signal to the id of this run. False if it has ended. */
+  /** Asks the child to report its end by a signal to this run's id. Returns false if the child has ended. */
   tell(): Promise<boolean>;
-  /** Cancels the child; of a session that the run keeps, the turn alone. */
+  /** Cancels the child, or only the turn if the run keeps the session. */
   cancel(): Promise<void>;
-  /** Reads the result of the child, or of the turn that is waited for, by an activity, which waits for the end unless the child may continue. */
+  /**
+   * Reads the result of the child, or of the awaited turn, by an activity. The activity waits for the end unless the child may continue.
+   */
   read(options?: { ifEnded?: true }): Promise<ReadChild>;
-  /** Waits until the condition holds or the deadline is over. A cancellation does not end the wait. */
+  /** Waits until the condition holds or the deadline passes. A cancellation does not end the wait. */
   wait(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
   now(): number;
 }
 
 // Capability: agents that run as children of tool calls.
 
-/** Those that run. */
+/** The running agents. */
 export const running = slice<RunningAgent[]>('children', listOf(anyObject<RunningAgent>()));
 
-/** Those that are kept between the calls of their tools. */
+/** The agents that are kept between the calls of their tools. */
 export const kept = slice<KeptAgent[]>('kept', listOf(anyObject<KeptAgent>()));
 
-/** The ids of those that have ended in the current step: its record will name them. */
+/** The ids of the agents that ended in the current step: its record will name them. */
 export const endedInStep = slice<string[]>('endedChildren', listOf(TEXT));
 
 /** The amounts that descendants of the run have used. */
 export const descendants = slice<SpentByDescendants>('descendants', anyObject<SpentByDescendants>());
 
-/** The run that a call has started, in the outcome of the call. */
+/** The run that a call started, in the outcome of the call. */
 const started = slice<string>('childRunId', TEXT);
 
 /**
- * In the outcome of a call: the result of the run that it has started, if it is also the result of this one; or the way in which an agent
- * of a parallel flow ended, if it did not complete.
+ * In the outcome of a call: the result of its agent, if that is also the run's result; or how an agent of a parallel flow ended, if it did
+ * not complete.
  */
 export const agentEnd = slice<EndOfAgent>('endOfAgent', anyObject<EndOfAgent>());
 
@@ -179,18 +186,18 @@ export interface EndOfAgent {
   error?: { code: string; message: string };
 }
 
-/** Returns the id of the run that a call has started; undefined for any other call. */
+/** Returns the id of the run that a call started, or undefined. */
 export function childOfCall(outcome: WithSlices): string | undefined {
   return started.of(outcome);
 }
 
-/** Returns the outcome of a call that has started that run. */
+/** Returns the outcome of a call with the id of the run that it started. */
 export function withChild(outcome: ToolOutcome, runId: string): ToolOutcome {
   if (outcome.type === 'lost') return outcome;
   return started.addTo(outcome, runId);
 }
 
-/** Returns the end of the agent that a call has run, if the run itself has to know it. */
+/** Returns the end of a call's agent, if the run itself needs it. */
 export function endOfAgent(outcome: WithSlices): EndOfAgent | undefined {
   return agentEnd.of(outcome);
 }
@@ -198,25 +205,25 @@ export function endOfAgent(outcome: WithSlices): EndOfAgent | undefined {
 /** The run that started this one as its child. */
 const parent = slice<ParentRun>(PARENT, anyObject<ParentRun>());
 
-/** Names the run that started a run. */
+/** Sets the parent of a run. */
 export function setParent(run: RunState, by: ParentRun): void {
   parent.set(run, by);
 }
 
-// Children: what they and the parent have told, in the inbox of a run.
+// Children: the reports of children and of the parent, in the inbox of a run.
 
 type OfInbox = Required<WithSlices>;
 
-/** The ids of children that have told of their end. */
+/** The ids of children that have reported their end. */
 const told = slice<string[]>('toldEnds', listOf(TEXT));
 
 /** The ids of children that wait for a person. */
 const waitsForPerson = slice<string[]>('waitingChildren', listOf(TEXT));
 
-/** The children have been told to pause, and not to continue. */
+/** Present if the children have been told to pause, and not to continue since. */
 const paused = slice<true>('childrenPaused', TRUE);
 
-/** The run that is told of the end of this one. */
+/** The run that is notified of this run's end. */
 const notified = slice<string>('notifyOnEnd', TEXT);
 
 /** Returns the ids of the children that wait for a person. */
@@ -224,24 +231,24 @@ export function childrenWaiting(inbox: WithSlices): readonly string[] {
   return waitsForPerson.of(inbox) ?? [];
 }
 
-/** Notes that a child has told of its end. */
+/** Records that a child has reported its end. */
 export function noteChildEnd(inbox: OfInbox, runId: string): void {
   add(told, inbox, runId);
   remove(waitsForPerson, inbox, runId);
 }
 
-/** Notes that a child waits for a person, or that it does not wait any more. */
+/** Records that a child waits for a person, or no longer waits. */
 export function noteChildWaiting(inbox: OfInbox, runId: string, isWaiting: boolean): void {
   if (isWaiting) add(waitsForPerson, inbox, runId);
   else remove(waitsForPerson, inbox, runId);
 }
 
-/** True if the child has told of its end. */
+/** True if the child has reported its end. */
 export function hasChildEnded(inbox: WithSlices, runId: string): boolean {
   return told.of(inbox)?.includes(runId) === true;
 }
 
-/** Drops what a child has told, once its result is known. */
+/** Drops the reports of a child whose result is known. */
 export function forgetChild(inbox: OfInbox, runId: string): void {
   remove(told, inbox, runId);
   remove(waitsForPerson, inbox, runId);
@@ -263,23 +270,23 @@ function remove(list: Slice<string[]>, inbox: OfInbox, id: string): void {
     );
 }
 
-/** True if the children were told to pause, and not told to continue. */
+/** True if the children have been told to pause, and not to continue since. */
 export function areChildrenPaused(inbox: WithSlices): boolean {
   return paused.of(inbox) === true;
 }
 
-/** Notes what the children were told: to pause, or to continue. */
+/** Records whether the children have been told to pause or to continue. */
 export function noteChildrenPaused(inbox: OfInbox, isPaused: boolean): void {
   if (isPaused) paused.set(inbox, true);
   else paused.clear(inbox);
 }
 
-/** Returns the id of the run that is told of the end of this one; undefined if none is. */
+/** Returns the id of the run that is notified of this run's end, or undefined. */
 export function notifiedOnEnd(inbox: WithSlices): string | undefined {
   return notified.of(inbox);
 }
 
-/** Names the run that is told of the end of this one. */
+/** Sets the run that is notified of this run's end. */
 export function notifyOnEnd(inbox: OfInbox, runId: string): void {
   notified.set(inbox, runId);
 }
@@ -309,7 +316,7 @@ export function keptAgents(run: WithSlices): readonly KeptAgent[] {
   return kept.of(run) ?? [];
 }
 
-/** Forgets these: the next call of each starts another session. */
+/** Forgets the kept agents: the next call of each starts a new session. */
 export function forgetKept(run: Required<WithSlices>): void {
   kept.clear(run);
 }
@@ -321,7 +328,7 @@ export function childrenOf(state: Pick<RunState, 'program' | 'slices'> | undefin
   return [...ofSteps, ...agentsOfCalls(state).map(({ runId }) => runId)];
 }
 
-/** True for a run that may start others. */
+/** True for a run that may start children. */
 export function mayHaveChildren({ program, snapshot }: Pick<RunState, 'program' | 'snapshot'>): boolean {
   return program !== undefined || snapshot.tools.some(({ agent }) => agent !== undefined);
 }
@@ -342,7 +349,7 @@ export function runningAgents(state: Pick<RunState, 'slices' | 'window'>): Shown
   });
 }
 
-/** Returns the names of the tools whose agents are among those children. */
+/** Returns the names of the tools whose agents are among the waiting children. */
 export function waitingAgents(state: Pick<RunState, 'slices' | 'window'>, waitingChildren: readonly string[]): string[] {
   if (waitingChildren.length === 0 || running.of(state) === undefined) return [];
   const waiting = new Set(waitingChildren);
@@ -351,19 +358,19 @@ export function waitingAgents(state: Pick<RunState, 'slices' | 'window'>, waitin
     .map(({ tool }) => tool);
 }
 
-/** Returns the child of a call that is alive. */
+/** Returns the running child of a call. */
 export function agentOfCall(run: WithSlices, { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>): RunningAgent | undefined {
   return agentsOfCalls(run).find((child) => child.eventId === eventId && child.index === index);
 }
 
 // Capability: the cost of children.
 
-/** The name under which a program counts the tool calls of the agents that its own agents have called. */
+/** The name under which a program counts the tool calls of its agents' descendants. */
 const CALLS_OF_DESCENDANTS = '(descendants)';
 
 /**
- * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
- * returns its usage for the event. An agent counts what its children have used apart from its own use.
+ * Adds the steps, usage and tool calls of an ended child and its descendants to a program's, and returns the child's usage for the event. A
+ * run of an agent counts its children's usage separately from its own.
  */
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
   const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants: below } = child;
@@ -372,7 +379,7 @@ export function spendChild(state: RunState, child: RunResultFields): Pick<Event,
     return {};
   }
   const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
-  // The steps of a program are the model calls of all its descendants.
+  // The steps of a program are all model calls of its descendants.
   state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
   state.usage = addRunUsage(state.usage, usage);
   const ofDescendants = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: below.toolCalls };

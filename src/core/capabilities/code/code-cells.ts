@@ -19,7 +19,7 @@ import { continueBeforeTool } from '../../kernel/continue-as-new.ts';
 import { findEvent, problemOf, recordResults, recordsOf, resultOf } from '../../kernel/tool-calls.ts';
 import { points } from '../../kernel/points.ts';
 
-// Capability: code that the model writes. The names and values that it defines last from cell to cell.
+// Capability: code that the model writes. Names and values that it defines persist between cells.
 
 export interface CodePorts extends RunPorts {
   runSegment(call: SegmentCall): Promise<SegmentOutcome>;
@@ -36,9 +36,9 @@ export interface SegmentCall {
   moment: Moment;
   /** The number of cells in the journal before this one. */
   cell: number;
-  /** The digest of the segment before, of any cell, or of the checkpoint. Absent: the namespace is empty. */
+  /** The digest of the previous segment of any cell, or of the checkpoint. Absent: the namespace is empty. */
   after?: string;
-  /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
+  /** The cell's earlier segments, the calls that they made, and their duration in milliseconds. */
   segment: number;
   calls: number;
   spentMs: number;
@@ -46,7 +46,7 @@ export interface SegmentCall {
   remote?: true;
   /** A checkpoint is wanted after the cell. */
   checkpoint?: true;
-  /** The results of the calls of the segment before. */
+  /** The results of the previous segment's calls. */
   results?: CodeCallResult[];
 }
 
@@ -67,23 +67,23 @@ interface CodeState {
   localWork?: { bytes: number; segments: number };
   /** The event of the calls that the cell in progress waits for. */
   calls?: WindowEvent;
-  /** The calls that code has made in this step. */
+  /** The calls made by code in this step. */
   records: ToolCallRecord[];
 }
 
-/** None before the first cell. */
+/** Absent before the first cell. */
 const executed = slice<CodeState>('code', anyObject<CodeState>(), { bytes: continuedCodeBytes });
 
-/** The final answer of a cell, in its outcome. */
+/** The final answer of a cell, in the cell's outcome. */
 const finalAnswer = slice<{ value: JsonValue }>('finalAnswer', object({ value: ANY_JSON }));
 
-/** Bytes of JSON of the journal that is carried into the next execution. */
+/** The maximum bytes of JSON of the journal that is carried over. */
 const CARRIED_JOURNAL_BYTES = 300_000;
 
-/** Bytes of a segment in JSON besides its digest and its results. */
+/** Bytes of a segment's JSON without its digest and its results. */
 const SEGMENT_BYTES = 30;
 
-/** Returns the code of the run, which begins with its first cell. */
+/** Returns the code of the run, initialized at its first cell. */
 function codeOf(state: RunState): CodeState {
   const known = executed.of(state);
   if (known !== undefined) return known;
@@ -92,12 +92,12 @@ function codeOf(state: RunState): CodeState {
   return begun;
 }
 
-/** Returns the cells that made the namespace; undefined before the first one. */
+/** Returns the journal of the cells that made the namespace, or undefined before the first cell. */
 export function journalOf(run: WithSlices): CodeJournal | undefined {
   return executed.of(run)?.journal;
 }
 
-/** Returns a call that the cell in progress waits for. */
+/** Returns a call that the current cell waits for. */
 export function callOfCode(run: WithSlices, callId: string): ToolCall | undefined {
   return executed
     .of(run)
@@ -112,26 +112,26 @@ function beginCell(state: RunState, cell: JournalCell): void {
   code.journalBytes += jsonBytes(cell);
 }
 
-/** Returns the cell in progress, which is the last one of the journal. */
+/** Returns the current cell, which is the last one of the journal. */
 function currentCell(state: RunState): JournalCell {
   const cell = codeOf(state).journal.cells.at(-1);
   if (cell === undefined) throw new TypeError('The journal of the run has no cell');
   return cell;
 }
 
-/** Adds a segment to the cell in progress. */
+/** Adds a segment to the current cell. */
 function addSegment(state: RunState, digest: string, tools?: string[]): void {
   currentCell(state).segments.push({ digest, ...defined({ tools }) });
   codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
 }
 
-/** Returns the digest of the last segment in the journal; that of its checkpoint if there is none since. */
+/** Returns the digest of the journal's last segment, or of its checkpoint if there is no later segment. */
 export function lastDigest({ cells, checkpoint }: CodeJournal): string | undefined {
   const last = cells.findLast(({ segments }) => segments.length > 0);
   return last?.segments.at(-1)?.digest ?? checkpoint?.sha256;
 }
 
-/** Adds the results of its calls to the segment that has ended last. */
+/** Adds the results of its calls to the segment that ended last. */
 function addResults(state: RunState, results: CodeCallResult[]): void {
   const segment = currentCell(state).segments.at(-1);
   if (segment === undefined) throw new TypeError('The cell has no segment');
@@ -139,14 +139,14 @@ function addResults(state: RunState, results: CodeCallResult[]): void {
   codeOf(state).journalBytes += jsonBytes(results);
 }
 
-/** Removes the cell in progress from the journal: its values are not part of the namespace. */
+/** Removes the current cell from the journal: its values are not part of the namespace. */
 function dropCell(state: RunState): void {
   const code = codeOf(state);
   code.journal = { ...code.journal, cells: code.journal.cells.slice(0, -1) };
   code.journalBytes = jsonBytes(code.journal);
 }
 
-/** Begins a new journal: after a checkpoint, or without the names and values so far. */
+/** Begins a new journal, either after a checkpoint or without the names and values so far. */
 function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'> = {}): void {
   Object.assign(codeOf(state), { journal: { ...journal, cells: [] }, journalBytes: jsonBytes(journal) });
 }
@@ -155,22 +155,22 @@ function callsOf({ segments }: JournalCell): number {
   return segments.reduce((calls, { results = [] }) => calls + results.length, 0);
 }
 
-/** Returns the bytes of JSON that the code of a run takes in the carried state. */
+/** Returns the bytes of JSON of the run's code in the carried state. */
 function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
   return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
 }
 
-/** Forgets the cells between two steps if they are too large to be carried. The model is told with the result of the next cell. */
+/** Forgets the cells between two steps if they are too large to be carried. The next cell's result tells the model. */
 function forgetLargeJournal(state: RunState): void {
   if (!isCarriable(state)) beginJournal(state, { isLost: 'too_large' });
 }
 
-/** False if the journal is too large to be carried. It is forgotten between two steps, and never in the middle of a cell. */
+/** False if the journal is too large to be carried. It is forgotten only between two steps, never in the middle of a cell. */
 function isCarriable(state: RunState): boolean {
   return (executed.of(state)?.journalBytes ?? 0) <= CARRIED_JOURNAL_BYTES;
 }
 
-/** Forgets the cells of a run whose agent runs code in another way from now on, or none. The model is told with the result of the next cell. */
+/** Forgets the cells if the agent now runs code in a different way, or not at all. The next cell's result tells the model. */
 function forgetCellsOfOtherCode(state: RunState, { code: before }: AgentSnapshot): void {
   const { snapshot } = state;
   const code = executed.of(state);
@@ -191,12 +191,12 @@ function emptyJournal(): Pick<CodeState, 'journal' | 'journalBytes'> {
 // Tool phase: segments and calls inside one workflow task.
 
 /**
- * Bytes that local segments, and the local calls of their code, may produce one after the other. All that one workflow task produces is
- * one message of at most 4 MB; the server refuses a larger one, and the task is retried forever.
+ * Bytes that consecutive local segments, and the local calls of their code, may produce. The output of one workflow task is one message of
+ * at most 4 MB; the server refuses a larger one, and the task is retried forever.
  */
 const MAX_LOCAL_BYTES = 1_000_000;
 
-/** Local segments one after the other. The size of the history is known only after a workflow task. */
+/** The maximum number of consecutive local segments. The size of the history is known only after a workflow task. */
 const MAX_LOCAL_SEGMENTS = 50;
 
 /** True if the next segment must not be local: it ends the workflow task. */
@@ -205,7 +205,7 @@ function endsTask(state: RunState): boolean {
   return bytes > MAX_LOCAL_BYTES || segments >= MAX_LOCAL_SEGMENTS;
 }
 
-/** Counts a segment that has ended. A remote one begins a new workflow task. */
+/** Counts a segment that has ended. A remote segment begins a new workflow task. */
 function countSegment(state: RunState, isLocal: boolean, outcome: object): void {
   const code = codeOf(state);
   const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
@@ -213,7 +213,7 @@ function countSegment(state: RunState, isLocal: boolean, outcome: object): void 
   else delete code.localWork;
 }
 
-/** Counts the outcomes of calls of code. A remote one among them begins a new workflow task. */
+/** Counts the outcomes of calls made by code. A remote call begins a new workflow task. */
 function countCalls(state: RunState, areLocal: boolean, outcomes: readonly unknown[]): void {
   const code = codeOf(state);
   const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
@@ -226,8 +226,8 @@ function countCalls(state: RunState, areLocal: boolean, outcomes: readonly unkno
 type Outcomes = readonly (ToolOutcome | null)[];
 
 /**
- * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
- * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
+ * Returns the output of a run that answers with code, if a cell has given a final answer: the value itself if the agent has an output
+ * schema, otherwise its text, cut to the output limit. In other runs, a final answer is a result that the model reads.
  */
 function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
   if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
@@ -237,10 +237,7 @@ function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): Calls
   return { output: finalText(found.value, snapshot.code.executor) };
 }
 
-/**
- * Returns the outcome of a cell, which is an error if the cell has given a final answer, and another cell of the same response has
- * given that of the run.
- */
+/** Returns the outcome of a cell. It is an error if the cell gave a final answer after another cell of the response had given one. */
 function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
   if (snapshot.replyFormat !== 'code' || outcome.type !== 'result') return outcome;
   const given = finalAnswer.of(outcome);
@@ -267,7 +264,7 @@ function forgetCode(state: RunState): void {
   executed.clear(state);
 }
 
-/** Returns the records of the calls that code has made in a step which ends, and forgets them. */
+/** Returns the records of the calls that code made in the ending step, and forgets them. */
 function takeRecords(state: RunState): readonly ToolCallRecord[] {
   const code = executed.of(state);
   if (code === undefined) return [];
@@ -278,7 +275,7 @@ function takeRecords(state: RunState): readonly ToolCallRecord[] {
   return records;
 }
 
-/** What code keeps, and when it is forgotten. The phase of its cells is in `cell-phase.ts`. */
+/** The stored state of code, and when it is forgotten. The phase of its cells is in `code`. */
 const namespace: Omit<Capability, 'name'> = {
   slices: [executed, finalAnswer],
   eventBeside(run, id) {
@@ -297,8 +294,8 @@ const namespace: Omit<Capability, 'name'> = {
 // Tool phase: one segment of a cell.
 
 /**
- * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
- * results. If the history is full, the run continues with the segment in the next execution.
+ * Runs the next segment of a cell. The calls that its code makes are recorded and passed to the tool phase, which returns with their
+ * results. If the history is full, the run continues with this segment in the next execution.
  */
 async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePosition): Promise<NextStep> {
   const { tools, index } = position;
@@ -333,10 +330,10 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
   };
 }
 
-/** Bytes of JSON of the journal from which on a checkpoint is wanted, so that it can be carried when the run continues as new. */
+/** Bytes of the journal's JSON above which a checkpoint is requested, so that it can be carried over. */
 const CHECKPOINT_BYTES = 100_000;
 
-/** Returns the next step after a cell with that outcome: the calls of its response continue. */
+/** Returns the next step after a cell with this outcome: the calls of its response continue. */
 function afterCell({ tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
   return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
 }
@@ -372,7 +369,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
   };
 }
 
-/** Applies the end of a cell to the namespace and the state of the run, and returns the result that the model reads. */
+/** Applies the end of a cell to the namespace and the state of the run, and returns the result for the model. */
 function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'calls' }>): ToolOutcome {
   const code = codeOf(state);
   delete code.calls;
@@ -393,7 +390,7 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
   return toResult(state, outcome);
 }
 
-/** The text that the model reads before the first result after cells whose names and values were lost, by the reason. */
+/** The text before the first result after cells whose names and values were lost, by reason. */
 const LOST = {
   too_large: 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.',
   agent_changed: 'The names and values of earlier cells are lost, because the way in which code runs has changed. Define them again.',
@@ -414,19 +411,19 @@ function toResult(
     status: isError ? 'error' : 'success',
     content: isLost === undefined ? content : [LOST[isLost], ...content],
     durationMs,
-    // The worker's cache has the result without that text.
+    // The result in the worker's cache lacks that text.
     ...(isLost === undefined ? { resultId: id } : {}),
     applied: true,
   };
   return finalAnswer.addTo(result, final);
 }
 
-// Tool phase: calls that code makes.
+// Tool phase: calls made by code.
 
-/** The result of a cell whose run was told to do something else. */
+/** The result of a cell in a run that was steered. */
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
 
-/** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
+/** Records the results of calls made by code and continues with the cell, or ends the cell if the run must not continue with it. */
 function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: PhasePosition, outcomes: (ToolOutcome | null)[]): NextStep {
   const { state, calls } = acting;
   recordResults(acting, ports, outcomes);
@@ -463,7 +460,7 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
   return { value: more.length === 0 ? value : content };
 }
 
-/** Returns the outcome of a cell that must not continue: its run is cancelled, a message steers it, or no worker could make a call. */
+/** Returns the outcome of a cell that must not continue: the run is cancelled or steered, or no worker could make a call. */
 function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
   const missing = noWorker(outcomes);
   if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
@@ -471,7 +468,7 @@ function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | n
   return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
 }
 
-/** The indexes of the cells that have no outcome yet. */
+/** Returns the indexes of the cells that have no outcome yet. */
 function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
   if (state.snapshot.code === undefined || final) return [];
   return calls.flatMap((call, index) =>
@@ -481,7 +478,7 @@ function pendingCells({ state, response, calls, final }: ToolBatchContext, outco
 
 // Tool phase: the randomness of a cell.
 
-/** Returns a whole number that a text always gives (FNV-1a, 32 bits). */
+/** Hashes a text to an integer (FNV-1a, 32 bits). */
 function seedOf(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
