@@ -9,22 +9,24 @@ import type { ActivityNotes, CallReview, ToolInputParts } from './parts.ts';
 import type { Principal } from './run.ts';
 import type { AggregatedUsage, Spent, UsageStats } from './usage.ts';
 
-/** The part of the input that every activity of a run has. */
+/** The part of the input that all activities of a run share. */
 export interface OfRun {
-  /** The key of a run inside a workflow of the user. Absent if the run is the workflow itself. */
+  /** The key of a run inside a user's workflow. Absent if the run is the workflow itself. */
   run?: string;
-  /** Instructions for trying it on other workers. Present if a worker that took it before lacked a definition. */
+  /** Instructions for trying other workers. Present if an earlier worker lacked a definition. */
   awaitsWorker?: WorkerWait;
 }
 
-/** Deps and state of a run in the input of an activity, or a mark that the activity must query them. */
+/** Deps and state of a run in the input of an activity, or a flag that makes the activity query them. */
 export interface DataInput {
   deps?: JsonObject;
   /** Absent if the run has no state. */
   state?: JsonObject;
   /** Both are too large for the input: the activity queries them from the run. */
   dataByReference?: true;
-  /** The identity on whose behalf the run acts. `true`: the activity queries it, unless its worker knows it. Absent: the run has no principal. */
+  /**
+   * The identity on whose behalf the run acts, or `true` if the activity must query it unless its worker knows it. Absent: no principal.
+   */
   principal?: Principal | true;
 }
 
@@ -34,21 +36,21 @@ export interface DataView {
   state: JsonObject;
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
-  /** The answer that is checked before it counts. */
+  /** The answer that is being checked before it counts. */
   answer?: JsonValue;
-  /** The agent that came with the input of the run, until it is resolved. */
+  /** The agent that came with the run's input, until it is resolved. */
   document?: AgentDocument;
-  /** The text of the input of the run, until its agent is resolved. */
+  /** The text of the run's input, until its agent is resolved. */
   input?: string;
 }
 
 /**
- * Input of a tool's activity. `arguments` and `deps` of up to 1 kB are included, so that the Temporal UI shows them; larger ones go
- * by reference.
+ * Input of a tool's activity. `arguments` and `deps` of up to 1 kB are included so that the Temporal UI shows them; larger values are
+ * passed by reference.
  */
 export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
   agentName: string;
-  /** The tool is one that the worker has for programs, and `agentName` that of a program or of a step: no agent has it. */
+  /** The tool is a tool of the worker for programs: `agentName` is the name of the program or step, and no agent has the tool. */
   ofProgram?: true;
   callId: string;
   step: number;
@@ -56,24 +58,24 @@ export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
   at: [offset: number, index: number];
   /** The id of the event of the call. */
   eventId: string;
-  /** The result of a local call has the id of the call instead of its position, which in a program may be another on read-back. */
+  /** The result of a local call is identified by its call id instead of its position, which may differ on read-back of a program. */
   byId?: true;
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. */
   timeoutMs: number;
-  /** The effect pinned for the run is `once`. The tool of a later build may have another effect. */
+  /** The effect pinned for the run is `once`, even if a later build gives the tool another effect. */
   once?: true;
   /** For a tool of an MCP server. `once`: its effect is `once`. */
   mcp?: { server: string; tool: string; once?: true };
-  /** For a tool that reads skills: the content that the run is pinned to. Empty if the agent has no skill of that name. */
+  /** For a tool that reads skills: the content that the run is pinned to. Empty if the agent has no skill with that name. */
   skill?: Partial<PinnedSkill>;
-  /** For a tool that uses the memory of the agent: the name of the memory, if it is not that of the agent. */
+  /** For a tool that uses the agent's memory: the name of the memory, if it differs from the agent's name. */
   memory?: { name?: string };
   /** The usage of the run up to and including the response with the call. */
   usage?: UsageInput;
-  /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
+  /** The arguments differ from the model's and are too large for the input: the activity queries the run for them. */
   argumentsByReference?: true;
-  /** The result says when it was made: it may be recorded before others of its response. */
+  /** The result must include its time, because it may be recorded before other results of its response. */
   timed?: true;
 }
 
@@ -81,8 +83,7 @@ export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
 export type CallUsage = Pick<AggregatedUsage, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'llmCalls'>;
 
 /**
- * The same in the input of the tool's activity. The total is left out if it is the sum of the others, because every byte is stored
- * again.
+ * The same in the input of the tool's activity. The total is left out if it is the sum of the others, because every byte is stored again.
  */
 type UsageInput = Omit<CallUsage, 'totalTokens'> & { totalTokens?: number };
 
@@ -95,16 +96,16 @@ export interface RunToolOutput extends ActivityNotes {
   /** The location of the whole content, if `content` is only its preview. */
   spilled?: SpilledContent;
   durationMs: number;
-  /** The time of the result by the clock of its worker, in milliseconds since the epoch, if the input asks for it. */
+  /** The time of the result by its worker's clock, in milliseconds since the epoch, if the input requests it. */
   endedAt?: number;
   state?: JsonObject;
-  /** The changes of deps by the call. */
+  /** The call's changes of deps. */
   contextUpdate?: ContextOperation[];
   /** The tool asks the model to try again. */
   asksRetry?: true;
-  /** The outcome of a call with the effect `once` is unknown, because it has begun to act. */
+  /** The outcome of a call with the effect `once` is unknown, because the call has begun to act. */
   lost?: true;
-  /** For such a call: the way in which its answer was lost. */
+  /** For such a call: how its answer was lost. */
   reason?: string;
   /** For a local call of an agent, whose input is not in the history: its position. */
   at?: [offset: number, index: number];
@@ -113,8 +114,8 @@ export interface RunToolOutput extends ActivityNotes {
 }
 
 /**
- * Reads the step of an activity from the input of a tool call, or from the summary of a model call, which begins with it.
- * Undefined for other activities, and if a codec hides both.
+ * Returns the step of an activity, read from the input of a tool call or from the beginning of a model call's summary. Undefined for other
+ * activities, and if a codec hides both.
  */
 export function activityStep(summary: unknown, input: unknown): number | undefined {
   if (typeof input === 'object' && input !== null && 'callId' in input && 'step' in input && typeof input.step === 'number')
@@ -123,7 +124,7 @@ export function activityStep(summary: unknown, input: unknown): number | undefin
   return step === undefined ? undefined : Number(step);
 }
 
-/** The outcome of a review of calls: all problems and all decisions, and what else is new. */
+/** The outcome of a review of calls: all problems, all required decisions, and new findings. */
 export interface ReviewedCalls extends CallReview {
   approvals?: Record<string, ApprovalRequirement>;
 }
@@ -137,35 +138,35 @@ export interface RunSegmentInput extends OfRun, DataInput {
   callId: string;
   at: [offset: number, index: number];
   eventId: string;
-  /** The number of the step, from 1. */
+  /** The number of the step. 1-based. */
   step: number;
-  /** The number of cells in the journal before this one. */
+  /** The number of earlier cells in the journal. */
   cell: number;
-  /** The number of segments of this cell before this one. */
+  /** The number of earlier segments of this cell. */
   segment: number;
-  /** The digest of the last segment before this one, of any cell; the SHA-256 of the checkpoint if there is none since. Absent: the namespace is empty. */
+  /** The digest of the previous segment of any cell, or the SHA-256 of a later checkpoint. Absent: the namespace is empty. */
   after?: string;
-  /** The number of calls that the segments before have made. */
+  /** The number of calls made by earlier segments. */
   calls: number;
-  /** Milliseconds that the segments before took. */
+  /** The milliseconds that earlier segments took. */
   spentMs: number;
   moment: Moment;
-  /** A checkpoint is wanted after the cell, because the journal is large. */
+  /** A checkpoint is requested after the cell, because the journal is large. */
   checkpoint?: true;
   /** Absent: the activity must query the journal. */
   code?: string;
-  /** The results of the calls of the segment before. Absent for the first segment, and if the activity must query the journal. */
+  /** The results of the previous segment's calls. Absent for the first segment, and if the activity must query the journal. */
   results?: CodeCallResult[];
-  /** For a local activity whose worker lacks the namespace: all that it needs to run the cells again. */
+  /** For a local activity whose worker lacks the namespace: everything needed to run the cells again. */
   whole?: { snapshot: AgentSnapshot; journal: CodeJournal };
 }
 
-/** Result of `runCode`. A local activity tells its location, because the history has no input of it. */
+/** Result of `runCode`. A local activity includes its position, because its input is not in the history. */
 export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?: number } & (
   | { type: 'cold' }
   | ({
       type: 'calls';
-      /** Their ids follow from the call of `run_code` and from their numbers. */
+      /** Their ids are derived from the call of `run_code` and from their numbers. */
       calls: Pick<ToolCall, 'name' | 'arguments'>[];
       digest: string;
       durationMs: number;
@@ -181,19 +182,19 @@ export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?:
       final?: { value: JsonValue };
       /** Keys to set in the run's state. */
       state?: Record<string, JsonValue>;
-      /** Absent: the cell was killed, or used up its time or memory, and is no part of the namespace. */
+      /** Absent: the cell was killed, or exceeded its time or memory, and is not part of the namespace. */
       digest?: string;
-      /** The namespace is lost: the journal begins anew with this cell, or after it. */
+      /** The namespace is lost: the journal starts over with this cell, or after it. */
       isLost?: true;
-      /** The namespace after the cell, in the payload store: the journal begins anew after it. */
+      /** The namespace after the cell, in the payload store: the journal starts over after it. */
       checkpoint?: SpilledContent;
       durationMs: number;
     }
 );
 
-/** Question for a part of the journal, as pages of JSON text. */
+/** A request for a part of the journal, in pages of JSON text. */
 export interface JournalQuestion {
-  /** The number of characters that are known. */
+  /** The number of characters that are already known. */
   from: number;
   /** The index of one cell. Absent: the whole journal. */
   cell?: number;
@@ -209,12 +210,12 @@ export interface JournalPage {
 
 /** The summary of a part of the window. */
 export interface Summary extends ActivityNotes {
-  /** The id of the event of the summary. */
+  /** The id of the summary's event. */
   id: string;
   text: string;
   usage: UsageStats | null;
-  /** The cost of the failed attempts before this one. */
+  /** The cost of earlier failed attempts. */
   failedAttempts?: Spent;
-  /** The model that answered, if it is not the first one of the agent. */
+  /** The model that answered, unless it is the agent's first model. */
   answeredBy?: string;
 }

@@ -6,7 +6,7 @@ import { secondsOf } from './time.ts';
 import type { StepResult, ToolCallRecord } from './tool-calls.ts';
 import { type EventPlace, ExecutionTrace, traceEvent, Tracer, type TraceSpan } from './trace.ts';
 
-/** What the record of a run does not say about its trace. Times are in seconds since the epoch. */
+/** The data of a trace that is not in the record of a run. Times are in seconds since the epoch. */
 export interface AgentTraceHeader {
   agentName: string;
   /** `provider/model`. */
@@ -20,9 +20,9 @@ interface AgentRecord {
 }
 
 /**
- * Returns the trace of the run of an agent: a span for each step, and in it one for each model call, each tool call and each wait for a
- * decision. A model call begins with the event before it, and ends with its answer. Summaries and calls without an answer have spans
- * beside the steps. A call that has no result yet has an open span.
+ * Returns the trace of an agent's run: a span for each step, containing spans for each model call, tool call and wait for a decision. A
+ * model call begins with the previous event and ends with its answer. Summaries and calls without an answer have spans outside of the
+ * steps. A call without a result has an open span.
  */
 export function agentTrace({ agentName, model, startTime }: AgentTraceHeader, { events, steps }: AgentRecord): ExecutionTrace {
   const { provider: backendName } = partsOfModelName(model);
@@ -39,10 +39,10 @@ export function agentTrace({ agentName, model, startTime }: AgentTraceHeader, { 
   });
 }
 
-/** A call that has not ended. */
+/** A call that is in progress. */
 interface OpenCall {
   call: ToolCall;
-  /** The beginning of the call, or the decision that let it start. */
+  /** The beginning of the call, or the decision that released it. */
   at: number;
   step: TraceSpan;
 }
@@ -51,7 +51,7 @@ class AgentTracer {
   readonly #tracer = new Tracer();
   readonly #records: ReadonlyMap<string, ToolCallRecord>;
   readonly #calls = new Map<string, OpenCall>();
-  /** The time of the event before. */
+  /** The time of the previous event. */
   #before: number;
   #step: TraceSpan | undefined;
   #count = 0;
@@ -64,7 +64,7 @@ class AgentTracer {
   add(event: Event): void {
     const { timestamp, given, decision, content } = event;
     const at = secondsOf(timestamp);
-    // The conversation that the run began with is older than the run.
+    // The initial conversation is older than the run.
     if (given) return;
     if (decision !== undefined) this.#decided(decision, at);
     else if (isModelCall(event)) this.#modelCall(event, at);
@@ -72,7 +72,7 @@ class AgentTracer {
     this.#before = at;
   }
 
-  /** Returns the spans. Those of calls without a result stay open, with their steps. */
+  /** Returns the spans. Calls without a result stay open, and so do their steps. */
   finish(): TraceSpan[] {
     for (const { call, at, step } of this.#calls.values()) {
       this.#tracer.start({ name: `tool:${call.name}`, at, metadata: { call_id: call.toolCallId } }, step);
@@ -81,7 +81,7 @@ class AgentTracer {
     return this.#tracer.spans;
   }
 
-  /** Adds the span of a model call: in a new step if it has answered. */
+  /** Adds the span of a model call, in a new step if the model has answered. */
   #modelCall(event: Event, at: number): void {
     const { interrupted, failed, compaction, title } = event;
     if (compaction !== undefined || title !== undefined || interrupted || failed !== undefined) {
@@ -133,14 +133,14 @@ class AgentTracer {
     return span;
   }
 
-  /** Lets a step end with the newest thing in it. */
+  /** Extends a step to the time of its newest part. */
   #extend(step: TraceSpan, at: number): void {
     this.#tracer.end(at, {}, step);
     step.endTime = Math.max(step.endTime ?? at, at);
   }
 }
 
-/** True for the event of a model call: an answer, the part of one, a summary, or the cost of one that failed. */
+/** True for the event of a model call: an answer or partial answer, a summary, or the cost of a failed call. */
 function isModelCall({ usage, failed, interrupted, caller }: Event): boolean {
   return caller === undefined && (usage !== undefined || failed !== undefined || interrupted === true);
 }

@@ -19,7 +19,7 @@ import type { Window } from './window.ts';
 export interface ToolDescription {
   /** The name that the model calls. */
   name: string;
-  /** What the model reads about the tool: what it does, and when to call it. */
+  /** The tool's description for the model: what it does, and when to call it. */
   description: string;
   /** The JSON Schema of the arguments. */
   parameters: JsonObject;
@@ -27,35 +27,35 @@ export interface ToolDescription {
   strict: boolean;
 }
 
-/** A tool as it is pinned for a run: its description and its policy. */
+/** A tool as pinned for a run: its description and its policy. */
 export interface ToolSnapshot extends ToolDescription, ToolPolicy {
-  /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
+  /** The text at the beginning of its calls' summaries. Absent: they begin with the arguments. */
   label?: string;
-  /** The version that the records of its calls have. Absent: it has none. */
+  /** The version in the records of its calls. Absent: it has no version. */
   version?: string;
-  /** The capability that gives it to the agent. Absent: the agent has it of its own. */
+  /** The capability that provides it. Absent: the agent defines it itself. */
   capability?: string;
-  /** The schema that arguments are checked against. Differs from `parameters` if the provider supports only a part of it. */
+  /** The schema used to check arguments. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */
   parallel: boolean;
-  /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
+  /** The parts of deps and state that its calls change: true for anything, a list of keys, false for nothing. Absent: unknown. */
   updates?: boolean | string[];
-  /** Bytes of JSON that one result may have: the run reserves room for them. Absent in the tools of a run itself: the default. */
+  /** Maximum bytes of JSON of one result: the run reserves room for them. Absent in the tools of a run itself: the default. */
   maxResultBytes?: number;
   /** The condition under which its calls wait for a decision. Absent: they never wait. */
   approval?: ApprovalPolicy;
   /** For a tool of an MCP server of the agent: the name of the server, and the server's own name of the tool. */
   mcp?: { server: string; tool: string };
-  /** For a tool that asks a person: the schema of the answer. Such a call is answered by a decision and never runs. */
+  /** For a tool that asks a person: the schema of the answer. A decision answers such a call, and it never runs. */
   answer?: JsonObject;
-  /** For an agent with code: the schema of the value that it returns, which code reads in its signature. Absent: not known. */
+  /** For an agent with code: the schema of the return value, shown to code in the signature. Absent: unknown. */
   result?: JsonObject;
-  /** The callers that may call it. Absent: the model and code. */
+  /** The callers that may call it. Absent: both the model and code. */
   callers?: ToolCaller[];
-  /** The kind of effect that it has, for rules about calls. */
+  /** The kind of its effect, for rules about calls. */
   category?: ToolCategory;
-  /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
+  /** The tool is only a schema: a call is answered at once with an error result, and never runs. */
   notExecutable?: true;
   /** Its calls hand the run over to another agent. */
   handoff?: true;
@@ -63,11 +63,11 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   ofSkills?: true;
   /** Its calls use the memory of the agent. */
   ofMemory?: true;
-  /** For an agent as a tool: each call is a child run of it. */
+  /** For an agent as a tool: each call runs the agent as a child. */
   agent?: AgentOfTool;
 }
 
-/** True for a tool whose calls a function of the user runs. */
+/** True for a tool implemented by a function of the user. */
 export function isOfUser({ mcp, agent, handoff, ofSkills, ofMemory, answer }: ToolSnapshot): boolean {
   return [mcp, agent, handoff, ofSkills, ofMemory, answer].every((kind) => kind === undefined);
 }
@@ -84,80 +84,82 @@ const TOOL_CHOICE = s.either(
   s.closedObject({ required: s.TRUE, every: s.optional(s.FLAG) }),
 );
 
-/** The choice of tools that an agent makes for its model. @useDeclaredType */
+/** The tool choice that an agent sets for its model. @useDeclaredType */
 export type ToolChoice = s.ValueOf<typeof TOOL_CHOICE>;
 
-/** The choice of tools in one model call. */
+/** The tool choice of one model call. */
 export type PlainToolChoice = 'auto' | 'required' | 'none' | { tool: string };
 
 const SETTINGS_MEMBERS = {
   /** How freely the model chooses its words: 0 to 2. */
   temperature: s.optional(s.boundedNumber({ minimum: 0, maximum: 2 })),
-  /** The most tokens of an answer. */
+  /** The maximum tokens of an answer. */
   maxOutputTokens: s.optional(s.AT_LEAST_ONE),
   /**
-   * `auto` (default): the model may call tools. `none`: it may not. `required`, or `{ tool }`: it must call a tool, or this one, in the
-   * first step of a turn, and may in the others; with `every: true` it must in every step, and never answers with text.
+   * `auto` (default): the model may call tools. `none`: it must not. `required` or `{ tool }`: it must call any tool, or this tool, in the
+   * first step of a turn, and may in later steps. With `every: true`, it must in every step, and never answers with text.
    */
   toolChoice: s.optional(TOOL_CHOICE),
   /** False: the model makes at most one call in an answer. */
   parallelToolCalls: s.optional(s.FLAG),
-  /** How much the model thinks before it answers. A provider that knows other words, or none, says so in a warning. */
+  /** How much the model thinks before it answers. A provider with other levels, or without any, says so in a warning. */
   reasoningEffort: s.optional(s.oneOf(...REASONING_EFFORTS)),
   /**
-   * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
-   * answer; `text` is.
+   * The meaning of a `<think>` block at the very beginning of an answer: `reasoning` (default) is streamed as reasoning and is not part of
+   * the answer; `text` is part of the answer.
    */
   thinkTags: s.optional(s.oneOf('reasoning', 'text')),
   /** Further settings, passed to the provider unchanged. */
   extra: s.optional(s.JSON_OBJECT),
 };
 
-/** The settings of a model call. Each one defaults to that of the provider. */
+/** The settings of a model call. Each defaults to the provider's. */
 export interface ModelSettings extends s.ObjectOf<typeof SETTINGS_MEMBERS> {
-  // With a member of its own, the compiler names the type in errors, not what it is made of.
+  // Declared explicitly, so that the compiler's errors name the type instead of its parts.
   /** Further settings, passed to the provider unchanged. */
   extra?: JsonObject;
 }
 export const MODEL_SETTINGS: s.Shape<ModelSettings> = s.closedObject(SETTINGS_MEMBERS);
 
-/** The way in which a structured answer is obtained and checked. */
+/** The way in which a structured answer is requested and checked. */
 export interface OutputSnapshot {
-  /** `schema`: the provider enforces it. `final_answer`: the model calls a tool of that name. */
+  /** `schema`: the provider enforces the schema. `final_answer`: the model calls a tool of that name. */
   mode: 'schema' | 'final_answer';
-  /** The schema that the answer is checked against. */
+  /** The schema used to check the answer. */
   schema: JsonObject;
-  /** The schema that the provider is sent. */
+  /** The schema that is sent to the provider. */
   providerSchema: JsonObject;
   /** True: the provider is asked to enforce the schema. */
   strict: boolean;
-  /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
+  /** The number of times that an invalid answer is sent back to the model before the run ends with an error. */
   maxRetries: number;
 }
 
-/** The patience of an agent that sets none: ten minutes. */
+/** The default patience of an agent: ten minutes. */
 export const DEFAULT_PATIENCE_MS = 600_000;
 
-/** The timing of the run's activities. It is recorded because the workflow schedules by it. */
+/** The timing of the run's activities, recorded because the workflow schedules with it. */
 export interface ActivityTiming {
   /** Milliseconds between two heartbeats, which is also the delay until a cancellation reaches another process. */
   heartbeatMs: number;
-  /** Milliseconds that one attempt of a model call may take. */
+  /** The maximum milliseconds of one attempt of a model call. */
   modelTimeoutMs: number;
-  /** All attempts of a model call, including the first one, and without those that the provider refused (429, 5xx). */
+  /** All attempts of a model call, including the first, and excluding those that the provider refused (429, 5xx). */
   modelMaxAttempts: number;
-  /** Milliseconds for which a model call that the provider refuses is tried again; with 0, refusals count as attempts. Absent: 10 minutes. */
+  /** Milliseconds for which a refused model call is retried; with 0, refusals count as attempts. Absent: 10 minutes. */
   modelPatienceMs?: number;
-  /** True: attempts of a model call may end unmade and uncounted, because it waits for long, so the server does not limit them. Absent: it does. */
+  /**
+   * True: attempts of a long-waiting model call may end without being made or counted, so the server does not limit them. Absent: it does.
+   */
   parks?: true;
-  /** Milliseconds between two checks that a child is alive which cannot tell of its end. Absent for agents that start no runs. */
+  /** Milliseconds between two checks of a child that cannot report its end. Absent for agents that start no runs. */
   childCheckMs?: number;
 }
 
 /** A child's own limits. A final attempt counts as a step. */
 export type OwnLimits = LimitChanges & Pick<RunLimits, 'onLimit'>;
 
-/** The limits of agents and programs, by their name. */
+/** The limits of agents and programs, by name. */
 export interface ChildLimits {
   /** Limits for runs of agents, by the name of the agent. */
   agents: Record<string, OwnLimits>;
@@ -171,19 +173,19 @@ export interface AgentSnapshot extends SnapshotParts {
   version: 1;
   /** The name of the agent. */
   name: string;
-  /** Describes the agent, for the document of a saved context. Absent: it has no description. */
+  /** The description of the agent in the document of a saved context. Absent: none. */
   description?: string;
   /** The instructions, rendered for this run. Each becomes a system message. */
   instructions: string[];
-  /** `provider/model`. The first one, if the agent has several. */
+  /** `provider/model`. The first model, if the agent has several. */
   model: string;
   /** The models of the agent, if it has several. Absent: `model` alone. */
   fallback?: FallbackPolicy;
-  /** The tools, as they are pinned for the run. */
+  /** The tools, as pinned for the run. */
   tools: ToolSnapshot[];
-  /** The tools that its providers run by themselves. Absent: none. */
+  /** The tools that its providers run themselves. Absent: none. */
   hosted?: HostedTool[];
-  /** False: the calls of one response run one after the other. */
+  /** False: the calls of one response run sequentially. */
   parallel: boolean;
   /** Settings of its model calls. */
   settings: ModelSettings;
@@ -191,45 +193,45 @@ export interface AgentSnapshot extends SnapshotParts {
   output?: OutputSnapshot;
   /** The checks of the answer, if the agent is an `ask` with tools. */
   checks?: AnswerRules;
-  /** The way in which the agent runs code. Absent: it runs none. */
+  /** The way in which the agent runs code. Absent: it runs no code. */
   code?: CodeSnapshot;
   /** The form of the model's answers. Absent: text and tool calls. */
   replyFormat?: ReplyFormat;
-  /** The agents that it may hand the run over to. Absent: none. */
+  /** The agents to which it may hand the run over. Absent: none. */
   handoffs?: HandoffPolicy;
-  /** The flow that the run begins with. Absent: the run is that of one agent, and those that it hands over to. */
+  /** The flow that the run begins with. Absent: the run began with a single agent. */
   flow?: FlowPolicy;
   /** The guardrails, in the order of the definition. Absent: none. */
   guardrails?: GuardrailSnapshot[];
-  /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
+  /** The schema of deps, applied to each update. Absent: deps are not checked. */
   deps?: JsonObject;
-  /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
+  /** A person is asked about the outcome of a call whose result was lost. Absent: the model reads that the outcome is unknown. */
   onUnknownOutcome?: 'ask';
   /** The limits that the agent sets for its runs. */
   limits: RunLimits;
-  /** The limits of the descendants. Absent: the agent starts none, or has the defaults. */
+  /** The limits of the descendants. Absent: the agent starts no runs, or has the defaults. */
   children?: ChildrenOptions;
-  /** Time limits and attempts of its model calls. */
+  /** The time limits and attempts of its model calls. */
   timing: ActivityTiming;
-  /** Model calls wait for batches of their provider. Absent: they are made at once. */
+  /** Model calls wait for their provider's batches. Absent: they are made immediately. */
   tier?: 'batch';
-  /** Quick steps run in one activity. Absent: each call is an activity. */
+  /** Several quick steps run in one activity. Absent: each call is an activity. */
   burst?: BurstPolicy;
-  /** The skills of the agent, those with the lowest priority first. Absent: none. */
+  /** The skills of the agent, lowest priority number first. Absent: none. */
   skills?: SkillSnapshot[];
-  /** The way in which the agent uses the memory of its worker. Absent: it does not. */
+  /** The way in which the agent uses its worker's memory. Absent: it does not. */
   memory?: MemoryPolicy;
-  /** The deadline for decisions about tools that set none. */
+  /** The deadline for decisions about tools that set no deadline. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */
   authorize?: true;
-  /** The worker calls its `notify` for every call that waits for a decision. */
+  /** The worker calls its `notify` for each call that waits for a decision. */
   notify?: true;
-  /** The worker calls its `notifyEnded` when the run has ended. */
+  /** The worker calls its `notifyEnded` when the run ends. */
   notifyEnded?: true;
-  /** By `provider/model`: the known prices of the model and of the model that summarises. */
+  /** The known prices of the model and of the summary model, by `provider/model`. */
   prices?: Record<string, ModelPrice>;
-  /** Absent in the snapshot of a program: it has no conversation. */
+  /** Absent in the snapshot of a program, which has no conversation. */
   window?: WindowPolicy;
   /** Absent: the defaults. */
   continueAsNew?: ContinueAsNewThresholds;
@@ -241,23 +243,23 @@ export interface AgentSnapshot extends SnapshotParts {
   archive?: boolean;
   /** The namespace has the search attributes. Upserting a missing one would block the run. */
   searchAttributes: boolean;
-  /** The namespace also has the search attribute that names the tools a run waits for. */
+  /** The namespace also has the search attribute with the names of the tools that a run waits for. */
   waitingForAttribute?: true;
   /** The tags that the run was started with. Absent: none. */
   tags?: string[];
-  /** A digest of the tenant, or of the user, whose share of the limits of providers the calls use. Absent: they have none of their own. */
+  /** A digest of the tenant or user whose share of the providers' rate limits the calls use. Absent: no separate share. */
   tenantDigest?: string;
   /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
-  /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
+  /** The document, if the run executes a program. The other fields are then shared by all of its steps. */
   program?: ProgramDocument;
-  /** The limits of the agents and programs that steps of the program run, by their name. Absent: the run shares no limit with them. */
+  /** The limits of the agents and programs that the program's steps run, by name. Absent: the run shares no limit with them. */
   childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }
 
-/** The bounds of a burst, which makes several steps of a run in one activity. Each is checked before a model call that is not its first. */
+/** The bounds of a burst, which runs several steps in one activity. Each bound is checked before every model call except the first. */
 export interface BurstPolicy {
   /** Model calls. */
   steps: number;
@@ -267,37 +269,37 @@ export interface BurstPolicy {
   seconds: number;
 }
 
-/** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */
+/** The bounds of an agent's window and how it is compacted. Pinned in the snapshot. */
 export interface WindowPolicy {
-  /** Tokens, instructions and tools included. */
+  /** Tokens, including instructions and tools. */
   maxTokens: number;
   /** Bytes of JSON. */
   maxBytes: number;
-  /** The number of newest tool results that stay as long as anything else can be taken out. */
+  /** The number of newest tool results that stay while anything else can be removed. */
   keepResults: number;
-  /** True: a model call summarises the older part if evicting results is not enough. False: the run ends instead. */
+  /** True: a model call summarizes the older part if evicting results is not enough. False: the run ends instead. */
   summarise: boolean;
-  /** The model that summarises, as `provider/model`. Default: the agent's own, or its list. */
+  /** The model for summaries, as `provider/model`. Default: the agent's own model or list of models. */
   summaryModel?: string;
 }
 
-/** Returns the model that summarises the conversation of an agent, and gives its sessions their titles. */
+/** Returns the model that summarizes an agent's conversation and generates titles for its sessions. */
 export function summaryModelOf({ model, window }: { model: string; window?: Pick<WindowPolicy, 'summaryModel'> }): string {
   return window?.summaryModel ?? model;
 }
 
-/** The models of an agent, as it is defined or pinned. */
+/** The models of an agent, as defined or pinned. */
 interface WithModels {
   model: string;
   fallback?: { models: readonly (string | { model: string })[] };
 }
 
-/** Returns the models that the calls of an agent ask, in their order: those of its list, or the only one. */
+/** Returns the models that an agent's calls ask, in order: the list, or the only model. */
 export function agentModels({ model, fallback }: WithModels): string[] {
   return fallback?.models.map((one) => (typeof one === 'string' ? one : one.model)) ?? [model];
 }
 
-/** Returns the models that may summarise, in the order in which they are asked. */
+/** Returns the models for summaries, in the order in which they are asked. */
 export function summaryModelsOf(agent: WithModels & { window?: Pick<WindowPolicy, 'summaryModel'> }): string[] {
   return agent.window?.summaryModel === undefined ? agentModels(agent) : [agent.window.summaryModel];
 }
@@ -306,19 +308,19 @@ export function summaryModelsOf(agent: WithModels & { window?: Pick<WindowPolicy
 export interface Backoff {
   /** Milliseconds before the second attempt. */
   initialMs: number;
-  /** The ratio of each wait to the one before. */
+  /** The ratio of each wait to the previous one. */
   factor: number;
   /** The longest wait in milliseconds. */
   maxMs: number;
 }
 
-/** The way in which the calls of a tool run and are retried, pinned for a run. An absent field means its default. */
+/** The way in which a tool's calls run and are retried, pinned for a run. An absent field means its default. */
 export interface ToolPolicy {
-  /** Milliseconds that one attempt may take. */
+  /** The maximum milliseconds of one attempt. */
   timeoutMs: number;
-  /** All attempts, including the first one. */
+  /** The maximum number of attempts, including the first. */
   maxAttempts: number;
-  /** The waits between attempts. Absent: 1 second, then twice as long each time, up to 1 minute; 50 ms up to 1 second for a local tool. */
+  /** The waits between attempts. Absent: 1 second, doubled each time up to 1 minute; for a local tool, 50 ms up to 1 second. */
   backoff?: Backoff;
   /** A call that may have started is never started again. Absent: calls are idempotent, and retried with the same key. */
   effect?: 'once';
@@ -330,13 +332,13 @@ export interface ToolPolicy {
   heartbeatTimeoutMs?: number;
   /** The number of consecutive times that a call may ask the model to try again. */
   modelRetries?: number;
-  /** The number of calls that may run at a time on one worker. */
+  /** The number of calls that may run at the same time on one worker. */
   concurrency?: number;
-  /** The task queue of its calls. Absent: that of the run. */
+  /** The task queue of its calls. Absent: the run's. */
   taskQueue?: string;
 }
 
-/** The policy of a tool for everything that neither the tool nor the snapshot sets. */
+/** The default policy, for everything that neither the tool nor the snapshot sets. */
 export const DEFAULT_POLICY = {
   timeoutMs: 60_000,
   localTimeoutMs: 5_000,
@@ -347,7 +349,7 @@ export const DEFAULT_POLICY = {
   modelRetries: 2,
 } as const;
 
-/** The longest time of a local call, which holds the workflow task open: longer calls belong to the remote tier. */
+/** The maximum time of a local call, which keeps the workflow task open: longer calls must be remote. */
 export const MAX_LOCAL_TIMEOUT_MS = 10_000;
 
 /** Returns the backoff of a tool, or the default of its tier. */
@@ -355,13 +357,13 @@ export function backoffOf({ backoff, tier }: Pick<ToolPolicy, 'backoff' | 'tier'
   return backoff ?? (tier === 'local' ? DEFAULT_POLICY.localBackoff : DEFAULT_POLICY.backoff);
 }
 
-/** A tool that comes with a capability, and not from the user's code: remote, for the model alone, with the default policy. */
+/** Returns a tool that a capability provides, not the user's code: remote, for the model only, with the default policy. */
 export function suppliedTool(name: string, description: string, parameters: JsonObject): ToolSnapshot {
   const { timeoutMs, maxAttempts } = DEFAULT_POLICY;
   return { name, description, parameters, strict: false, schema: parameters, parallel: true, timeoutMs, maxAttempts, callers: ['model'] };
 }
 
-/** Returns the number of attempts of a tool: one if its effect is `once`. */
+/** Returns the maximum number of attempts of a tool: one if its effect is `once`. */
 export function attemptsOf({ effect, maxAttempts }: Pick<ToolPolicy, 'effect' | 'maxAttempts'>): number {
   return effect === 'once' ? 1 : maxAttempts;
 }
@@ -369,10 +371,10 @@ export function attemptsOf({ effect, maxAttempts }: Pick<ToolPolicy, 'effect' | 
 /** The number of missed heartbeats after which an activity counts as lost. */
 export const MISSED_HEARTBEATS = 3;
 
-/** The owner of the tools of a run: an agent of the worker by its name, or the worker itself, which has tools for programs. */
+/** The owner of a run's tools: an agent of the worker, by name, or the worker itself, which has tools for programs. */
 export interface ToolOwner {
   agentName: string;
-  /** The tools are those that the worker has for programs. An agent may have the same name as a program. */
+  /** The tools are the worker's tools for programs. An agent may have the same name as a program. */
   ofProgram?: true;
 }
 
@@ -380,53 +382,53 @@ export function toolOwner({ name, program, checks }: Pick<AgentSnapshot, 'name' 
   return { agentName: name, ...(program === undefined && checks === undefined ? {} : { ofProgram: true }) };
 }
 
-/** The agent that a tool runs, as it is pinned for a run. */
+/** The agent that a tool runs, as pinned for a run. */
 export interface AgentOfTool {
   /** The name of the agent. */
   name: string;
-  /** The fields of the deps of the run that the agent gets. */
+  /** The deps fields that the agent receives from the run. */
   share: string[];
-  /** The limits of one run of it. */
+  /** The limits of each of its runs. */
   limits?: LimitChanges;
-  /** Its result is that of the run. */
+  /** Its result is the run's result. */
   final?: true;
-  /** The tool has the parameter `request` alone, whose text the agent gets. Absent: it gets the arguments as JSON. */
+  /** The tool has only the parameter `request`, whose text the agent receives. Absent: it receives the arguments as JSON. */
   request?: true;
-  /** The agent is one of a parallel flow: it gets the input and the deps of the run, and the run keeps no part of its limits. */
+  /** The agent belongs to a parallel flow: it receives the run's input and deps, and the run keeps no share of its limits. */
   branch?: true;
-  /** The agent is kept between the calls of the tool, as a session. */
+  /** The agent is kept between calls of the tool, as a session. */
   kept?: true;
-  /** The agent starts no runs of its own. */
+  /** The agent starts no runs itself. */
   leaf?: true;
 }
 
 const FLOW_KIND = s.oneOf('sequential', 'loop', 'parallel');
 
 /**
- * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one.
- * `parallel`: all act at the same time, each in a separate run.
+ * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one. `parallel`:
+ * all act at the same time, each in a separate run.
  * @useDeclaredType
  */
 export type FlowKind = s.ValueOf<typeof FLOW_KIND>;
 
 const FLOW_MEMBERS = {
-  /** How the agents act: one after the other, in rounds, or at once. */
+  /** How the agents act: in order, in rounds, or at the same time. */
   kind: FLOW_KIND,
   /** The names of the agents, in order. */
   agents: s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
   /** The number of rounds of a loop. */
   maxIterations: s.optional(s.boundedNumber({ ...s.AT_LEAST_ONE, maximum: 10_000 })),
-  /** The schema of an answer that ends a loop. Absent: the number of rounds alone ends it. */
+  /** The schema of an answer that ends a loop. Absent: only the number of rounds ends it. */
   until: s.optional(s.JSON_OBJECT),
 };
 
-/** The order of agents as the input of a run has it. The run then has a name of its own in place of that of an agent. */
+/** The flow of agents in the input of a run. The run then has its own name instead of an agent's. */
 export interface FlowInput extends s.ObjectOf<typeof FLOW_MEMBERS> {}
 export const FLOW_INPUT: s.Shape<FlowInput> = s.closedObject(FLOW_MEMBERS);
 
-/** The agents of a flow, pinned in the snapshot of the first one that acts, or of the flow itself if it is parallel. */
+/** The agents of a flow, pinned in the snapshot of its first agent, or of the flow itself if it is parallel. */
 export interface FlowPolicy extends FlowInput {
-  /** The name of the flow, by which its runs are found. */
+  /** The name of the flow. Its runs are listed under this name. */
   name: string;
   maxIterations: number;
 }
@@ -435,54 +437,54 @@ export interface FlowPolicy extends FlowInput {
 export interface FlowState extends FlowPolicy {
   /** The index of the agent whose turn it is. */
   turn: number;
-  /** The round, from 1. */
+  /** The round. 1-based. */
   iteration: number;
-  /** The agent has answered, and the next one takes its turn before the model is called again. */
+  /** The agent has answered, and the next one takes over before the next model call. */
   isDue?: true;
 }
 
-/** The rounds of a loop that sets no other number. */
+/** The default number of rounds of a loop. */
 export const DEFAULT_ITERATIONS = 5;
 
-/** The name of the tool by which an agent hands the run over to another. */
+/** The name of the tool that hands the run over to another agent. */
 export const TRANSFER_TO_AGENT = 'transfer_to_agent';
 
-/** The most handoffs of a run whose agent sets no other number. */
+/** The default maximum number of handoffs of a run. */
 export const DEFAULT_MAX_HANDOFFS = 10;
 
-/** The agents that an agent may hand the run over to, pinned in its snapshot. */
+/** The agents to which an agent may hand the run over, pinned in its snapshot. */
 export interface HandoffPolicy {
   /** Their names. */
   agents: string[];
-  /** The most handoffs of a run that begins with the agent. */
+  /** The maximum number of handoffs of a run that begins with the agent. */
   max: number;
 }
 
 /** The memory of an agent, pinned in its snapshot. */
 export interface MemoryPolicy {
-  /** The name that stands for the agent in the namespace of its memory. Absent: the agent's own. */
+  /** The name that replaces the agent's name in the namespace of its memory. Absent: the agent's own name. */
   name?: string;
-  /** The bounds of what the first model call of a run is given from the memory. Absent: nothing. */
+  /** The bounds of the entries that a run's first model call receives from the memory. Absent: none are recalled. */
   recall?: RecallBounds;
   /** The model has the tools `remember`, `recall` and `forget`. */
   tools?: true;
 }
 
-/** The bounds of the entries that a model call is given from the memory. */
+/** The bounds of the entries that a model call receives from the memory. */
 export interface RecallBounds {
-  /** The most entries. */
+  /** The maximum number of entries. */
   topK: number;
-  /** The most bytes of their text. */
+  /** The maximum bytes of their text. */
   maxBytes: number;
 }
 
-/** The bounds of an agent that sets none. `maxBytes` is also the largest that one may set. */
+/** The default bounds. `maxBytes` is also the largest value that an agent may set. */
 export const DEFAULT_RECALL: RecallBounds = { topK: 5, maxBytes: 4_096 };
 
-/** The tool by which the model reads a skill, which is active from then on. */
+/** The name of the tool that loads a skill, which is active from then on. */
 export const LOAD_SKILL = 'load_skill';
 
-/** The tool by which the model reads a file of a skill. */
+/** The name of the tool that reads a file of a skill. */
 export const READ_SKILL_FILE = 'read_skill_file';
 
 export const SKILL_TOOLS: readonly string[] = [LOAD_SKILL, READ_SKILL_FILE];
@@ -495,11 +497,11 @@ export interface PinnedSkill {
   stored?: SpilledContent;
 }
 
-/** A skill of an agent, as a run is pinned to it. */
+/** A skill of an agent, as pinned for a run. */
 export interface SkillSnapshot extends PinnedSkill {
-  /** The name by which the model asks for the skill. */
+  /** The name with which the model requests the skill. */
   name: string;
-  /** What the skill is for: the model decides by it whether to read on. */
+  /** The purpose of the skill, from which the model decides whether to read it. */
   description: string;
   /** The names of the tools that may be called while it is active. Absent: all. */
   allowedTools?: string[];
@@ -514,17 +516,17 @@ const DOCUMENT_MEMBERS = {
   ...ANSWER_RULES,
   /** `provider/model`. */
   model: MODEL_NAME,
-  /** The system prompt, rendered. The worker adds the texts of the anchors. */
+  /** The rendered system prompt. The worker adds the texts of the anchors. */
   instructions: s.listOf(s.TEXT),
-  /** Names of tools that the worker has for programs. */
+  /** Names of the worker's tools for programs. */
   tools: s.listOf(ANSWER_RULES.step, { minItems: 1, uniqueItems: true }),
-  /** Settings of its model calls. Absent: the defaults of the provider. */
+  /** Settings of its model calls. Absent: the provider's defaults. */
   settings: s.optional(s.anyObject<ModelSettings>()),
   /** The JSON Schema of the answer. */
   output: s.optional(s.JSON_OBJECT),
 };
 
-/** An agent as plain data, in the input of its run: an `ask` with tools. No worker has it by its name. */
+/** An agent as plain data in the input of its run: an `ask` with tools. No worker knows it by name. */
 export interface AgentDocument extends s.ObjectOf<typeof ANSWER_RULES>, s.ObjectOf<typeof DOCUMENT_MEMBERS> {}
 export const AGENT_DOCUMENT: s.Shape<AgentDocument> = s.closedObject(DOCUMENT_MEMBERS);
 
@@ -533,7 +535,7 @@ export function rulesOf({ model: _, instructions: __, tools: ___, settings: ____
   return rules;
 }
 
-/** Returns a snapshot without everything that came with the document, which is in the history of the run already. */
+/** Returns a snapshot without the data of the document, which is already in the history of the run. */
 export function withoutDocument(snapshot: AgentSnapshot, document: AgentDocument): AgentSnapshot {
   const { checks: _, output, ...others } = snapshot;
   const brief = { ...others, settings: {}, instructions: snapshot.instructions.slice(document.instructions.length) };
@@ -542,7 +544,7 @@ export function withoutDocument(snapshot: AgentSnapshot, document: AgentDocument
   return { ...brief, output: { ...output, schema: {}, providerSchema: isSame ? {} : output.providerSchema } };
 }
 
-/** Adds to a snapshot what came with the document. */
+/** Restores the data of the document in a snapshot. */
 export function withDocument(snapshot: AgentSnapshot, document: AgentDocument): AgentSnapshot {
   const { output, ...others } = snapshot;
   const { output: schema = {} } = document;
@@ -557,7 +559,7 @@ export function withDocument(snapshot: AgentSnapshot, document: AgentDocument): 
   return { ...whole, output: { ...output, schema, providerSchema: isSame ? schema : output.providerSchema } };
 }
 
-/** The estimated bytes of text per token. The provider's own count corrects the estimate, if there is one. */
+/** The estimated bytes of text per token. The provider's own count corrects the estimate, if available. */
 export const BYTES_PER_TOKEN = 4;
 
 interface SnapshotSizes {
@@ -565,7 +567,7 @@ interface SnapshotSizes {
   whole: number;
   /** Bytes of the part that every request repeats. */
   request: number;
-  /** Bytes of the name of the agent, as the author of an event. */
+  /** Bytes of the agent's name as the author of an event. */
   name: number;
 }
 
@@ -574,17 +576,17 @@ export function snapshotBytes(snapshot: AgentSnapshot): number {
   return sizesOf(snapshot).whole;
 }
 
-/** Estimates the tokens of a request with a window: those of the conversation, and of what each request repeats. */
+/** Estimates the tokens of a request with a window: the conversation, and the parts that each request repeats. */
 export function estimatedPromptTokens(snapshot: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
   return estimatedTokens(bytes + sizesOf(snapshot).request);
 }
 
-/** Estimates the tokens of a text of some bytes. */
+/** Estimates the tokens of a text of this size. */
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** The sizes of snapshots, each computed once: a snapshot never changes and may be large. */
+/** The sizes of snapshots, each computed once, because a snapshot never changes and may be large. */
 const sizes = new WeakMap<AgentSnapshot, SnapshotSizes>();
 
 export function sizesOf(snapshot: AgentSnapshot): SnapshotSizes {

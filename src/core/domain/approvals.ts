@@ -5,63 +5,60 @@ import * as s from './shape.ts';
 import { shellCommand } from './text.ts';
 import { isoTime } from './time.ts';
 
-/** The decision that is applied to a call when its deadline passes without one. */
+/** The decision that is applied to a call whose deadline passes without a decision. */
 export type DeadlineAction = 'approve' | 'reject';
 
-/** The time for which a call waits for a decision, and the decision that is applied then. Without a deadline, it waits without limit. */
+/** The time for which a call waits for a decision, and the decision that is applied then. Without a deadline, it waits indefinitely. */
 export interface ApprovalDeadline {
-  /** Milliseconds from the moment at which the call begins to wait. */
+  /** Milliseconds from the moment when the call begins to wait. */
   deadlineMs?: number;
   /** Default `reject`. */
   onDeadline?: DeadlineAction;
 }
 
 /**
- * The condition under which the calls of a tool wait for a decision: always, or if a predicate in the code of the tool returns so.
- * Pinned in the snapshot.
+ * The condition under which a tool's calls wait for a decision: always, or if a predicate in the tool's code returns true. Pinned in the
+ * snapshot.
  */
 export interface ApprovalPolicy extends ApprovalDeadline {
-  /** Which calls wait: all of them, or those for which the predicate of the tool says so. */
+  /** The calls that wait: all of them, or those for which the tool's predicate says so. */
   when: 'always' | 'predicate';
 }
 
-/** The approval that one call requires, recorded by the activity that read the model's response. */
+/** The approval that a call requires, recorded by the activity that read the model's response. */
 export interface ApprovalRequirement extends ApprovalDeadline {
-  /** SHA-256 (base64url, shortened) over the name and the arguments of the call. A decision is bound to it. */
+  /** SHA-256 (base64url, shortened) over the call's name and arguments. A decision is bound to it. */
   digest: string;
-  /** The reason that the predicate gave. */
+  /** The reason given by the predicate. */
   reason?: string;
 }
 
 const OF_APPROVAL = {
-  /** What waits: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose answer was lost. */
+  /** What waits: a tool call, a question to a person, a limit that was reached, or the outcome of a call whose answer was lost. */
   kind: s.oneOf('tool', 'question', 'limit', 'outcome'),
-  /** The id of the call, by which `approve` and `reject` find it. */
+  /** The id of the call, used by `approve` and `reject`. */
   callId: s.TEXT,
   /** The name of the tool; `raise_limits` for a limit. */
   toolName: s.TEXT,
-  /** SHA-256 (base64url, shortened) over the name and the arguments of the call: a decision about other arguments is refused. */
+  /** SHA-256 (base64url, shortened) over the call's name and arguments: a decision about other arguments is refused. */
   digest: s.described(s.TEXT, 'A decision is bound to it.'),
-  /** Unique in the run, and the same in every notification about this approval. */
+  /** Unique in the run, and the same in all notifications about this approval. */
   key: s.TEXT,
-  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
+  /** The waiting step. 1-based. In a program's run, it counts model calls, and `at` is the step. */
   step: s.NUMBER,
-  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
+  /** In a program's run: the unit and the name of the waiting step, such as `write.Letter`. */
   at: s.optional(s.TEXT),
   /** The decision that is applied at the deadline if nobody has decided. Absent: `reject`. */
   onDeadline: s.optional(s.oneOf('approve', 'reject')),
-  /** Why the call waits, as its rule says. Absent if it gives no reason. */
+  /** Why the call waits, according to its rule. Absent if the rule gives no reason. */
   reason: s.optional(s.TEXT),
   /** For a limit: the limits that an approval sets. */
   proposal: s.optional(s.anyObject<LimitChanges>()),
-  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if the worker has no `notify`. */
+  /** True once `notify` has succeeded; false once it has finally failed. Absent before that, and if the worker has no `notify`. */
   notified: s.optional(s.FLAG),
 };
 
-/**
- * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
- * answer was lost.
- */
+/** One pending approval: a tool call, a question to a person, a limit that was reached, or the outcome of a call whose answer was lost. */
 export interface PendingApproval extends s.ObjectOf<typeof OF_APPROVAL> {
   /** Milliseconds since the epoch. */
   requestedAt: number;
@@ -75,9 +72,12 @@ const VIEW_MEMBERS = {
   requestedAt: s.TIMESTAMP,
   /** ISO 8601. */
   deadlineAt: s.optional(s.TIMESTAMP),
-  /** The run that waits: the one that lists the approval, or a descendant. Decisions go to it. Absent in the answer of a run about itself. */
+  /** The run that waits: the run that lists the approval, or a descendant. Decisions go to it. Absent when a run answers about itself. */
   runId: s.optional(s.described(s.TEXT, 'The run that waits.')),
-  /** What an approver needs to know about that run, in a list of several runs. Absent: it is what the list says of the run itself. */
+  /**
+   * The information about that run that an approver needs, in a list of several runs. Absent: the same as the list says about the run
+   * itself.
+   */
   about: s.optional(RUN_SUBJECT),
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: s.JSON_OBJECT,
@@ -87,17 +87,17 @@ const VIEW_MEMBERS = {
   answer: s.optional(s.JSON_OBJECT),
   /** The agent whose call waits. Absent for a limit. */
   agentName: s.optional(s.TEXT),
-  /** What the tool does, as its model reads it. Absent for a limit. */
+  /** The tool's description for the model. Absent for a limit. */
   description: s.optional(s.TEXT),
-  /** The JSON Schema of the arguments, with which a person may edit them. Absent for a limit, and if it is too large for a list: the call has it. */
+  /** The JSON Schema for editing the arguments. Absent for a limit, and if it is too large for a list: the call has it. */
   schema: s.optional(s.JSON_OBJECT),
 };
 
-/** One pending approval with all that an approver needs to decide it. */
+/** One pending approval with everything that an approver needs to decide it. */
 export interface ApprovalView extends s.ObjectOf<typeof VIEW_MEMBERS> {}
 export const APPROVAL_VIEW: s.Shape<ApprovalView> = s.object(VIEW_MEMBERS);
 
-/** The tool name of a pending approval that is about a limit. */
+/** The tool name of a pending approval for a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
 export const REMEMBER = s.oneOf('tool', 'arguments');
@@ -110,17 +110,17 @@ const DECISION_MEMBERS = {
   id: s.TEXT,
   /** `approve`: the call runs. `reject`: it does not. `respond`: `content` is its result, and the tool does not run. */
   type: s.oneOf('approve', 'reject', 'respond'),
-  /** The call that was decided. */
+  /** The decided call. */
   callId: s.TEXT,
   /** The tool of the call. */
   toolName: s.TEXT,
-  /** SHA-256 (base64url, shortened) over the name and the arguments of the call: the decision applies to exactly these. */
+  /** SHA-256 (base64url, shortened) over the call's name and arguments: the decision applies to exactly these. */
   digest: s.TEXT,
-  /** For an approval: the arguments to run the call with, if they differ from the model's. */
+  /** For an approval: the arguments for running the call, if they differ from the model's. */
   arguments: s.optional(s.JSON_OBJECT),
-  /** For a response: the result of the call, given instead of running the tool. */
+  /** For a response: the result of the call, instead of running the tool. */
   content: s.optional(s.ANY_JSON),
-  /** Why, in the words of the approver. Absent if none was given. */
+  /** The approver's reason. Absent if none was given. */
   reason: s.optional(s.TEXT),
   /** The further calls to which the decision applies: all calls of the tool, or those with equal arguments. Absent: none. */
   remember: s.optional(REMEMBER),
@@ -128,7 +128,7 @@ const DECISION_MEMBERS = {
   by: s.orNull(s.TEXT),
   /** The approver, as verified by `authorize`. */
   verifiedBy: s.optional(s.TEXT),
-  /** How it came: by an Update or a Signal, from the deadline of the call, or from a remembered decision. */
+  /** The source of the decision: an Update, a Signal, the call's deadline, or a remembered decision. */
   source: s.oneOf('update', 'signal', 'deadline', 'remembered'),
   /** ISO 8601. */
   at: s.TIMESTAMP,
@@ -144,19 +144,19 @@ export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 const REMEMBERED_MEMBERS = {
   /** The id of the decision. */
   id: s.TEXT,
-  /** What further calls of the tool get: `approve` or `reject`. */
+  /** The decision for further calls of the tool: `approve` or `reject`. */
   type: s.oneOf('approve', 'reject'),
-  /** The tool for whose calls the decision holds. */
+  /** The tool whose calls the decision applies to. */
   toolName: s.TEXT,
-  /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
+  /** The agent that owns the tool, if the run had been handed over. Absent: the agent that the run began with. */
   agent: s.optional(s.TEXT),
   /** The digest of the arguments, if the decision applies only to equal ones. */
   digest: s.optional(s.TEXT),
-  /** The reason that was given with the decision. */
+  /** The reason given with the decision. */
   reason: s.optional(s.TEXT),
-  /** Who decided, as the decision says. */
+  /** The approver, as claimed. */
   by: s.orNull(s.TEXT),
-  /** Who decided, as the service or the `authorize` hook has verified it. */
+  /** The approver, as verified by the service or the `authorize` hook. */
   verifiedBy: s.optional(s.TEXT),
   /** ISO 8601. */
   at: s.TIMESTAMP,
@@ -166,19 +166,19 @@ const REMEMBERED_MEMBERS = {
 export interface RememberedDecision extends s.ObjectOf<typeof REMEMBERED_MEMBERS> {}
 export const REMEMBERED_DECISION: s.Shape<RememberedDecision> = s.object(REMEMBERED_MEMBERS);
 
-/** A request to a run that was refused after its sender could be told, or by `authorize`. */
+/** A request to a run that `authorize` refused, or that was refused too late for its sender to be notified. */
 export interface RefusedRequest {
   /** `approve`, `reject`, `respond`, `send`, `cancel`. */
   request: string;
   /** The id that the caller chose. */
   id?: string;
-  /** The call that the refused request named. */
+  /** The call that the refused request was about. */
   callId?: string;
   /** The caller's name, as claimed. */
   by?: string;
-  /** Why it was refused. */
+  /** The code of the refusal. */
   code: string;
-  /** The same in words. */
+  /** The reason in words. */
   message: string;
 }
 
@@ -198,7 +198,7 @@ export function decisionByDeadline({ callId, toolName, digest, onDeadline, key, 
   };
 }
 
-/** Returns the author of a decision for a person to read: the verified identity, else the claimed one. */
+/** Returns a readable author of a decision: the verified identity, else the claimed one. */
 export function decider({ by, verifiedBy, source }: Pick<Decision, 'by' | 'verifiedBy' | 'source'>): string {
   if (source === 'deadline') return 'the deadline';
   return verifiedBy ?? by ?? 'somebody who gave no name';
@@ -210,8 +210,8 @@ const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 const DIGEST_LENGTH = 22;
 
 /**
- * Returns the digest that binds a decision to a call: equal calls have equal digests. It depends on nothing that only the workflow
- * knows, so a run that is read back from its history lists the same.
+ * Returns the digest that binds a decision to a call: equal calls have equal digests. It depends on nothing that only the workflow knows,
+ * so a run read back from its history lists the same digest.
  */
 export function callDigest(name: string, args: JsonObject): string {
   const words = sha256(canonicalJson({ name, arguments: args }));
@@ -219,7 +219,7 @@ export function callDigest(name: string, args: JsonObject): string {
   return Array.from({ length: DIGEST_LENGTH }, (_, index) => BASE64URL[Number.parseInt(bits.slice(6 * index, 6 * index + 6), 2)]).join('');
 }
 
-/** Returns the refusal of a decision about a call that was decided before, with the earlier decision, its author and its time. */
+/** Returns the refusal of a decision about an already decided call, with the earlier decision, its author and its time. */
 export function alreadyDecided(
   runId: string,
   { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>,
@@ -229,14 +229,13 @@ export function alreadyDecided(
   return { code: 'already_decided', message };
 }
 
-/** Puts a name in quotes, but not a description that stands for one. */
+/** Quotes a name, but not a description that replaces one. */
 function quotedName(name: string): string {
   return name.includes(' ') ? name : `"${name}"`;
 }
 
 /**
- * Returns the commands that decide a pending approval, to copy into a shell. `options` are added to each; `program` is the name of
- * the command line.
+ * Returns shell commands that decide a pending approval. `options` are added to each; `program` is the name of the command line program.
  */
 export function decisionHints(
   runId: string,
@@ -250,7 +249,7 @@ export function decisionHints(
   return [hint('approve'), hint('reject', '--reason', '…')];
 }
 
-/** Returns the options that give an answer: as text, or as JSON with the names of its members if the schema requires an object. */
+/** Returns the options for an answer: text, or JSON with its member names if the schema requires an object. */
 function answerOptions(schema: JsonObject | undefined): [string, string] {
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return ['--text', '…'];
@@ -258,17 +257,17 @@ function answerOptions(schema: JsonObject | undefined): [string, string] {
   return ['--value', typeof template === 'string' ? template : JSON.stringify(template)];
 }
 
-/** Returns an answer to fill in: an object with the names of its members, or a text. */
+/** Returns a template of an answer: an object with its member names, or a text. */
 function answerTemplate(schema: JsonObject | undefined): JsonValue {
   const members = schema?.['properties'];
   if (schema?.['type'] !== 'object' || !isJsonObject(members)) return '…';
   return Object.fromEntries(Object.keys(members).map((name) => [name, '…']));
 }
 
-/** The longest id that a request may have. */
+/** The maximum length of a request id. */
 const ID_LENGTH = 64;
 
-/** The values for the form "Send an Update" of the Temporal UI. */
+/** The values for the "Send an Update" form of the Temporal UI. */
 interface UpdateForm {
   /** The Updates that accept the input. */
   names: string[];
@@ -276,8 +275,8 @@ interface UpdateForm {
 }
 
 /**
- * Returns the form that decides a pending approval. It can be sent as it is, after an answer is filled in. Its id is fixed, so that
- * a form sent twice is one decision.
+ * Returns the form that decides a pending approval. It can be sent unchanged, once an answer is filled in. Its id is fixed, so that a form
+ * sent twice is one decision.
  */
 export function updateForm({
   kind,

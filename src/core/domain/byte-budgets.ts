@@ -4,42 +4,42 @@ import { jsonTextPrefix, utf8Length } from './text.ts';
 /**
  * The byte budgets of a run, in bytes of JSON in UTF-8, before any codec.
  *
- * All that a run carries into its next execution travels in one payload of `MAX_PAYLOAD_BYTES` (1.9 MB). So the parts that
- * are never dropped (snapshot, start input, deps, state) and the queue take at most 1.3 MB together; 0.6 MB are left for the
- * window of the conversation and the counters of the run. A model response or a tool result enters history once and may leave
- * the window again. It has a separate budget: it must fit into one payload, and into a page of a query's answer beside state
- * and final result. A codec adds a few bytes to each payload: the payload limit is far enough below Temporal's 2 MiB for that.
+ * Everything that a run carries into its next execution travels in one payload of `MAX_PAYLOAD_BYTES` (1.9 MB). So the parts that are never
+ * dropped (snapshot, start input, deps, state) and the queue take at most 1.3 MB together; 0.6 MB remain for the conversation's window and
+ * the run's counters. A model response or a tool result enters the history once and may leave the window again. It has a separate budget:
+ * it must fit into one payload, and into a page of a query's answer along with state and final result. A codec adds a few bytes to each
+ * payload; the payload limit is far enough below Temporal's 2 MiB for that.
  */
 export const BYTE_BUDGETS = {
   /** The pinned snapshot of the agent: instructions, tool schemas, output schema. */
   snapshot: 400_000,
   /** The input of a run, text or parts, and the conversation before it. The first event is never dropped. */
   startInput: 400_000,
-  /** The values that the code of an agent is given when its run begins. They are part of the snapshot. */
+  /** The values that an agent's code receives at the start of its run. They are part of the snapshot. */
   injected: 64_000,
-  /** The deps of a run, at its start and after every change; also the operations of one change. */
+  /** The deps of a run, at its start and after each change; also the operations of one change. */
   deps: 150_000,
-  /** The state of a run, after every change. */
+  /** The state of a run, after each change. */
   state: 150_000,
   /** The content of one message sent to a run. */
   message: 100_000,
-  /** The arguments that an approver edited, or the answer that an approver gave instead of the tool. */
+  /** The arguments edited by an approver, or the approver's answer instead of the tool. */
   decision: 64_000,
-  /** All messages in the queue of a run together. */
+  /** All messages in the queue of a run. */
   queue: 200_000,
-  /** All decisions, raised limits and refusals together that a run has accepted and not applied yet. */
+  /** All accepted and not yet applied decisions, raised limits and refusals of a run. */
   requests: 90_000,
-  /** A model response without the arguments of its calls: text, structured value, provider items, names and ids. */
+  /** A model response without its calls' arguments: text, structured value, provider items, names and ids. */
   modelText: 400_000,
   /** The summary of the older part of a conversation. */
   summary: 32_000,
   /** The arguments of one tool call. */
   toolArguments: 400_000,
-  /** A whole model response as it is recorded: room for 200 calls with 5 kB of arguments each. */
+  /** A whole model response as recorded: room for 200 calls with 5 kB of arguments each. */
   modelResponse: 1_200_000,
   /** The content of one tool result, unless its tool sets another budget. */
   toolResult: 64_000,
-  /** The largest budget that a tool may set for the content of one result. */
+  /** The largest budget that a tool may set for a result. */
   maxToolResult: 400_000,
   /** The changes of state and deps by one call of a local tool. */
   localChanges: 16_000,
@@ -49,10 +49,10 @@ export const BYTE_BUDGETS = {
   errorMessage: 8_000,
 } as const satisfies Record<string, number>;
 
-/** The number of messages that may wait in the queue of a run. */
+/** The maximum number of messages in the queue of a run. */
 export const MAX_QUEUED_MESSAGES = 100;
 
-/** Bytes of JSON that one payload may have. Temporal refuses a payload of 2 MiB and retries the refused task forever. */
+/** The maximum bytes of JSON of one payload. Temporal refuses a payload of 2 MiB and retries the refused task forever. */
 export const MAX_PAYLOAD_BYTES = 1_900_000;
 
 export function jsonBytes(value: unknown): number {
@@ -62,20 +62,20 @@ export function jsonBytes(value: unknown): number {
 /** Content cut to a budget. */
 interface CutContent {
   content: JsonValue[];
-  /** Bytes of UTF-8 that are missing, counted in texts themselves and in the JSON of other values. 0 if nothing is missing. */
+  /** The number of missing UTF-8 bytes, counted in texts themselves and in the JSON of other values. 0 if complete. */
   missingBytes: number;
 }
 
-/** Writes for the model how much is missing. The text for a larger number must not be shorter. */
+/** Returns the model's note about how much is missing. The text for a larger number must not be shorter. */
 type CutMarker = (missingBytes: number, totalBytes: number) => string;
 
 const MEDIA_TYPES = ['image', 'audio', 'video', 'file'];
 
 /**
- * Returns the longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long
- * as they fit. The first block that does not fit is cut as text, never inside a character, and the blocks after it are missing.
- * A value that is not text is cut as JSON text; media cannot be cut and is missing as a whole. The marker is in the first block,
- * because models read only the first block of a tool result: it stands at the end of a text, or before media.
+ * Returns the longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long as they fit.
+ * The first block that does not fit is cut as text, never inside a character, and the blocks after it are dropped. A value that is not text
+ * is cut as JSON text; media cannot be cut and is dropped as a whole. The marker is in the first block, because models read only the first
+ * block of a tool result: at the end of a text, or before media.
  */
 export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMarker): CutContent {
   if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };
@@ -107,7 +107,7 @@ function withMarker([first, ...others]: JsonValue[], marker: string): JsonValue[
   return typeof first === 'string' ? [`${first}\n${marker}`, ...others] : [marker, first, ...others];
 }
 
-/** Cuts a text so that its JSON fits `maxBytes`, and appends how many bytes are missing. Returns a text that fits unchanged. */
+/** Cuts a text so that its JSON fits `maxBytes`, and appends the number of missing bytes. Returns a text that fits unchanged. */
 export function cutText(text: string, maxBytes: number): string {
   if (jsonBytes(text) <= maxBytes) return text;
   const total = utf8Length(text);
@@ -116,7 +116,7 @@ export function cutText(text: string, maxBytes: number): string {
   return `${kept}${end(total - utf8Length(kept))}`;
 }
 
-/** Returns the text by which the bytes of a block are counted. */
+/** Returns the text in which a block's bytes are counted. */
 function blockText(block: JsonValue): string {
   return typeof block === 'string' ? block : JSON.stringify(block);
 }
@@ -129,18 +129,18 @@ export function cutMarker(missingBytes: number, totalBytes: number): string {
   return `[Cut: ${missingBytes} of ${totalBytes} bytes of this result are missing. Ask for less, or for a part.]`;
 }
 
-/** Returns the marker of a preview whose whole result is in the payload store. */
+/** Returns the marker of a preview whose full result is in the payload store. */
 export function spilledMarker(missingBytes: number, totalBytes: number): string {
   return `[Preview: ${missingBytes} of ${totalBytes} bytes of this result are not shown here; the whole is stored. Ask for less, or for a part.]`;
 }
 
-/** The most items of a list that are kept, and their bytes of JSON. */
+/** The maximum number of items kept in a list, and their maximum bytes of JSON. */
 interface Bounds {
   count: number;
   bytes: number;
 }
 
-/** Returns the newest items, which are last, within the bounds. */
+/** Returns the newest items (the last ones) within the bounds. */
 export function newest<Item>(items: readonly Item[], most: Bounds): Item[] {
   let bytes = 0;
   let count = 0;
@@ -159,19 +159,19 @@ export interface JsonPiece {
   of: number;
 }
 
-/** Bytes of JSON of a value that travels whole. */
+/** The maximum bytes of JSON of a value that is passed whole. */
 export const WHOLE_BYTES = 1_000_000;
 
-/** Characters of a piece: as JSON, each may take three bytes. */
+/** The characters of a piece: as JSON, each may take three bytes. */
 const PIECE_CHARACTERS = 500_000;
 
-/** Returns the piece of the JSON text of a value that begins at an index. */
+/** Returns a piece of the JSON text of a value, beginning at an index. */
 export function jsonPiece(value: JsonValue, from: number): JsonPiece {
   const text = JSON.stringify(value);
   return { text: text.slice(from, from + PIECE_CHARACTERS), of: text.length };
 }
 
-/** Reads a value piece by piece. Returns anything else than a piece as it is. Throws a TypeError for a text that ends too early. */
+/** Reads a value piece by piece. Returns anything other than a piece unchanged. Throws a TypeError for a text that ends too early. */
 export async function joinPieces<Other extends object>(
   read: (from: number) => Promise<{ piece: JsonPiece } | Other>,
 ): Promise<{ value: JsonValue } | Other> {
@@ -185,5 +185,5 @@ export async function joinPieces<Other extends object>(
   }
 }
 
-/** The most characters of the name of a capability. */
+/** The maximum characters of a capability's name. */
 export const MAX_CAPABILITY_NAME = 64;

@@ -7,23 +7,23 @@ import { isJsonObject, type JsonObject } from './json.ts';
 /** The changes of deps and state in this execution. */
 export interface ChangesSoFar {
   count: number;
-  /** The path of each place that was changed, as JSON, and the number of its last change. */
+  /** The JSON path of each changed place, and the number of its last change. */
   last: Map<string, number>;
 }
 
-/** The part of a run that calls change. */
+/** The part of a run that calls can change. */
 interface ChangedRun {
   deps: JsonObject;
   changes?: ChangesSoFar;
 }
 
-/** What a call changes. */
+/** The changes of a call. */
 interface Changes {
   state?: JsonObject;
   contextUpdate?: ContextOperation[];
 }
 
-/** A place in the deps or the state: `deps` or `state`, the key, and the keys below it. */
+/** A place in the deps or the state: `deps` or `state`, the key, and its subkeys. */
 type Path = string[];
 
 /** Returns the number of changes so far. A call that starts now has seen all of them. */
@@ -32,8 +32,8 @@ export function changesSoFar({ changes }: Pick<ChangedRun, 'changes'>): number {
 }
 
 /**
- * Returns the key of a change that would undo one which the call has not seen, because another call made it meanwhile. An element
- * that is appended to a list undoes nothing, and nor does an object that is merged beside other keys.
+ * Returns the key of a change that would undo a change of another call that this call has not seen. Appending an element to a list undoes
+ * nothing; neither does merging an object next to other keys.
  */
 export function undoneKey({ changes, deps }: ChangedRun, made: Changes, seen: number): string | undefined {
   if (changes === undefined || changes.count === seen) return undefined;
@@ -70,19 +70,19 @@ function placesOf({ state = {}, contextUpdate = [] }: Changes): Place[] {
   ];
 }
 
-/** Returns the places that a merge changes: the values that are no objects, and the empty objects. */
+/** Returns the places that a merge changes: values that are not objects, and empty objects. */
 function leavesOf(path: Path, value: JsonObject): Path[] {
   const entries = Object.entries(value);
   if (entries.length === 0) return [path];
   return entries.flatMap(([key, inner]) => (isJsonObject(inner) ? leavesOf([...path, key], inner) : [[...path, key]]));
 }
 
-// The changes that tools say their calls make.
+// The changes that tools declare for their calls.
 
 /**
- * True if a call must not start before another one of the response has ended: it would not see what that one changes, or its own
- * change could come before that of an earlier call. Calls whose tools name different keys may overlap, and so may calls of tools
- * that say nothing: what they change is checked when they end.
+ * True if a call must not start before another call of the response has ended: it would not see the other call's changes, or its own change
+ * could come before an earlier call's. Calls whose tools declare different keys may overlap, and so may calls of tools that declare
+ * nothing: their changes are checked when they end.
  */
 export function mustFollow(tool: ToolSnapshot, other: ToolSnapshot): boolean {
   const [own, others] = [updatesOf(tool), updatesOf(other)];
@@ -91,7 +91,7 @@ export function mustFollow(tool: ToolSnapshot, other: ToolSnapshot): boolean {
   return !isDeclared(own) || own === true || others === true || own.some((key) => others.includes(key));
 }
 
-/** True if the tool says that its calls change deps or state. */
+/** True if the tool declares that its calls change deps or state. */
 export function declaresUpdates(tool: ToolSnapshot): boolean {
   return isDeclared(updatesOf(tool));
 }
@@ -105,7 +105,7 @@ function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[
   return updates !== undefined && updates !== false;
 }
 
-/** Returns what a tool says of its updates. Calls that no function of the user runs change nothing. */
+/** Returns a tool's declared updates. Calls that no user function runs change nothing. */
 function updatesOf(tool: ToolSnapshot): ToolSnapshot['updates'] {
   return isOfUser(tool) ? tool.updates : false;
 }

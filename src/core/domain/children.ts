@@ -15,19 +15,19 @@ export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program';
 /** A child that a run waits for. */
 export interface ChildCall {
   runId: string;
-  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
+  /** The last time when it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
-  /** For an agent that a tool call starts: the id of the event of the call, and its index in the content of that event. */
+  /** For an agent started by a tool call: the id of the call's event, and its index in the event's content. */
   of?: { eventId: string; index: number };
   /** Absent: an earlier execution has started it. */
   start?: ChildStart;
-  /** For a session that the run keeps: the turn that is waited for. Its end is that of the wait. */
+  /** For a session that the run keeps: the awaited turn. The wait ends with the turn. */
   turn?: number;
-  /** The message that begins the turn. Absent for the first turn, and if an earlier execution has sent it. */
+  /** The message that begins the turn. Absent for the first turn, and if an earlier execution has sent the message. */
   next?: NextTurnInput;
-  /** True once the run continues in its next execution: the child is left to that. Must not change anything. */
+  /** True once the run continues in its next execution, which takes over the child. Must not change anything. */
   isLeft: () => boolean;
-  /** True once the run gives the child up, although the run itself continues: the child is cancelled. Must not change anything. */
+  /** True once the run gives up the child but continues itself: the child is cancelled. Must not change anything. */
   isGivenUp?: () => boolean;
 }
 
@@ -37,37 +37,37 @@ export type ChildOutcome =
   | { type: 'ended'; result: RunResultFields }
   /** The child did not start (`unstarted`), or has ended without a result. */
   | { type: 'failed'; code: ErrorCode; message: string; unstarted?: true }
-  /** The child was cancelled, with the run or because it was given up. The result is absent if the child has not ended in time. */
+  /** The child was cancelled, along with the run or because it was given up. The result is absent if the child did not end in time. */
   | { type: 'cancelled'; result?: RunResultFields }
   /** The child continues, and the next execution waits for it. */
   | { type: 'left'; seenAt: number };
 
 /** An agent that runs as the child of a tool call. */
 export interface RunningAgent {
-  /** The call: the id of its event, and its index in the content of that event. */
+  /** The call: the id of its event, and its index in the event's content. */
   eventId: string;
   index: number;
   runId: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
+  /** The last time when it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
-  /** The part of the limits of the run that it has been given. Absent if the run shares no limit with it. */
+  /** Its share of the run's limits. Absent if the run shares no limit with it. */
   given?: LimitChanges;
-  /** The number of runs that it may start itself, with those below them. */
+  /** The number of descendants that it may start. */
   runs: number;
-  /** The turn that is waited for, if the agent is kept between calls. 1-based. */
+  /** The awaited turn, if the agent is kept between calls. 1-based. */
   turn?: number;
 }
 
-/** An agent that a run keeps between the calls of its tool: a session, which the run closes when it ends itself. */
+/** An agent that a run keeps between calls of its tool: a session, which the run closes at its own end. */
 export interface KeptAgent {
   /** The name of the tool. */
   tool: string;
   /** The name of the agent. */
   agent: string;
   runId: string;
-  /** The number of turns that were asked for. */
+  /** The number of requested turns. */
   turns: number;
 }
 
@@ -84,13 +84,13 @@ export interface ReadResultInput {
   runId: string;
   /** The result is null while the run is running. Absent: the activity waits for the end. */
   ifEnded?: true;
-  /** The result of this turn of a session, instead of that of the whole run. 1-based. */
+  /** Returns the result of this turn of a session instead of the whole run's. 1-based. */
   turn?: number;
-  /** An output that was cut to fit into the closing event is read from the history of the run. */
+  /** Reads an output that was cut to fit into the closing event from the history of the run. */
   whole?: true;
 }
 
-/** Input of `readCallInput`: the run, and its call. */
+/** Input of `readCallInput`: the run and its call. */
 export interface ReadCallInput {
   runId: string;
   eventId: string;
@@ -99,7 +99,7 @@ export interface ReadCallInput {
 
 /** Argument of the Signal `notifyOnEnd`. */
 export interface NotifyOnEndInput {
-  /** The id of the run that is told. */
+  /** The id of the run to notify. */
   to: string;
 }
 
@@ -131,7 +131,7 @@ export interface StartedAgainInput {
 /** Input of `checkParent`. */
 export interface CheckParentInput {
   runId: string;
-  /** The Temporal run id of its first execution. A later run of the same id is not the parent. */
+  /** The Temporal run id of its first execution. A later run with the same id is not the parent. */
   firstRunId?: string;
 }
 
@@ -142,16 +142,16 @@ export interface CheckParentOutput {
 
 /** The outcome of resolving an agent or a program. */
 export type Resolved =
-  /** `opening`: the input and the deps that the first activity has asked the parent for. `notices`: what a person should know of the tools. */
+  /** `opening`: the input and deps that the first activity requested from the parent. `notices`: notices about the tools. */
   | { type: 'resolved'; snapshot: AgentSnapshot; opening?: ChildInputAnswer; notices?: Notice[] }
   | { type: 'cancelled' }
-  /** `notifiesEnd`: the worker that failed has a `notifyEnded`. */
+  /** `notifiesEnd`: the failed worker has a `notifyEnded`. */
   | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
 
 /** The outcome of a child that has ended. */
 export type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
 
-/** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */
+/** The end of a child as reported by its closing event. `unread`: the event does not contain the result. */
 export type ChildEnd = EndedChild | { type: 'unread' };
 
 /** The reason why a message did not reach a session. */
@@ -160,5 +160,5 @@ export interface MessageProblem {
   message: string;
 }
 
-/** A child as an activity finds it. */
+/** The state of a child, as read by an activity. */
 export type ReadChild = EndedChild | { type: 'running' };

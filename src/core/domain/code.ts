@@ -9,22 +9,25 @@ export type ExecutorKind = 'quickjs' | 'python' | 'custom' | 'in_process';
 /** The languages of code. */
 export type CodeLanguage = 'javascript' | 'python';
 
-/** The longest time limit of an executor: a timer cannot wait much longer. */
+/** The maximum time limit of an executor: a timer cannot wait much longer. */
 export const MAX_TIMEOUT_SECONDS = 2_000_000;
 
-/** An executor as it is pinned for a run. The command of a `custom` executor and the function of one `inProcess` are not part of it: the worker's definition has them. */
+/**
+ * An executor as pinned for a run. It does not include the command of a `custom` executor or the function of an `inProcess` one: these are
+ * in the worker's definition.
+ */
 export interface ExecutorSnapshot {
   /** `quickjs`, `python`, `in_process`, or `custom` for an executor with its own command. */
   kind: ExecutorKind;
   /** The language of the code. */
   language: CodeLanguage;
-  /** What a run of code may take: time, memory, output, and the number of runs. */
+  /** The limits of a run of code: time, memory, output, and the number of runs. */
   limits: ExecutionLimits;
   /** Names of modules that code may import. */
   allowedImports: string[];
 }
 
-/** The way in which an agent runs code, as it is pinned for a run. */
+/** The way in which an agent runs code, as pinned for a run. */
 export interface CodeSnapshot {
   /** Where cells run, with its limits. */
   executor: ExecutorSnapshot;
@@ -32,19 +35,19 @@ export interface CodeSnapshot {
   tier: 'local' | 'remote';
   /** The values that code has as variables from the start. */
   injected?: JsonObject;
-  /** For an agent that answers with code: the rule by which the model's conversation is shortened. Absent: the last 5 steps are kept. */
+  /** For an agent that answers with code: the rule for shortening the model's conversation. Absent: the last 5 steps are kept. */
   prune?: PruneStrategy;
 }
 
 /** The limits of code that an executor runs. */
 export interface ExecutionLimits {
-  /** Seconds that one run may take. Zero or less: no limit of time. */
+  /** Seconds that one run may take. Zero or less: no time limit. */
   readonly timeoutSeconds: number;
-  /** Megabytes (1,048,576 bytes each) that the code and its values may take. */
+  /** Megabytes (1,048,576 bytes each) that the code and its values may use. */
   readonly maxMemoryMb: number;
-  /** Bytes of UTF-8 that the output of a run may have, also of one that fails. */
+  /** Maximum UTF-8 bytes of a run's output, including a failed run's. */
   readonly maxOutputBytes: number;
-  /** Runs that an agent may ask for. An executor does not count them. */
+  /** The number of runs that an agent may request. An executor does not count them. */
   readonly maxSteps: number;
 }
 
@@ -55,7 +58,7 @@ export const DEFAULT_EXECUTION_LIMITS: ExecutionLimits = {
   maxSteps: 10,
 };
 
-/** Fills limits with the defaults. Throws a `UsageError` for a limit that is no limit. */
+/** Fills in the default limits. Throws a `UsageError` for an invalid limit. */
 export function executionLimits(given: Partial<ExecutionLimits> = {}): ExecutionLimits {
   const limits = { ...DEFAULT_EXECUTION_LIMITS, ...given };
   if (!Number.isFinite(limits.timeoutSeconds)) throw invalidLimit('timeoutSeconds', limits.timeoutSeconds, 'a number; 0 for no limit');
@@ -69,22 +72,22 @@ function invalidLimit(name: keyof ExecutionLimits, value: unknown, wanted: strin
   return new UsageError(`The limit "${name}" of the executor is ${String(value)}: write ${wanted}`);
 }
 
-/** The facts about an executor that the text of a final answer depends on. */
+/** The properties of an executor that affect the text of a final answer. */
 export interface FinalTextOptions {
   language: CodeLanguage;
   limits: { maxOutputBytes: number };
 }
 
 /**
- * Returns the final answer of code as text, cut to the limit of output: a text itself, another value as JSON, or in Python as Python
- * writes it.
+ * Returns the final answer of code as text, cut to the output limit: a text unchanged, another value as JSON, or as Python writes it for
+ * Python.
  */
 export function finalText(value: JsonValue, { language, limits }: FinalTextOptions): string {
   const text = typeof value === 'string' ? value : language === 'python' ? codeLiteral(value, language) : JSON.stringify(value);
   return truncateOutput(text, limits.maxOutputBytes).text;
 }
 
-/** Follows an output that was cut. */
+/** Marks an output that was cut. */
 const TRUNCATION_MARKER = '\n[OUTPUT TRUNCATED]';
 
 /** Cuts a text to `maxBytes` of UTF-8 without splitting a character, and marks the cut. */
@@ -93,13 +96,13 @@ export function truncateOutput(text: string, maxBytes: number): { text: string; 
   return { text: utf8Prefix(text, maxBytes) + TRUNCATION_MARKER, truncated: true };
 }
 
-/** The names of the values that the languages write differently. */
+/** The constants that the languages write differently. */
 const CONSTANT_NAMES: Readonly<Record<CodeLanguage, { null: string; true: string; false: string }>> = {
   javascript: { null: 'null', true: 'true', false: 'false' },
   python: { null: 'None', true: 'True', false: 'False' },
 };
 
-/** Returns a value as code of the language writes it: `[1, 'two', {'three': None}]` in Python. */
+/** Returns a value as a literal of the language: `[1, 'two', {'three': None}]` in Python. */
 export function codeLiteral(value: JsonValue, language: CodeLanguage): string {
   if (value === null) return CONSTANT_NAMES[language].null;
   switch (typeof value) {
@@ -118,7 +121,7 @@ export function codeLiteral(value: JsonValue, language: CodeLanguage): string {
   }
 }
 
-/** Puts a text in single quotes, or in double quotes if it has single quotes alone. */
+/** Puts a text in single quotes, or in double quotes if it contains only single quotes. */
 function stringLiteral(text: string, language: CodeLanguage): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text.replaceAll(/[\\'\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu, (character) => escapedCharacter(character, quote, language));
@@ -127,7 +130,7 @@ function stringLiteral(text: string, language: CodeLanguage): string {
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Escapes a character that ends the text or that a reader could not see. */
+/** Escapes a character that would end the text or be invisible to a reader. */
 function escapedCharacter(character: string, quote: string, language: CodeLanguage): string {
   if (character === ' ') return character;
   if (character === "'") return quote === "'" ? "\\'" : "'";
@@ -142,9 +145,9 @@ function escapedCharacter(character: string, quote: string, language: CodeLangua
 
 /** The working memory of an agent that answers with code. It is part of the state of the run. */
 export interface Scratchpad {
-  /** The values that code has stored, by name, in the order in which their names were first stored. */
+  /** The values that code has stored, by name, in the order in which the names were first stored. */
   readonly values: JsonObject;
-  /** What earlier cells have printed, in their order. */
+  /** The outputs of earlier cells, in order. */
   readonly observations: readonly string[];
   /** The approaches that failed. */
   readonly failed: readonly string[];
@@ -152,13 +155,13 @@ export interface Scratchpad {
 
 export const EMPTY_SCRATCHPAD: Scratchpad = { values: {}, observations: [], failed: [] };
 
-/** Stores a value under a name, in place of the value that the name has. */
+/** Stores a value under a name, replacing an earlier value. */
 export function withStoredValue(scratchpad: Scratchpad, name: string, value: JsonValue): Scratchpad {
-  // Object.fromEntries defines its keys, also one like `__proto__`, which an assignment would not.
+  // Object.fromEntries defines every key, including `__proto__`, which an assignment would not.
   return { ...scratchpad, values: Object.fromEntries([...Object.entries(scratchpad.values), [name, value]]) };
 }
 
-/** Returns the value that is stored under a name, or `otherwise` if there is none. */
+/** Returns the value stored under a name, or `otherwise`. */
 export function storedValue({ values }: Scratchpad, name: string, otherwise: JsonValue = null): JsonValue {
   return Object.hasOwn(values, name) ? (values[name] ?? null) : otherwise;
 }
@@ -173,10 +176,10 @@ export function withFailedApproach(scratchpad: Scratchpad, approach: string): Sc
   return { ...scratchpad, failed: [...scratchpad.failed, approach] };
 }
 
-/** Characters of a stored value that the model is shown. */
+/** The maximum characters of a stored value that are shown to the model. */
 const VALUE_LENGTH = 100;
 
-/** Returns the working memory as the model reads it; an empty text if nothing is in it. */
+/** Returns the working memory as the model reads it, or an empty text if it is empty. */
 export function scratchpadContext({ values, observations, failed }: Scratchpad, language: CodeLanguage): string {
   const lines = [
     ...memorySection(
@@ -193,7 +196,7 @@ function memorySection(title: string, entries: readonly string[]): string[] {
   return entries.length === 0 ? [] : ['', `### ${title}`, ...entries.map((entry) => `- ${entry}`)];
 }
 
-/** The way in which a final answer came about: in the steps of the run, or in the attempt after the last of them. */
+/** The origin of a final answer: the steps of the run, or the attempt after the last step. */
 type AnswerSource = 'normal' | 'final_attempt';
 
 interface FinalAnswer {
@@ -204,9 +207,9 @@ interface FinalAnswer {
   readonly metadata: JsonObject;
 }
 
-/** A run has a final answer, and was given another one. */
+/** Thrown when a run that already has a final answer gives another one. */
 export class MultipleFinalAnswers extends UsageError {
-  /** The answer that the run has. */
+  /** The answer that was already set. */
   readonly first: JsonValue;
   /** The answer that was refused. */
   readonly attempted: JsonValue;
@@ -222,12 +225,12 @@ export class MultipleFinalAnswers extends UsageError {
 export class Finalizer {
   private answer: FinalAnswer | undefined;
 
-  /** `answer`: the one that the run has already. */
+  /** `answer`: the answer that is already set. */
   constructor(answer?: FinalAnswer) {
     this.answer = answer;
   }
 
-  /** Sets the answer. Throws `MultipleFinalAnswers` if there is one, which null is too. The caller supplies the time. */
+  /** Sets the answer. Throws `MultipleFinalAnswers` if an answer (possibly null) is already set. The caller supplies the time. */
   set(
     value: JsonValue,
     { now, source = 'normal', metadata = {} }: { now: number; source?: AnswerSource; metadata?: JsonObject },
@@ -237,7 +240,7 @@ export class Finalizer {
     return this.answer;
   }
 
-  /** Returns the answer; undefined if none is set. */
+  /** Returns the answer, or undefined if none is set. */
   get(): FinalAnswer | undefined {
     return this.answer;
   }

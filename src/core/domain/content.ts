@@ -5,7 +5,7 @@ import { shortened } from './text.ts';
 const SPILLED = {
   /** The name of the store. */
   store: s.TEXT,
-  /** The key by which the store finds it. */
+  /** The key with which the store finds the content. */
   claim: s.recordOf(s.TEXT),
   /** Bytes of the content as JSON. */
   bytes: s.COUNT,
@@ -13,23 +13,23 @@ const SPILLED = {
   sha256: s.TEXT,
 };
 
-/** Content that is too large for the conversation and was moved to a payload store. */
+/** Content that was too large for the conversation and was moved to a payload store. */
 export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
 export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
-/** The source of a media part: exactly one of `url`, `data` (base64), and for what a model has made, `spilled`. */
+/** The source of a media part: exactly one of `url`, `data` (base64), or, for media that a model made, `spilled`. */
 const SOURCE = {
-  /** An address that the provider of the model can read. */
+  /** A URL that the model's provider can read. */
   url: s.optional(s.TEXT),
   /** The content itself in base64. */
   data: s.optional(s.TEXT),
   /** The media type, such as `image/png`. Required with `data`. */
   mediaType: s.optional(s.TEXT),
-  /** The place of a file that a model has made: it holds the part with its data. */
+  /** The location of a file that a model made: it contains the part with its data. */
   spilled: s.optional(SPILLED_CONTENT),
 };
 
-/** Where the content of a media part is: exactly one of `url`, `data`, and `spilled`. */
+/** The location of a media part's content: exactly one of `url`, `data`, and `spilled`. */
 export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
 
 const SIZE = s.boundedNumber({ minimum: 0 });
@@ -61,11 +61,11 @@ export type Role = s.ValueOf<typeof ROLE>;
 const NAME = s.boundedText({ minLength: 1 });
 
 const MESSAGE = s.closedObject({
-  /** Tells messages apart from other items. */
+  /** Distinguishes messages from other items. */
   type: s.fixed('message'),
-  /** Who says it. */
+  /** The speaker. */
   role: ROLE,
-  /** What is said: a text, or parts. */
+  /** The content: a text, or parts. */
   content: MESSAGE_CONTENT,
 });
 
@@ -73,9 +73,9 @@ const MESSAGE = s.closedObject({
 export interface Message extends s.ValueOf<typeof MESSAGE> {}
 
 const TOOL_CALL = s.closedObject({
-  /** Tells calls apart from other parts. */
+  /** Distinguishes calls from other parts. */
   type: s.fixed('tool_call'),
-  /** The id of the call, which its result names. */
+  /** The id of the call, repeated in its result. */
   toolCallId: NAME,
   /** The name of the tool. */
   name: NAME,
@@ -87,15 +87,15 @@ const TOOL_CALL = s.closedObject({
 export interface ToolCall extends s.ValueOf<typeof TOOL_CALL> {}
 
 const TOOL_RESULT = s.closedObject({
-  /** Tells results apart from other parts. */
+  /** Distinguishes results from other parts. */
   type: s.fixed('tool_result'),
-  /** The id of the call that it answers. */
+  /** The id of the answered call. */
   toolCallId: NAME,
   /** The name of the tool. */
   name: NAME,
   /** Whether the call succeeded. */
   status: s.oneOf('success', 'error'),
-  /** What the model reads. */
+  /** The content that the model reads. */
   content: s.ANY_LIST,
   /** The location of the whole content, if `content` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),
@@ -125,7 +125,7 @@ function isPart(value: unknown): value is ContentPart {
   );
 }
 
-/** Returns the parts of an output or of a message's content; an empty list for text and for objects. */
+/** Returns the parts of an output or of a message's content, or an empty list for text and objects. */
 export function outputParts(output: unknown): ContentPart[] {
   return Array.isArray(output) && output.length > 0 && output.every(isPart) ? output : [];
 }
@@ -145,7 +145,7 @@ export function partText(part: ContentPart): string {
   }
 }
 
-/** Returns the text of a message without what stands for its media. */
+/** Returns the text of a message without the placeholders for its media. */
 export function writtenText(content: Message['content']): string {
   return typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
@@ -159,8 +159,8 @@ export function outputText(output: unknown): string {
 }
 
 /**
- * Returns the kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty
- * output and for objects.
+ * Returns the kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted and unique; none for an empty output and
+ * for objects.
  */
 export function mediaTypes(output: unknown): string[] {
   if (typeof output === 'string') return output === '' ? [] : ['text'];
@@ -168,8 +168,8 @@ export function mediaTypes(output: unknown): string[] {
 }
 
 /**
- * True if the next turn of a conversation is the model's: its last item is a message of the user, a call or a result. An answer of
- * the assistant is for the user. System messages change nothing, and a conversation without other items is the model's turn.
+ * True if the model has the next turn of a conversation: its last item is a user message, a call or a result. An assistant's answer is for
+ * the user. System messages do not matter, and a conversation without other items is the model's turn.
  */
 export function needsResponse(content: readonly ContentItem[]): boolean {
   const last = content.findLast((item) => item.type !== 'message' || item.role !== 'system');
@@ -185,20 +185,20 @@ export const MESSAGE_MODE = s.oneOf('queue', 'steer', 'interrupt');
  */
 export type MessageMode = s.ValueOf<typeof MESSAGE_MODE>;
 
-/** A message that a run has accepted and not yet recorded. */
+/** A message that a run has accepted but not yet recorded. */
 export interface QueuedMessage {
   /** The id that the caller chose: a message with the same id is the same message. */
   id: string;
   content: string | ContentPart[];
   /** Absent: `queue`. */
   mode?: Exclude<MessageMode, 'queue'>;
-  /** The time at which the run accepted it. ISO 8601. */
+  /** The time of acceptance by the run. ISO 8601. */
   timestamp: string;
 }
 
 /**
- * One step of a conversation with a model that answers in text alone: its instructions, its task, an answer with what became of
- * it, or an answer that only notes something.
+ * One step of a conversation with a model that answers only with text: its instructions, its task, an answer and its outcome, or an answer
+ * that is only a note.
  */
 export type ConversationStep = SystemStep | TaskStep | ActionStep | ScratchpadStep;
 
@@ -208,32 +208,32 @@ interface SystemStep {
   readonly text: string;
 }
 
-/** A task or a question of the user, and every later message of theirs. */
+/** A task, question or later message of the user. */
 interface TaskStep {
   readonly type: 'task';
   readonly content: Message['content'];
 }
 
-/** An answer of the model, and what it did. */
+/** An answer of the model and its outcome. */
 interface ActionStep {
   readonly type: 'action';
-  /** The text of the answer. Empty: there was none. */
+  /** The text of the answer. Empty: there was no text. */
   readonly reply: string;
-  /** The text that the action gave. */
+  /** The output of the action. */
   readonly observation?: string;
-  /** The text that tells the model why the action failed. The observation is then not shown. */
+  /** The text that explains to the model why the action failed. It replaces the observation. */
   readonly error?: string;
 }
 
-/** An answer of the model that only notes something. */
+/** An answer of the model that is only a note. */
 interface ScratchpadStep {
   readonly type: 'scratchpad';
-  /** The text of the answer. Empty: there was none. */
+  /** The text of the answer. Empty: there was no text. */
   readonly reply: string;
   readonly note: string;
 }
 
-/** Returns steps as the messages that a model receives. */
+/** Returns steps as the messages for a model. */
 export function stepMessages(steps: readonly ConversationStep[]): Message[] {
   return steps.flatMap(messagesOf);
 }
@@ -251,7 +251,7 @@ function messagesOf(step: ConversationStep): Message[] {
   }
 }
 
-/** Returns the text by which the model learns what became of its action. Empty: it learns nothing. */
+/** Returns the text that tells the model the outcome of its action. Empty: no text. */
 function actionText({ observation = '', error = '' }: { observation?: string; error?: string }): string {
   if (error !== '') return error;
   return observation === '' ? '' : `Observation: ${observation}`;
@@ -274,18 +274,18 @@ function textMessage(role: Role, content: Message['content']): Message {
   return { type: 'message', role, content };
 }
 
-/** The rule by which a conversation is shortened before the model receives it. Nothing is removed from the record. */
+/** The rule for shortening a conversation before the model receives it. Nothing is removed from the record. */
 export type PruneStrategy =
   | { readonly strategy: 'none' }
-  /** Keeps the last `keep` actions and notes, and removes those before. */
+  /** Keeps the last `keep` actions and notes, and removes earlier ones. */
   | { readonly strategy: 'last_steps'; readonly keep: number }
-  /** Keeps all actions, and cuts the observations of all but the last `keep` (3) to `maxLength` (100) characters. */
+  /** Keeps all actions, and cuts all observations except the last `keep` (3) to `maxLength` (100) characters. */
   | { readonly strategy: 'old_observations'; readonly keep?: number; readonly maxLength?: number };
 
-/** The parts of a step that pruning reads and changes. */
+/** The parts of a step that pruning uses. */
 type Prunable = Pick<ConversationStep, 'type'> & { readonly observation?: string };
 
-/** Returns the steps that are left, in their order. Instructions and tasks are always kept. */
+/** Returns the remaining steps, in order. Instructions and tasks are always kept. */
 export function pruneSteps<Step extends Prunable>(steps: readonly Step[], strategy: PruneStrategy): Step[] {
   switch (strategy.strategy) {
     case 'none':
@@ -306,7 +306,7 @@ function isRemovable({ type }: Prunable): boolean {
   return type === 'action' || type === 'scratchpad';
 }
 
-/** Returns the indexes of all steps of a kind but its last `keep`. */
+/** Returns the indexes of all steps of a kind except the last `keep`. */
 function beforeLast<Step>(steps: readonly Step[], isOfKind: (step: Step) => boolean, keep: number): Set<number> {
   const indexes = steps.flatMap((step, index) => (isOfKind(step) ? [index] : []));
   return new Set(indexes.slice(0, Math.max(0, indexes.length - Math.max(0, keep))));
@@ -325,58 +325,58 @@ export function isMediaPart(value: unknown): value is JsonValue & ContentPart {
   return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
 }
 
-/** A tool that the provider of a model runs by itself, as it is pinned for a run and offered with a request. */
+/** A tool run by the model's provider, as pinned for a run and offered with a request. */
 export interface HostedTool {
-  /** The name of the provider, and its name of the tool: `anthropic.web_search_20250305`. */
+  /** The provider's name, and the provider's name of the tool: `anthropic.web_search_20250305`. */
   id: string;
-  /** The name by which rules and records know it: `web_search`. */
+  /** The name used by rules and records: `web_search`. */
   name: string;
-  /** Its options, in the words of the provider. */
+  /** Its options, in the provider's terms. */
   args: JsonObject;
 }
 
-/** The finish reason of an answer that the provider has stopped between hosted calls, and that the model continues if it is sent back. */
+/** The finish reason of an answer that the provider paused between hosted calls. The model continues it if it is sent back. */
 export const PAUSED = 'pause_turn';
 
-/** The most hosted calls of a step, and the most bytes of the input of each. */
+/** The maximum number of hosted calls of a step, and the maximum bytes of each call's input. */
 export const HOSTED_BOUNDS = { calls: 20, inputBytes: 1_000 } as const;
 
 const HOSTED_CALL_MEMBERS = {
   /** The name of the hosted tool. */
   name: s.TEXT,
-  /** The beginning of its input, as JSON. Absent: it had none. */
+  /** The beginning of its input, as JSON. Absent: no input. */
   input: s.optional(s.TEXT),
-  /** The provider says that it has failed. */
+  /** The provider reports that it failed. */
   isError: s.optional(s.TRUE),
 };
 
-/** A call that the provider of a model has made by itself. It is no tool call of the run. */
+/** A call that the model's provider has run itself. It is not a tool call of the run. */
 export interface HostedCall extends s.ObjectOf<typeof HOSTED_CALL_MEMBERS> {}
 export const HOSTED_CALL: s.Shape<HostedCall> = s.object(HOSTED_CALL_MEMBERS);
 
-/** The most sources of one answer, and the most bytes of JSON of each. */
+/** The maximum number of sources of one answer, and the maximum bytes of JSON of each. */
 export const SOURCE_BOUNDS = { sources: 50, bytes: 2_000 } as const;
 
 const SOURCE_MEMBERS = {
-  /** The page, by http or https. Absent: a document without an address. */
+  /** The page's URL, http or https. Absent: a document without a URL. */
   url: s.optional(s.TEXT),
-  /** The title of the page, or the name of the document. */
+  /** The page's title, or the document's name. */
   title: s.optional(s.TEXT),
-  /** The type of a document. */
+  /** The document's media type. */
   mediaType: s.optional(s.TEXT),
-  /** The name of the file of a document. */
+  /** The document's file name. */
   filename: s.optional(s.TEXT),
-  /** The place in the text of the answer that relies on it, with `end`, as the provider counts. Absent: it is not known. */
+  /** The start of the range in the answer's text that relies on it, as the provider counts. Absent: unknown. */
   start: s.optional(s.COUNT),
-  /** The end of that place, as the provider counts. Absent: it is not known. */
+  /** The end of that range, as the provider counts. Absent: unknown. */
   end: s.optional(s.COUNT),
 };
 
-/** A page or a document that the provider of a model has used for an answer. */
+/** A page or document that the model's provider used for an answer. */
 export interface Source extends s.ObjectOf<typeof SOURCE_MEMBERS> {}
 export const ANSWER_SOURCE: s.Shape<Source> = s.object(SOURCE_MEMBERS);
 
-/** Returns a source in words: its title, and where it is. */
+/** Returns a source as text: its title and location. */
 export function sourceText({ url, title, filename }: Source): string {
   return [...new Set([title, url ?? filename])].filter((one) => one !== undefined).join(' · ');
 }

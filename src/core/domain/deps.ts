@@ -3,29 +3,29 @@ import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPa
 
 /** One change of the deps of a run. */
 export type ContextOperation =
-  /** Replaces any current value by the new one. */
+  /** Replaces any current value. */
   | { op: 'set'; key: string; value: JsonValue }
-  /** Merges objects recursively as long as both sides are objects; any other value is replaced by the new one. */
+  /** Merges objects recursively; any other value is replaced. */
   | { op: 'merge'; key: string; value: JsonObject }
-  /** Adds the value at the end of a list; a missing key and null count as an empty list. A list is added as one element. */
+  /** Appends the value to a list; a missing key and null count as an empty list. A list is appended as one element. */
   | { op: 'append'; key: string; value: JsonValue }
   /** Removes the key. A missing key is not an error. */
   | { op: 'delete'; key: string };
 
-/** The recorded changes that came with the result of one call. */
+/** The recorded changes from the result of one call. */
 export interface RecordedUpdate {
-  /** The call whose tool changed something. */
+  /** The call whose tool made the changes. */
   callId: string;
   /** The changes, in order. */
   operations: ContextOperation[];
 }
 
-/** The deps after an update, or the reason why no part of it was applied. */
+/** The deps after an update, or the reason why no part of the update was applied. */
 export type UpdatedDeps = { ok: true; deps: JsonObject } | { ok: false; problem: string };
 
-/** Applies operations in order, each to the result of the one before. Returns new deps and leaves its arguments unchanged. */
+/** Applies operations in order, each to the previous result. Returns new deps and does not modify its arguments. */
 export function applyOperations(deps: JsonObject, operations: readonly ContextOperation[]): UpdatedDeps {
-  // A map, because keys may come from a model: `__proto__` is one like any other.
+  // A map, because keys may come from a model: `__proto__` must be a key like any other.
   const entries = new Map(Object.entries(deps));
   for (const operation of operations) {
     const problem = applyOperation(entries, operation);
@@ -73,17 +73,16 @@ function jsonKind(value: JsonValue): string {
 /** The position of a value within the deps. */
 interface Position {
   path: string;
-  /** The objects that contain the value. If it is one of them, there is a cycle. */
+  /** The objects that contain the value, for detecting cycles. */
   parents: readonly object[];
-  /** True if the value, or the list that contains it, stands under a key that names a credential. */
+  /** True if the value, or the list that contains it, is under a key that names a credential. */
   isCredential: boolean;
 }
 
 /**
- * Describes why a value cannot be, or be part of, the deps or the state of a run; undefined if it can. It reports the first member that JSON
- * would drop or change (a function, a live object, a cycle), that belongs in the worker (a secret reference), or that looks like
- * a secret (a text under a key that names a credential). The text says where the member is, in a path that begins with `path`,
- * and what to do instead.
+ * Describes why a value must not be, or be part of, a run's deps or state, or returns undefined. Reports the first member that JSON would
+ * drop or change (a function, a live object, a cycle), that belongs in the worker (a secret reference), or that looks like a secret (a text
+ * under a key that names a credential). The text contains the path of the member, beginning with `path`, and what to do instead.
  */
 export function depsProblem(value: unknown, path = 'deps'): string | undefined {
   return problemIn(value, { path, parents: [], isCredential: false });
@@ -120,7 +119,7 @@ function objectProblem(value: object, position: Position): string | undefined {
   }
   if (!isPlain(value)) return `${path} is ${valueKind(value)}: ${storageReason(path)}. ${insteadOf(value)}`;
   return firstProblem(Object.entries(value), ([key, one]) => {
-    // JSON leaves out an undefined member.
+    // JSON leaves out undefined members.
     if (one === undefined) return undefined;
     return problemIn(one, { path: memberPath(path, key), parents: inside, isCredential: credentialKey(key) });
   });
@@ -142,7 +141,7 @@ function firstProblem<One>(list: Iterable<One>, problemOf: (one: One) => string 
   return undefined;
 }
 
-/** True for an object made by a literal or by JSON, in this realm or in another one, such as a workflow's. */
+/** True for an object made by a literal or by JSON, in this realm or in another, such as a workflow's. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
@@ -165,7 +164,7 @@ function valueKind(value: unknown): string {
 
 const OPERATIONS: readonly string[] = ['set', 'merge', 'append', 'delete'] satisfies ContextOperation['op'][];
 
-/** Returns the reason why a value is no operation on deps, with the path of a value that must not be in deps; undefined if it is one. */
+/** Returns why a value is not a valid operation on deps, with the path of a forbidden value; undefined for a valid operation. */
 export function operationProblem(operation: ContextOperation | null): string | undefined {
   if (operation === null || !OPERATIONS.includes(operation.op)) {
     return `there is no operation ${JSON.stringify(operation?.op ?? null)}: write ${OPERATIONS.slice(0, -1).join(', ')} or ${OPERATIONS.at(-1)}`;
@@ -179,8 +178,8 @@ export function operationProblem(operation: ContextOperation | null): string | u
 }
 
 /**
- * Returns the problem if these changes would exceed the budget of a run's state, otherwise undefined. The model reads the text
- * as the result of a call.
+ * Returns the problem if these changes would exceed the budget of a run's state, or undefined. The model reads the text as the result of a
+ * call.
  */
 export function stateProblem(state: JsonObject, changes: JsonObject): string | undefined {
   const keys = Object.keys(changes);
@@ -194,14 +193,14 @@ export function stateProblem(state: JsonObject, changes: JsonObject): string | u
   return `The field "state" would be ${bytes} bytes of JSON, over ${BYTE_BUDGETS.state}: setting ${named.join(', ')}${more} changed nothing. Keep less in the state.`;
 }
 
-/** Returns the problem of a state that a run is to begin with; undefined if it can. Its rules are those of deps. */
+/** Returns the problem of an initial state, or undefined. The rules are the same as for deps. */
 export function startStateProblem(state: unknown): string | undefined {
   const problem = depsProblem(state, 'state');
   if (problem !== undefined) return problem;
   return isJsonObject(state) ? undefined : 'state: expected an object of JSON values';
 }
 
-/** The last words of a key that holds a credential, without separators. */
+/** The last words of credential keys, without separators. */
 const CREDENTIALS = new Set([
   'apikey',
   'accesskey',
@@ -226,9 +225,9 @@ const CREDENTIALS = new Set([
 ]);
 
 /**
- * True for a key that names a credential: `password`, `apiKey`, `client_secret`, `X-Api-Key`. The word `token` counts only if it
- * is the whole key, because other tokens are cursors or counts (`nextPageToken`, `tokenBudget`). Words after the credential give
- * the key another meaning (`passwordChangedAt`, `accessKeyId`).
+ * True for a key that names a credential: `password`, `apiKey`, `client_secret`, `X-Api-Key`. The word `token` counts only if it is the
+ * whole key, because other tokens are cursors or counts (`nextPageToken`, `tokenBudget`). Words after the credential change its meaning
+ * (`passwordChangedAt`, `accessKeyId`).
  */
 export function credentialKey(key: string): boolean {
   const words = wordsOf(key);
@@ -236,7 +235,7 @@ export function credentialKey(key: string): boolean {
   return words.some((_, index) => CREDENTIALS.has(words.slice(index).join('').replace(/s$/, '')));
 }
 
-/** The words of which one is enough to keep a key out of a document. */
+/** The words that keep a key out of a document. */
 const CREDENTIAL_WORDS = [
   'api_key',
   'apikey',
@@ -253,8 +252,8 @@ const CREDENTIAL_WORDS = [
 ];
 
 /**
- * True for a key that may name a credential: one of the keys of `credentialKey`, or one that contains such a word anywhere, in any
- * case. It takes too many keys rather than too few: `token_budget` is one.
+ * True for a key that may name a credential: a key that `credentialKey` accepts, or that contains such a word anywhere, in any case. It
+ * includes too many keys rather than too few, such as `token_budget`.
  */
 export function suspectedCredentialKey(key: string): boolean {
   const lowerCase = key.toLowerCase();
@@ -271,11 +270,11 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** A reference to a secret by its name. Code and configuration hold it instead of the value, which only the worker knows. */
+/** A reference to a secret by name. Code and configuration contain it instead of the value, which only the worker knows. */
 export interface SecretReference {
-  /** Tells references apart from other values. */
+  /** Distinguishes references from other values. */
   readonly kind: 'longhaul.secret';
-  /** The name by which the worker finds the secret. */
+  /** The name with which the worker finds the secret. */
   readonly name: string;
   /** Text put before the value when it is read: `Bearer ` turns a token into a header. */
   readonly prefix?: string;

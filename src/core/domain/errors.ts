@@ -4,9 +4,12 @@ interface ErrorRow {
   /** The status of the HTTP response that reports the error. Absent: 500. */
   readonly httpStatus?: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
   readonly description: string;
-  /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. A row with a `seedName` alone is written without one. */
+  /**
+   * The severity of a failed program step, from 1 to 6. Only errors of steps have one. A row that has only a `seedName` is written without
+   * it.
+   */
   readonly level?: 1 | 2 | 3 | 4 | 5 | 6;
-  /** The name of the error in AXON, which texts for models and for AXON's users bear. */
+  /** The name of the error in AXON, used in texts for models and for AXON's users. */
   readonly seedName?: string;
 }
 
@@ -15,9 +18,9 @@ interface ErrorRow {
  * Temporal, so this table decides which failures are retried. The HTTP service reports an error by its code, with the status of its row.
  */
 export const ERROR_CODES = {
-  // The run cannot start or continue as it is.
+  // The run cannot start, or cannot continue.
   invalid_input: { retryable: false, httpStatus: 422, description: 'The input of the run does not have the expected shape.' },
-  // Facts about the worker that took the task: the run tries the task on other workers before it ends.
+  // Problems of the worker that took the task: the run tries the task on other workers before it ends.
   unknown_agent: {
     retryable: false,
     httpStatus: 422,
@@ -45,7 +48,7 @@ export const ERROR_CODES = {
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
   payload_too_large: { retryable: false, httpStatus: 413, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, httpStatus: 503, description: 'The conversation could not be read from the workflow.' },
-  // Retryable because another worker of the queue may have it, for example during a deploy; attempts are bounded in any case.
+  // Retryable because another worker of the queue may have it, for example during a deploy; attempts are always bounded.
   secret_missing: {
     retryable: true,
 
@@ -58,7 +61,7 @@ export const ERROR_CODES = {
     description: 'An MCP server of the agent cannot be reached, or does not list its tools.',
   },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
-  // A running run refuses what it was sent.
+  // A running run refuses a request.
   busy: { retryable: true, httpStatus: 503, description: 'The run accepts no requests until it has continued in its next execution.' },
   queue_full: { retryable: true, httpStatus: 429, description: 'Too many messages wait in the queue of the run.' },
   session_limit: {
@@ -97,7 +100,7 @@ export const ERROR_CODES = {
   },
   verification_failed: { retryable: true, description: 'The tool could not say what became of a call whose answer was lost.' },
   run_ended: { retryable: false, httpStatus: 409, description: 'The run has ended: it takes no more messages.' },
-  // The client cannot do what it was asked.
+  // The client cannot fulfil a request.
   run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run of that id.' },
   not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow of that id is no run of an agent.' },
   run_exists: { retryable: false, httpStatus: 409, description: 'A run of that id exists already.' },
@@ -159,9 +162,9 @@ export const ERROR_CODES = {
   context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
   content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
   model_refusal: { retryable: false, description: 'The model refused to answer.' },
-  // A guardrail refused the messages of the run, or its answer.
+  // A guardrail refused the run's messages or its answer.
   guardrail_tripped: { retryable: false, description: 'A guardrail of the agent has blocked the request or the answer.' },
-  // A step of a program failed. Its attempts are those of its refine block.
+  // A step of a program failed. Its refine block determines the attempts.
   validation_failed: {
     retryable: false,
     level: 1,
@@ -196,7 +199,7 @@ export const ERROR_CODES = {
     description: 'No program of that name is registered in the workers that were waited for.',
   },
   invalid_program: { retryable: false, httpStatus: 422, description: 'The program has problems: it cannot run.' },
-  // AXON knows it as a ValueError, without a severity.
+  // AXON reports it as a ValueError, without a severity.
   empty_answer: { retryable: false, seedName: 'ValueError', description: 'The model answered without any text.' },
   anchor_breach: { retryable: false, level: 3, seedName: 'AnchorBreachError', description: 'The answer breaches an anchor.' },
   refine_exhausted: { retryable: false, level: 4, seedName: 'RefineExhaustedError', description: 'All attempts of the step failed.' },
@@ -214,7 +217,7 @@ export const ERROR_CODES = {
     description: 'An attempt of the step took longer than its time-out.',
   },
   memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
-  // The HTTP service does not do what it was asked.
+  // The HTTP service refuses a request.
   malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is not JSON, or not valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is not one of the service, or belongs to another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
@@ -236,13 +239,13 @@ export const ERROR_CODES = {
   shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
 } as const satisfies Record<string, ErrorRow>;
 
-/** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
+/** The identity of an error. Compare codes, never classes: classes do not survive Temporal or a second copy of a package. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The page that describes every error, with an anchor for each code. `npm run docs` writes it. */
+/** The page that describes every error, with an anchor for each code. Generated by `npm run docs`. */
 const ERRORS_PAGE = 'https://github.com/longhaul-agents/longhaul/blob/main/docs/errors.md';
 
-/** Returns the address at which an error is described. It is the `type` of problems of the HTTP service, too. */
+/** Returns the URL of an error's description. It is also the `type` of the HTTP service's problem responses. */
 export function errorPage(code: ErrorCode): string {
   return `${ERRORS_PAGE}#${code}`;
 }
@@ -254,26 +257,26 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 
 /** An error of a run or a call. Its message says what happened, names the thing in quotes, and says what to do next. */
 export class LonghaulError extends Error {
-  /** The name of the class, which is equal in all copies of the package. */
+  /** The name of the class, the same in all copies of the package. */
   override readonly name: string = 'LonghaulError';
-  /** What went wrong: the table of errors says what each code means. */
+  /** The kind of error: the table of errors describes each code. */
   readonly code: ErrorCode;
 
-  /** Makes an error with a code, and the error that caused it. */
+  /** Creates an error with a code and, optionally, its cause. */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
 }
 
-/** A failed model call. `retryAfterMs` is the wait that the provider asked for. */
+/** A failed model call. `retryAfterMs` is the wait that the provider requested. */
 export class ModelCallError extends LonghaulError {
-  /** The name of the class, which is equal in all copies of the package. */
+  /** The name of the class, the same in all copies of the package. */
   override readonly name = 'ModelCallError';
   /** Milliseconds that the provider asks callers to wait. */
   readonly retryAfterMs: number | undefined;
 
-  /** Makes the error of a model call. A client of a model of your own throws it. */
+  /** Creates the error of a model call. Throw it in your own model client. */
   constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
     super(code, message, options);
     this.retryAfterMs = options.retryAfterMs;
@@ -282,11 +285,11 @@ export class ModelCallError extends LonghaulError {
 
 /** A mistake of the developer: thrown when something is defined or called, before any effect. */
 export class UsageError extends Error {
-  /** The name of the class, which is equal in all copies of the package. */
+  /** The name of the class, the same in all copies of the package. */
   override readonly name = 'UsageError';
 }
 
-/** Returns the code of an error of any class; undefined for an error without a code of the table. */
+/** Returns the code of an error of any class, or undefined for an error without a code from the table. */
 export function errorCode(error: unknown): ErrorCode | undefined {
   const code = memberOf(error, 'code');
   return isErrorCode(code) ? code : undefined;
@@ -299,11 +302,11 @@ export function errorMessage(error: unknown): string {
 }
 
 /**
- * Functions that read a thrown value. It may be any value: reading a member may throw, and so may every access to a proxy.
- * None of these functions throws.
+ * Functions that read a thrown value. It may be any value: reading a member may throw, and so may any access to a proxy. None of these
+ * functions throws.
  */
 
-/** Returns a member of a thrown value; undefined if it is absent or cannot be read. */
+/** Returns a member of a thrown value, or undefined if it is absent or cannot be read. */
 export function memberOf(thrown: unknown, name: string): unknown {
   if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) return undefined;
   try {
@@ -322,7 +325,7 @@ export function isInstance<Value>(thrown: unknown, type: abstract new (...args: 
   }
 }
 
-/** Converts a thrown value to text as `String` does; if that throws, returns a text that says so. */
+/** Converts a thrown value to text like `String`. If that throws, returns a text that says so. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown);
@@ -332,8 +335,8 @@ export function thrownText(thrown: unknown): string {
 }
 
 /**
- * What errors of a connection say, in the words of gRPC, of Node and of the SDK's Rust core, and what that means. The first one that
- * matches counts: causes before what follows from them.
+ * The messages of connection errors, as gRPC, Node and the SDK's Rust core write them, and their meaning. The first match counts: causes
+ * come before their consequences.
  */
 const REASONS: readonly (readonly [says: RegExp, reason: string])[] = [
   [/ECONNREFUSED|Connection refused/i, 'nothing listens there'],
@@ -350,17 +353,17 @@ const REASONS: readonly (readonly [says: RegExp, reason: string])[] = [
   [/UNAVAILABLE|code: Unavailable|transport error/i, 'it is not available'],
 ];
 
-/** The start of a message of gRPC: `14 UNAVAILABLE: `. */
+/** The start of a gRPC message: `14 UNAVAILABLE: `. */
 const STATUS = /^\d{1,2} [A-Z_]+: /;
 
-/** Returns why a server cannot be reached, in plain words; an unknown reason in its own words, on one line. */
+/** Returns why a server cannot be reached, in plain words. An unknown reason is returned unchanged, on one line. */
 export function connectionReason(error: unknown): string {
   const text = errorMessage(error);
   const known = REASONS.find(([says]) => says.test(text));
   return known?.[1] ?? text.replace(STATUS, '').replace(/\s+/g, ' ').trim();
 }
 
-/** True for a text in the words of the SDK's Rust core about a call to the server. */
+/** True for a message of the SDK's Rust core about a call to the server. */
 export function isOfConnection(text: string): boolean {
   return /^gRPC call |\bStatus \{ code: |tonic::transport/.test(text);
 }

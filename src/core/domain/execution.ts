@@ -4,74 +4,73 @@ import { defined, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath, T
 
 /** The clock and the randomness of one run: the same code with the same moment sees the same time and the same numbers. */
 export interface Moment {
-  /** Milliseconds since 1970 that the clock shows during the whole run. */
+  /** The clock's time during the whole run, in milliseconds since 1970. */
   readonly now: number;
-  /** A whole number from which all random numbers of the run are made. */
+  /** The integer seed of all random numbers of the run. */
   readonly seed: number;
 }
 
-/** A tool that code may call by its name. */
+/** A tool that code can call as a function. */
 export interface CodeTool {
   /** The name of the function in the code. */
   readonly name: string;
-  /** The names of its parameters, in the order of arguments that are given by position. */
+  /** The names of its parameters, in positional order. */
   readonly parameters: readonly string[];
 }
 
-/** A call of a tool in code. */
+/** A tool call made by code. */
 export interface CodeCall {
   /** The name of the tool that the code calls. */
   readonly tool: string;
-  /** The arguments as JSON, not checked yet. */
+  /** The arguments as JSON, not yet checked. */
   readonly arguments: JsonObject;
 }
 
-/** The outcome of a call for the code: the value that it returns, or the message of the error that it throws. */
+/** The outcome of a call for the code: the return value, or the message of the thrown error. */
 export type CodeCallResult = { readonly value: JsonValue } | { readonly error: string };
 
-/** The part of a run up to its end, or up to the point at which it needs the results of calls. */
+/** The part of a run up to its end, or up to the point where it needs the results of calls. */
 export type Segment =
-  /** `output` is the text that this segment printed. All calls are pending together. */
+  /** `output` is the text printed by this segment. All calls are pending together. */
   | {
       readonly type: 'calls';
       readonly calls: readonly CodeCall[];
       readonly output: string;
       readonly durationMs: number;
-      /** Bytes that the values of the code take, if the executor can tell. */
+      /** Bytes used by the code's values, if the executor reports them. */
       readonly memoryUsedBytes?: number;
     }
-  /** The output of the result is that of the whole run. */
+  /** The result's output is the whole run's output. */
   | { readonly type: 'ended'; readonly result: ExecutionResult; readonly durationMs: number };
 
 /**
- * Runs code that a model wrote. Names that a run declares are there for the next one. A run that was killed, or that used up its
- * time or memory, leaves no state that could be relied on: all names are lost, and the next run, which begins with an empty
- * namespace, says so in `emptiedBy`.
+ * Runs code written by a model. Names declared by a run are available in the next one. A run that was killed, or that exceeded its time or
+ * memory, leaves no reliable state: all names are lost, and the next run, which begins with an empty namespace, reports it in `emptiedBy`.
  */
 export interface Executor {
-  /** Runs code that calls no tools. Never rejects for anything that the code does. Throws a `UsageError` while other code runs. */
+  /** Runs code without tool calls. Never rejects for anything that the code does. Throws a `UsageError` while other code runs. */
   run(code: string, moment: Moment): Promise<ExecutionResult>;
-  /** Runs code up to the first calls of tools, or to its end. Never rejects for anything that the code does. */
+  /** Runs code up to its first tool calls, or to its end. Never rejects for anything that the code does. */
   begin(code: string, moment: Moment): Promise<Segment>;
-  /** Continues a run that waits for calls: `results` has one entry for each of them, in their order. */
+  /** Continues a run that waits for calls: `results` has one entry per call, in order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
-  /** Ends the run in progress, at once. Without one, it changes nothing. */
+  /** Ends the run in progress immediately. Does nothing if no code runs. */
   kill(): Promise<void>;
-  /** Sets a name from the next run on. Throws a `UsageError` for a value that is not JSON. */
+  /** Sets a name for all later runs. Throws a `UsageError` for a value that is not JSON. */
   inject(name: string, value: JsonValue): void;
-  /** Forgets all names. The next run starts anew. */
+  /** Forgets all names. The next run starts with an empty namespace. */
   reset(): Promise<void>;
-  /** Ends what runs, and frees everything that the executor holds. It cannot be used again. */
+  /** Ends the run in progress and frees all resources. The executor cannot be used again. */
   close(): Promise<void>;
-  /** Returns all names and values between two runs as bytes that `restore` takes. Absent: the executor cannot do that. */
+  /** Returns all names and values between two runs as bytes for `restore`. Absent: not supported. */
   checkpoint?(): Promise<Uint8Array>;
-  /** Replaces all names and values by those of a checkpoint of an executor of the same version, tools and limits. */
+  /** Replaces all names and values by a checkpoint from an executor of the same version, tools and limits. */
   restore?(checkpoint: Uint8Array): Promise<void>;
 }
 
 export type { Scratchpad };
 
-/** The kinds of errors of a run. The code causes all of them but `killed` (the caller) and `protocol` (the executor). */
+/** The kinds of errors of a run. The code causes all of them except `killed` (the caller) and `protocol` (the executor). */
 export const EXECUTION_ERROR_KINDS = [
   'import_not_allowed',
   'syntax',
@@ -83,58 +82,58 @@ export const EXECUTION_ERROR_KINDS = [
   'protocol',
 ] as const;
 
-/** Why code of a model failed. @useDeclaredType */
+/** Why a model's code failed. @useDeclaredType */
 export type ExecutionErrorKind = (typeof EXECUTION_ERROR_KINDS)[number];
 
-/** Kinds of errors after which nothing can be said of the names and values that the code has left: they are lost. */
+/** Kinds of errors that leave the names and values of the code in an unknown state: they are lost. */
 export const EMPTYING_ERROR_KINDS: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
 
 /** Explains why a run failed. */
 export interface ExecutionError {
   /** Why the cell failed. */
   readonly kind: ExecutionErrorKind;
-  /** What the model reads: the error of the code, or the limit that it met. */
+  /** The text for the model: the error of the code, or the limit that it exceeded. */
   readonly message: string;
 }
 
-/** A name that the code has declared: its `typeof`, and its value as JSON writes it, unless it has none or is too large. */
+/** A name declared by code: its type, and its value as JSON unless it has none or is too large. */
 export interface NamespaceEntry {
   /** The type of the value: its `typeof` in JavaScript, the name of its class in Python. */
   readonly type: string;
-  /** The value as JSON writes it. Absent if it has none or is too large. */
+  /** The value as JSON. Absent if it has none or is too large. */
   readonly value?: JsonValue;
 }
 
 /** The outcome of one run of code. */
 export interface ExecutionResult {
-  /** The printed text, without blank space around it. */
+  /** The printed text, trimmed. */
   readonly output: string;
   /** True if the run succeeded and called `final_answer`. */
   readonly isFinal: boolean;
-  /** The argument of the last call of `final_answer`; null without one, and null is also a valid answer. */
+  /** The argument of the last call of `final_answer`, or null. Null is also a valid answer. */
   readonly finalValue: JsonValue;
   /** Null if the code ended without an error. */
   readonly error: ExecutionError | null;
-  /** True if the time ran out. */
+  /** True if the time limit was exceeded. */
   readonly timeout: boolean;
-  /** Milliseconds that the code ran, without waiting for tools. */
+  /** Milliseconds that the code ran, excluding waits for tools. */
   readonly durationMs: number;
-  /** Bytes that the values of the code take at the end. 0 if the executor cannot tell. */
+  /** Bytes used by the code's values at the end. 0 if the executor does not report them. */
   readonly memoryUsedBytes: number;
-  /** The names that this run and those before it have declared; empty after a failed run. */
+  /** The names declared by this run and earlier runs; empty after a failed run. */
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;
-  /** True without error and time-out. */
+  /** True without an error or timeout. */
   readonly success: boolean;
   /**
-   * The kind of the error by which an earlier run lost all names, if this run is the first one since: it began with an empty
-   * namespace. Null if it began with the names of the runs before.
+   * The kind of error with which an earlier run lost all names, if this is the first run since, which began with an empty namespace. Null
+   * if it began with the names of earlier runs.
    */
   readonly emptiedBy: ExecutionErrorKind | null;
-  /** The scratchpad after the run, if the executor has one: a failed run changes it too, unless it was ended. */
+  /** The scratchpad after the run, if the executor has one. A failed run changes it too, unless it was killed. */
   readonly scratchpad?: Scratchpad;
 }
 
-/** The measured part of a run, however it ended. */
+/** The measured values of a run, however it ended. */
 export interface ExecutionFigures {
   /** The printed text, as far as it was kept. */
   output: string;
@@ -144,14 +143,14 @@ export interface ExecutionFigures {
   emptiedBy?: ExecutionErrorKind | null | undefined;
 }
 
-/** The rest of a run that reached its end. */
+/** The other values of a run that reached its end. */
 interface CompletedExecution extends ExecutionFigures {
-  /** The last final answer of the run, in an object because null is an answer. */
+  /** The last final answer of the run, wrapped in an object because null is an answer. */
   finalAnswer?: { value: JsonValue } | undefined;
   namespace: Record<string, NamespaceEntry>;
 }
 
-/** Makes a result of a run; each field that is not given has its default. */
+/** Creates the result of a run; omitted fields have their defaults. */
 export function newExecutionResult(fields: Partial<Omit<ExecutionResult, 'success'>> = {}): ExecutionResult {
   const { error = null, timeout = false } = fields;
   return {
@@ -169,7 +168,7 @@ export function newExecutionResult(fields: Partial<Omit<ExecutionResult, 'succes
   };
 }
 
-/** The result of a run that reached its end. */
+/** Returns the result of a run that reached its end. */
 export function succeeded(run: CompletedExecution, maxOutputBytes: number): ExecutionResult {
   return newExecutionResult({
     output: truncateOutput(run.output.trim(), maxOutputBytes).text,
@@ -184,8 +183,8 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
 }
 
 /**
- * The result of a run that failed: it keeps its output, and neither an answer nor its namespace. Without a limit the output is as long as
- * it was kept.
+ * Returns the result of a failed run. It keeps the output, but neither an answer nor the namespace. Without a limit, all of the kept output
+ * is returned.
  */
 export function failed(run: ExecutionFigures, error: ExecutionError, maxOutputBytes = Infinity): ExecutionResult {
   return newExecutionResult({
@@ -199,17 +198,17 @@ export function failed(run: ExecutionFigures, error: ExecutionError, maxOutputBy
   });
 }
 
-/** One segment of a cell, as a worker without the namespace runs it again. */
+/** One segment of a cell, as needed to run it again in a worker without the namespace. */
 interface JournalSegment {
-  /** The digest of the calls and the output of the segment, which running it again must reproduce. */
+  /** The digest of the segment's calls and output, which running it again must reproduce. */
   digest: string;
-  /** The names of the tools that it called, in the order of the calls, so that they can be told if the namespace is lost. */
+  /** The names of the tools that it called, in call order, so that they can be reported if the namespace is lost. */
   tools?: string[];
-  /** The results of its calls, in their order. Absent for the last segment of a cell, and while they are awaited. */
+  /** The results of its calls, in order. Absent for the last segment of a cell, and while they are pending. */
   results?: CodeCallResult[];
 }
 
-/** One cell, as a worker without the namespace runs it again. */
+/** One cell, as needed to run it again in a worker without the namespace. */
 export interface JournalCell {
   code: string;
   moment: Moment;
@@ -217,20 +216,20 @@ export interface JournalCell {
 }
 
 /**
- * The cells that made the namespace of a run: those that ended by themselves, with or without an error, and the one that runs. Cells
- * that were killed or used up their time or memory are not among them.
+ * The cells that made a run's namespace: those that ended by themselves, with or without an error, and the running one. Cells that were
+ * killed or exceeded their time or memory are not included.
  */
 export interface CodeJournal {
-  /** The namespace before the first of the cells. Absent: it is empty. */
+  /** The namespace before the first cell. Absent: it is empty. */
   checkpoint?: SpilledContent;
   cells: JournalCell[];
-  /** There were cells before, whose names and values are lost: the model has to be told why. */
+  /** Names and values of earlier cells are lost: the model must be told why. */
   isLost?: 'too_large' | 'agent_changed';
 }
 
 /**
- * Returns the code of a cell: the argument `code` of its call, or else the first fenced block of the text next to the call.
- * `content` is that of the event of the call. Undefined if there is neither, or if the block is blank.
+ * Returns the code of a cell: the argument `code` of its call, or else the first fenced block of the text next to the call. `content` is
+ * the content of the call's event. Undefined if there is neither, or if the block is blank.
  */
 export function cellCode(content: readonly ContentItem[], { arguments: args }: Pick<ToolCall, 'arguments'>): string | undefined {
   const code = Object.hasOwn(args, 'code') ? args['code'] : undefined;
@@ -240,12 +239,12 @@ export function cellCode(content: readonly ContentItem[], { arguments: args }: P
   return block === '' ? undefined : block;
 }
 
-/** The names of languages that a fence may begin with on the line of its code. */
+/** The language names that a fence may begin with on the line of its code. */
 const LANGUAGES = new Set(['python', 'python3', 'py', 'javascript', 'js', 'node', 'mjs', 'typescript', 'ts', 'jsx', 'tsx']);
 
 /**
- * Returns the code of the first fenced block of a text, without the language that the fence may name and without the indentation
- * that all lines share: an empty text for a blank block. Undefined if there is no block, or if it has no end.
+ * Returns the code of the first fenced block of a text, without the fence's language and without the indentation that all lines share.
+ * Returns an empty text for a blank block, and undefined if there is no block or it does not end.
  */
 export function fencedBlock(text: string): string | undefined {
   const [fence] = /`{3,}/.exec(text) ?? [];
@@ -261,11 +260,11 @@ function withoutLanguage(block: string): string {
   const firstLine = lineEnd < 0 ? block : block.slice(0, lineEnd);
   if (lineEnd >= 0 && /^[\w+#.-]*\s*$/.test(firstLine)) return block.slice(lineEnd + 1);
   const [word = ''] = /^\w*/.exec(firstLine) ?? [];
-  // On one line with code, only the name of a language is one: `x = 1` begins with a word, too.
+  // On the same line as code, only a known language name counts: `x = 1` begins with a word, too.
   return LANGUAGES.has(word.toLowerCase()) && /^\s/.test(block.slice(word.length)) ? block.slice(word.length).trimStart() : block;
 }
 
-/** Removes the blank space that all lines with text begin with. */
+/** Removes the indentation that all non-blank lines share. */
 function dedent(block: string): string {
   const lines = block.split('\n').map((line) => (line.trim() === '' ? '' : line));
   const margins = lines.filter((line) => line !== '').map((line) => line.slice(0, line.length - line.trimStart().length));
@@ -284,16 +283,16 @@ export interface EndedCell extends FinalTextOptions {
   code: string;
   /** The tools that code may call. */
   tools: readonly { name: string; description: string }[];
-  /** The working memory as text, empty or absent for none. */
+  /** The working memory as text. Empty or absent: none. */
   workingMemory?: string;
 }
 
-/** The text of a cell that printed nothing. */
+/** The text for a cell that printed nothing. */
 const NO_OUTPUT = '(no output)';
 
 /**
- * Returns the result of a cell as text for an agent that answers with code: what the cell printed, with the working memory; or the
- * error, with the description of each tool whose name occurs in the code.
+ * Returns the result of a cell as text for an agent that answers with code: the output and the working memory, or the error and the
+ * description of each tool whose name occurs in the code.
  */
 export function cellFeedback({ result, code, tools, workingMemory = '', ...options }: EndedCell): string {
   const { output, error, isFinal, finalValue } = result;
@@ -309,7 +308,7 @@ function docstringHints(code: string, tools: EndedCell['tools']): string[] {
     .map(({ name, description }) => `Hint - ${name}() docstring:\n${description}`);
 }
 
-/** Explains to a model which names and values are lost; undefined if none are. The names before a cell that was ended are made again. */
+/** Returns a note for the model about lost names and values, or undefined. The names from before a killed cell are restored. */
 export function namespaceNote({
   error,
   emptiedBy = null,
@@ -321,7 +320,7 @@ export function namespaceNote({
   return `This code began with an empty namespace, because earlier code ended with "${emptiedBy}": define again what you need.`;
 }
 
-/** Explains why a value is not JSON, with the path of the first member that is not; undefined for JSON. Runs no getter. */
+/** Returns why a value is not JSON, with the path of the first invalid member; undefined for JSON. Runs no getters. */
 export function injectionProblem(value: unknown, path: string, depth = 0): string | undefined {
   switch (typeof value) {
     case 'string':

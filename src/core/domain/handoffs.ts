@@ -8,38 +8,38 @@ import type { Notice, RunStatus } from './run.ts';
 import { counted } from './text.ts';
 import { addRunUsage, type AggregatedUsage, noUsage } from './usage.ts';
 
-/** The agents of a run that has been handed over, besides the one that acts. Plain JSON: it is carried into the next execution as it is. */
+/** The other agents of a run that has been handed over. Plain JSON, carried into the next execution unchanged. */
 export interface HandoffState {
   /** The name of the agent, or of the flow, that the run began with. */
   first: string;
-  /** The most handoffs of the run. */
+  /** The maximum number of handoffs of the run. */
   max: number;
-  /** The handoffs so far. */
+  /** The number of handoffs so far. */
   count: number;
-  /** The snapshots of agents that the run has had, the one that acted last at the end. They are bounded: one that is left out is resolved again. */
+  /** The snapshots of the run's other agents, the most recent at the end. Their number is bounded: a dropped one is resolved again. */
   pinned: AgentSnapshot[];
-  /** The snapshot of the agent that takes over once the step has ended. */
+  /** The snapshot of the agent that takes over after the current step. */
   next?: AgentSnapshot;
-  /** What a person should know of its tools. */
+  /** Notices about the next agent's tools. */
   notices?: Notice[];
-  /** The agents act in the order of a flow. */
+  /** The order of the agents is a flow's. */
   ofFlow?: true;
-  /** The names of the agents that have answered in this turn. Only of those to which the first step of it makes a difference. */
+  /** The names of the agents that have answered in this turn, as far as the first step of a turn makes a difference to them. */
   acted?: string[];
-  /** The usage of each agent that has acted, by its name, in the order of their first turns. */
+  /** The usage of each agent that has acted, by name, in the order of their first turns. */
   usage: [name: string, usage: AggregatedUsage][];
 }
 
-/** The most snapshots that a run keeps of agents that do not act, and their bytes of JSON. */
+/** The maximum number of inactive agents' snapshots that a run keeps, and their maximum bytes of JSON. */
 export const PINNED_SNAPSHOTS = { count: 20, bytes: 200_000 };
 
-/** An agent that takes over, as the model reads of it. */
+/** An agent that can take over, as described to the model. */
 export interface TransferTarget {
   name: string;
   description?: string | undefined;
 }
 
-/** Returns the tool by which the model hands the run over to one of these agents. Code does not call it. */
+/** Returns the tool with which the model hands the run over to one of these agents. Code cannot call it. */
 export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
   const parameters = parametersOf(targets);
   const description = [
@@ -61,7 +61,7 @@ function parametersOf(targets: readonly TransferTarget[]): JsonObject {
   };
 }
 
-/** Returns the result of a transfer that was carried out. */
+/** Returns the result of a successful transfer. */
 export function transferred(name: string): string {
   return `The conversation was transferred to agent "${name}", which continues it.`;
 }
@@ -72,7 +72,7 @@ export const ONE_TRANSFER = 'Not transferred: only the first transfer of a respo
 /** The result of a transfer in a response that ends the run. */
 export const RUN_ENDS = 'Not transferred: the run ends with this response.';
 
-/** Returns the result of a transfer in a run that has used its handoffs. */
+/** Returns the result of a transfer in a run without remaining handoffs. */
 export function noHandoffsLeft(max: number): string {
   return `Not transferred: the run has used its ${counted(max, 'handoff')}. Go on yourself.`;
 }
@@ -82,7 +82,7 @@ export function cannotTakeOver(name: string, problem: string): string {
   return `Not transferred to agent "${name}": ${problem}`;
 }
 
-/** The run of one agent among those that run in parallel. */
+/** The run of one agent of a parallel flow. */
 export interface Branch {
   /** The name of the agent. */
   name: string;
@@ -94,20 +94,20 @@ export interface Branch {
   output: JsonValue;
   /** The code and the message of a branch that failed; null otherwise. */
   error: string | null;
-  /** The tokens and costs of the branch. */
+  /** The branch's tokens and costs. */
   usage: AggregatedUsage;
 }
 
-/** The outcome of agents that ran in parallel. */
+/** The merged outcome of agents that ran in parallel. */
 interface MergedBranches {
-  /** The output of each branch that has completed, under its name. */
+  /** The output of each completed branch under its name. */
   output: string;
-  /** The branches that have not completed, in words: `b (error: down), c (pending_confirmation)`. Absent if all have. */
+  /** The uncompleted branches, in words: `b (error: down), c (pending_confirmation)`. Absent if all have completed. */
   problem?: string;
   usage: AggregatedUsage;
 }
 
-/** Merges the runs of agents in parallel: the output of each under its name, in the order of the agents. */
+/** Merges the runs of parallel agents: the output of each under its name, in the order of the agents. */
 export function mergeBranches(branches: readonly Branch[]): MergedBranches {
   const usage = branches.reduce((total, branch) => addRunUsage(total, branch.usage), noUsage());
   const open = branches.filter(({ status }) => status !== 'completed');
@@ -116,7 +116,7 @@ export function mergeBranches(branches: readonly Branch[]): MergedBranches {
   return { output, ...(open.length === 0 ? {} : { problem: open.map(problemOf).join(', ') }), usage };
 }
 
-/** Merges the events of runs that began with the same input: the input once, and then what each run added, in the order of the agents. */
+/** Merges the events of runs that began with the same input: the input once, then the events of each run, in the order of the agents. */
 export function mergeEvents(records: readonly (readonly Event[])[]): Event[] {
   const [first = []] = records;
   const beginning = first.findIndex(({ author }) => author !== 'user');
@@ -128,18 +128,21 @@ function problemOf({ name, status, error }: Branch): string {
   return `${name} (${status}${error === null ? '' : `: ${error}`})`;
 }
 
-/** Returns the id of the event with the calls of the agents of a parallel flow. Its run records one such event. */
+/** Returns the id of the event with the calls of a parallel flow's agents. Its run records one such event. */
 export function branchesId(runId: string): string {
   return `${runId}/branches`;
 }
 
-/** The message before the turn of an agent that has only answers of others to continue from: some providers take no conversation that ends with an answer. */
+/**
+ * The message before the turn of an agent that only has other agents' answers: some providers refuse a conversation that ends with an
+ * answer.
+ */
 const YOUR_TURN = 'It is your turn now. Go on from the answer above.';
 
 /**
- * Returns the conversation with a message of the user after each answer that another agent continues from. Only the agents of a flow continue
- * from an answer. Nothing is recorded: the message is part of the request. `paused`: the last answer is not at its end, and the model that
- * gave it continues it; another model is told to continue from it.
+ * Returns the conversation with a user message after each answer that another agent continues from. This only happens in flows. Nothing is
+ * recorded: the message is part of the request. `paused`: the last answer is incomplete; the model that gave it continues it, and another
+ * model is told to continue from it.
  */
 export function withTurns(conversation: ConversationEvent[], { paused = false } = {}): ConversationEvent[] {
   return conversation.flatMap((event, index) => {
@@ -150,7 +153,7 @@ export function withTurns(conversation: ConversationEvent[], { paused = false } 
   });
 }
 
-/** Returns the next event. What the next agent recalled is no message that it answers. */
+/** Returns the next event, skipping recalled entries, which are not messages. */
 function eventAfter(conversation: readonly ConversationEvent[], index: number): ConversationEvent | undefined {
   let at = index + 1;
   for (let next = conversation[at]; next !== undefined && isRecall(next); next = conversation[at]) at += 1;
