@@ -13,7 +13,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value of a text; undefined for one that is no JSON. */
+/** Returns the value of a JSON text, or undefined if the text is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -23,8 +23,8 @@ export function parsedJson(text: string): JsonValue | undefined {
 }
 
 /**
- * Returns JSON text with the keys of every object in code-unit order, so that equal values have equal text.
- * Digests and prompts are built from it: they must not depend on the order in which keys were set.
+ * Returns JSON text with each object's keys in code-unit order, so that equal values have equal text. Digests and prompts are built from
+ * it: they must not depend on the order in which keys were set.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -36,17 +36,17 @@ export function canonicalJson(value: JsonValue): string {
 }
 
 /**
- * Levels of lists and objects that a value from a caller, a model or a tool may have. Recursive code, in this project and in
- * Temporal, overflows the stack at some thousands of levels.
+ * The maximum nesting of lists and objects in a value from a caller, a model or a tool. Recursive code, here and in Temporal, overflows the
+ * stack at some thousands of levels.
  */
 export const MAX_JSON_DEPTH = 64;
 
-/** Levels of such a value together with the objects around it, for example in the carried state of a run. */
+/** The maximum nesting of such a value including the objects around it, for example in a run's carried state. */
 export const MAX_CHECKED_DEPTH = 128;
 
-/** True if a value has more than `levels` levels of lists and objects, as every cycle has. Does not recurse. */
+/** True if lists and objects are nested deeper than `levels`, as in any cycle. Not recursive. */
 export function isTooDeep(value: unknown, levels = MAX_JSON_DEPTH): boolean {
-  // Each object once per level: a shared object would otherwise be visited once for every path that leads to it.
+  // Visits each object once per level: a shared object would otherwise be visited once for every path that leads to it.
   let level = new Set<object>();
   addNested(level, [value]);
   for (let depth = 0; level.size > 0; depth += 1) {
@@ -58,7 +58,7 @@ export function isTooDeep(value: unknown, levels = MAX_JSON_DEPTH): boolean {
   return false;
 }
 
-/** Describes the first member of a value that is nested too deeply; undefined if none is. `path` leads to the value. */
+/** Describes the first member that is nested too deeply, or returns undefined. `path` leads to the value. */
 export function depthProblem(value: unknown, path = ''): string | undefined {
   if (!isNested(value)) return undefined;
   for (const [key, member] of Object.entries(value)) {
@@ -67,14 +67,14 @@ export function depthProblem(value: unknown, path = ''): string | undefined {
   return undefined;
 }
 
-/** The problem of a value that is nested too deeply, with what to write instead. */
+/** The problem of a value that is nested too deeply, with a suggestion. */
 export const TOO_DEEP = `nested deeper than ${MAX_JSON_DEPTH} levels: write it flatter, or as a text of JSON`;
 
 function addNested(nested: Set<object>, members: readonly unknown[]): void {
   for (const member of members) if (isNested(member)) nested.add(member);
 }
 
-/** True for a list or an object whose members JSON writes: not for bytes, nor for an object with a `toJSON` of its own. */
+/** True for a list or an object whose members JSON writes: not for bytes, or for an object with its own `toJSON`. */
 function isNested(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
   return !('toJSON' in value && typeof value.toJSON === 'function');
@@ -87,10 +87,10 @@ export function memberPath(path: string, key: string | number): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** Bytes of a reason that are repeated to the sender, who may have forged it. */
+/** The maximum bytes of a reason that are repeated to the sender, who may have forged it. */
 const REASON_BYTES = 1_000;
 
-/** Explains why a run cannot use a value that it received; undefined if the value can be read and is not nested too deeply. */
+/** Returns why a run cannot use a received value, or undefined if it is readable and not nested too deeply. */
 export function inboundProblem(value: unknown): string | undefined {
   const why = whyUnreadable(value);
   if (why !== undefined) return `it cannot be read: ${utf8Prefix(why, REASON_BYTES)}`;
@@ -101,30 +101,30 @@ export function inboundProblem(value: unknown): string | undefined {
 const UNREADABLE_KEY = 'longhaul:unreadable';
 
 /**
- * The prefix of the encoding of a payload that a codec could not decode; the reason follows it. The reason is part of the
- * encoding so that a converter that does not know the prefix repeats the reason in its error.
+ * The encoding prefix of a payload that a codec could not decode, followed by the reason. The reason is part of the encoding so that a
+ * converter that does not know the prefix repeats it in its error.
  */
 export const UNREADABLE_ENCODING = 'unreadable: ';
 
-/** Replaces a value whose payload could not be read, and holds the reason. Plain JSON that fits no schema of a run. */
+/** Replaces a value whose payload could not be read, and contains the reason. Plain JSON that fits no schema of a run. */
 interface Unreadable {
   [UNREADABLE_KEY]: string;
 }
 
-/** Bytes of the name of an encoding that a reason repeats: the name may be as long as a payload. */
+/** The maximum bytes of an encoding's name in a reason: the name may be as long as a payload. */
 const ENCODING_BYTES = 100;
 
-/** The part of a payload that names its encoding. */
+/** The part of a payload with the name of its encoding. */
 interface EncodedPayload {
   metadata?: Record<string, Uint8Array> | null;
 }
 
-/** Makes the replacement of a value that could not be read. */
+/** Returns the replacement of a value that could not be read. */
 export function unreadable(reason: string): Unreadable {
   return { [UNREADABLE_KEY]: reason };
 }
 
-/** Returns why a value could not be read; undefined for one that was read. */
+/** Returns why a value could not be read, or undefined if it was read. */
 export function whyUnreadable(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !(UNREADABLE_KEY in value)) return undefined;
   const reason: unknown = value[UNREADABLE_KEY];
@@ -140,7 +140,7 @@ export function readOrMark(payload: EncodedPayload, read: () => unknown): unknow
   }
 }
 
-/** Words the reason itself: messages of a JSON parser differ between releases of Node, and a replay must produce the same text. */
+/** Writes its own reason, because the messages of JSON parsers differ between Node releases, and a replay must produce the same text. */
 function reasonOf({ metadata }: EncodedPayload): string {
   const encoded = metadata?.['encoding'];
   if (encoded === undefined) return 'the payload does not name its encoding';
@@ -170,7 +170,7 @@ export function sha256(text: string): number[] {
   return state.map((word) => word >>> 0);
 }
 
-/** Adds the end of the message: a bit, zeros, and its length in bits. */
+/** Appends the padding: one bit, zeros, and the message length in bits. */
 function padded(message: Uint8Array): Uint8Array {
   const length = Math.ceil((message.length + 9) / BLOCK_BYTES) * BLOCK_BYTES;
   const bytes = new Uint8Array(length);
@@ -195,7 +195,7 @@ function addBlock(state: number[], words: number[]): void {
   for (const [index, word] of [a, b, c, d, e, f, g, h].entries()) state[index] = ((state[index] ?? 0) + word) | 0;
 }
 
-/** Returns the word of a round, and extends the words of the block by it. */
+/** Returns the word of a round, and appends it to the words of the block. */
 function wordOf(words: number[], round: number): number {
   const known = words[round];
   if (known !== undefined) return known;
@@ -219,12 +219,12 @@ function fraction(root: number): number {
   return ((root - Math.floor(root)) * 0x1_0000_0000) | 0;
 }
 
-/** The members that are defined. Each may be missing. */
+/** The defined members. Each may be missing. */
 type Defined<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
 
 /**
- * Returns the members without those that are undefined, to spread them into an object: a member that is present and undefined would
- * overwrite another, and is not what an optional one is.
+ * Returns the members without the undefined ones, for spreading into an object: a member that is present but undefined would overwrite
+ * another one and does not match an optional type.
  */
 export function defined<Members extends object>(members: Members): Defined<Members> {
   for (const name in members) {

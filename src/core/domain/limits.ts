@@ -4,17 +4,17 @@ import * as s from './shape.ts';
 import { type Duration, milliseconds } from './time.ts';
 
 const OPTIONAL_LIMITS = {
-  /** The number of tool calls that may start, of all tools together. */
+  /** The number of tool calls that may start, for all tools together. */
   toolCalls: s.optional(s.COUNT),
-  /** The number of tool calls that may start, by the name of the tool. */
+  /** The number of tool calls that may start, by tool name. */
   toolCallsByName: s.optional(s.recordOf(s.COUNT)),
-  /** Tokens of input of all model calls. */
+  /** Input tokens of all model calls. */
   inputTokens: s.optional(s.COUNT),
-  /** Tokens of output of all model calls. */
+  /** Output tokens of all model calls. */
   outputTokens: s.optional(s.COUNT),
-  /** Tokens of input and output of all model calls. */
+  /** Input and output tokens of all model calls. */
   totalTokens: s.optional(s.COUNT),
-  /** US dollars, by the prices of the snapshot. */
+  /** US dollars, according to the prices in the snapshot. */
   costUsd: s.optional(s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
   /** Milliseconds from the start of the run. */
   deadlineMs: s.optional(s.described(s.DURATION, 'Milliseconds from the start of the run.')),
@@ -26,35 +26,34 @@ const LIMIT_VALUES_MEMBERS = {
   ...OPTIONAL_LIMITS,
 };
 
-/** The limits that a run had at its end. An absent field is no limit. */
+/** The limits of a run at its end. An absent field means no limit. */
 export interface LimitValues extends s.ObjectOf<typeof LIMIT_VALUES_MEMBERS> {}
 export const LIMIT_VALUES: s.Shape<LimitValues> = s.object(LIMIT_VALUES_MEMBERS);
 
 const RUN_LIMITS_MEMBERS = {
   ...LIMIT_VALUES_MEMBERS,
   /**
-   * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
-   * `max_iterations_reached`.
+   * True: after the last step, the model is asked once more for a final answer, without tools. The status remains `max_iterations_reached`.
    */
   finalAttempt: s.FLAG,
   /** A person is asked to raise a limit that is reached. Absent: the run ends. */
   onLimit: s.optional(s.fixed('ask')),
 };
 
-/** The limits of a run. An absent field is no limit. */
+/** The limits of a run. An absent field means no limit. */
 export interface RunLimits extends s.ObjectOf<typeof RUN_LIMITS_MEMBERS> {}
 export const RUN_LIMITS: s.Shape<RunLimits> = s.object(RUN_LIMITS_MEMBERS);
 
 /** Limits that can be changed while a run is running. */
 export type LimitChanges = Partial<LimitValues>;
 
-/** Limits that a start sets, and the amounts that a child is given of the limits of its parent. */
+/** The limits set at a start, and a child's share of its parent's limits. */
 export const LIMITS: s.Shape<LimitChanges> = s.closedObject({ steps: s.optional(s.AT_LEAST_ONE), ...OPTIONAL_LIMITS });
 
 /** Limits that a caller raises during the run. */
 export const LIMIT_CHANGES: s.Shape<LimitChanges> = s.shape({ ...LIMITS, minProperties: 1 });
 
-/** The limit of steps for an agent that sets none. */
+/** The default limit of steps. */
 export const DEFAULT_STEPS = 10;
 
 /** One raise of limits by a caller. */
@@ -73,45 +72,45 @@ export interface LimitRaise {
 
 export interface LimitReached {
   stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
-  /** The limit and the amount used, for a person to read. */
+  /** The limit and the used amount, for people. */
   message: string;
-  /** The change that would let the run continue: it raises the limit by its own size. */
+  /** The change that would let the run continue: it raises the limit by the limit's original size. */
   proposal: LimitChanges;
 }
 
-/** Returns the limits of a run without what it does at one. */
+/** Returns a run's limits without its behavior at a limit. */
 export function limitValues({ finalAttempt: _, onLimit: __, ...limits }: RunLimits): LimitValues {
   return limits;
 }
 
-/** Limits of a run. Each one is optional; without it there is no such limit, except for steps: an agent without it has 10. */
+/** Limits of a run. All are optional; a missing one means no limit, except that an agent without `steps` has 10. */
 export interface LimitOptions {
-  /** Steps: completed model calls, each with the tool calls that it asked for. At least 1. */
+  /** Steps: completed model calls, each with its tool calls. At least 1. */
   steps?: number;
-  /** The number of tool calls that may start, of all tools together. 0: none. */
+  /** The number of tool calls that may start, for all tools together. 0: none. */
   toolCalls?: number;
-  /** The number of tool calls that may start, by the name of the tool. */
+  /** The number of tool calls that may start, by tool name. */
   toolCallsByName?: Readonly<Record<string, number>>;
-  /** Tokens of input of all model calls. */
+  /** Input tokens of all model calls. */
   inputTokens?: number;
-  /** Tokens of output of all model calls. */
+  /** Output tokens of all model calls. */
   outputTokens?: number;
-  /** Input and output together. */
+  /** Input and output tokens together. */
   totalTokens?: number;
-  /** US dollars, by the prices that the worker knows. Without a price for the model, the run does not start. */
+  /** US dollars, according to the prices that the worker knows. Without a price for the model, the run does not start. */
   costUsd?: number;
-  /** The time from the start of the run, including all time in which it waits. */
+  /** The time from the start of the run, including all waiting. */
   deadline?: Duration;
 }
 
-/** A limit that is one amount: what people read about it, and what an agent may set. */
+/** A limit that is one amount: its name for people, and its allowed values. */
 interface AmountLimit {
   words: string;
-  /** The least whole number. Absent: an amount of US dollars, which is more than 0. */
+  /** The minimum integer. Absent: an amount of US dollars, which must be more than 0. */
   least?: number;
 }
 
-/** The limits that are one amount each, by their names. None of tokens can be 0: the run could not call its model once. */
+/** The limits with a single amount, by name. Token limits cannot be 0: the run could not call its model once. */
 const AMOUNT_LIMITS = {
   steps: { words: 'steps', least: 1 },
   toolCalls: { words: 'tool calls', least: 0 },
@@ -121,10 +120,10 @@ const AMOUNT_LIMITS = {
   costUsd: { words: 'cost' },
 } as const satisfies Partial<Record<keyof LimitOptions, AmountLimit>>;
 
-/** The name of a limit that is one amount. */
+/** The name of a limit with a single amount. */
 type AmountName = keyof typeof AMOUNT_LIMITS;
 
-/** The amounts that limits set, in the order of the table. */
+/** Returns the amounts set by limits, in the order of the table. */
 export function amountsOf(
   limits: Readonly<Partial<Record<AmountName, number | undefined>>>,
 ): (AmountLimit & { name: AmountName; amount: number })[] {
@@ -146,7 +145,7 @@ export function checkAmounts(owner: string, limits: LimitOptions): void {
   }
 }
 
-/** Every limit by its name, in the order in which errors list them. The compiler reports one that is missing here. */
+/** All limits by name, in the order in which errors list them. The compiler reports a missing one. */
 const LIMIT_NAMES: Record<keyof LimitOptions, true> = {
   steps: true,
   toolCalls: true,
@@ -159,8 +158,8 @@ const LIMIT_NAMES: Record<keyof LimitOptions, true> = {
 };
 
 /**
- * Converts limits to the JSON that a run takes, with the deadline in milliseconds. Throws a UsageError that begins with `owner` for an unknown limit, for steps that are not a whole
- * number of at least 1, and for a deadline that is not a duration.
+ * Converts limits to the JSON form of a run's input, with the deadline in milliseconds. Throws a UsageError that begins with `owner` for an
+ * unknown limit, for steps that are not an integer of at least 1, and for an invalid deadline.
  */
 export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
   const unknown = Object.keys(limits).find((name) => !Object.hasOwn(LIMIT_NAMES, name));
@@ -192,12 +191,12 @@ export function limitsWithDeadline(
 /** The limits that a run shares with its descendants. */
 export const SHARED_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
 
-/** The limits that are one number each. */
+/** The limits that are a single number. */
 const NUMBER_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;
 
 /**
- * Returns limits of which none is higher than its ceiling. A limit that is absent becomes its ceiling. A final attempt is one of the
- * steps below the ceiling; if only one step is left, there is none.
+ * Returns limits capped at their ceilings. An absent limit becomes its ceiling. A final attempt counts as one of the steps below the
+ * ceiling; if only one step is left, there is no final attempt.
  */
 export function narrowLimits<Limits extends Partial<RunLimits>>(limits: Limits, ceiling: LimitChanges = {}): Limits {
   const narrowed: Partial<RunLimits> = { ...limits };
@@ -222,7 +221,7 @@ export function narrowLimits<Limits extends Partial<RunLimits>>(limits: Limits, 
 
 const TOOL_LIMIT_PREFIX = 'toolCallsByName.';
 
-/** Returns limits by their names; those of the calls of single tools by `toolCallsByName.<tool>`. */
+/** Returns limits by name; the limits of single tools as `toolCallsByName.<tool>`. */
 export function limitNumbers({ toolCallsByName = {}, ...limits }: LimitChanges | RunLimits): Map<string, number> {
   const numbers = new Map<string, number>();
   for (const [name, value] of Object.entries(limits)) if (typeof value === 'number') numbers.set(name, value);
@@ -234,30 +233,30 @@ export function toolLimitName(tool: string): string {
   return TOOL_LIMIT_PREFIX + tool;
 }
 
-/** Returns the tool whose calls a limit bounds; undefined for all other limits. */
+/** Returns the tool whose calls a limit bounds, or undefined for any other limit. */
 export function toolOfLimitName(name: string): string | undefined {
   return name.startsWith(TOOL_LIMIT_PREFIX) ? name.slice(TOOL_LIMIT_PREFIX.length) : undefined;
 }
 
 const TREE_MEMBERS = {
-  /** The number of ancestors of a run in the tree, at most. The root has none. */
+  /** The maximum number of ancestors of a run in the tree. The root has none. */
   depth: s.COUNT,
-  /** The number of children that one run may have alive. Further ones wait their turn. */
+  /** The maximum number of running children of one run. Further ones wait. */
   alive: s.COUNT,
-  /** The number of runs that may be started below the run, in all. */
+  /** The total number of descendants that may be started. */
   runs: s.COUNT,
 };
 
-/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
+/** The limits of the tree of a run's descendants. A child's limits are never higher. */
 export interface TreeLimits extends s.ObjectOf<typeof TREE_MEMBERS> {}
 export const TREE_LIMITS: s.Shape<TreeLimits> = s.closedObject(TREE_MEMBERS);
 
-/** The limits of an agent that sets none. `perTree` counts the root. */
+/** The default limits. `perTree` counts the root. */
 export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as const;
 
-/** The limits of the tree as an agent sets them. */
+/** The tree limits as an agent sets them. */
 export interface ChildrenOptions {
-  /** The number of ancestors of a run in the tree, at most. Default 3. */
+  /** The maximum number of ancestors of a run in the tree. Default 3. */
   depth?: number;
   /** The number of children that one run may have alive: further calls wait their turn. Default 20. */
   alive?: number;
@@ -269,15 +268,15 @@ export interface ChildrenOptions {
 export const MAX_TREE_DEPTH = 20;
 
 /**
- * A number that can be added to others and may be negative: the cost of a call is, if a provider reports more cached tokens than
- * prompt tokens.
+ * A number that can be added to others and may be negative: the cost of a call can be, if a provider reports more cached tokens than prompt
+ * tokens.
  */
 const SUMMAND = s.boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 
 const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
   turns: s.optional(s.orNull(s.AT_LEAST_ONE)),
-  /** Prompt and completion tokens of all turns together. Default 200,000. */
+  /** Prompt and completion tokens of all turns. Default 200,000. */
   totalTokens: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** US dollars. Default: no limit. */
   costUsd: s.optional(s.orNull(SUMMAND)),
@@ -289,24 +288,24 @@ const SESSION_LIMITS_MEMBERS = {
 export interface SessionLimits extends s.ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
 export const SESSION_LIMITS: s.Shape<SessionLimits> = s.closedObject(SESSION_LIMITS_MEMBERS);
 
-/** The limits of a session that names none. */
+/** The default limits of a session. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
 
-/** The limits of a session with those that it does not name. */
+/** The limits of a session, including defaults. */
 export const SESSION_LIMIT_VALUES = s.shape<Required<SessionLimits>>({
   type: 'object',
   properties: SESSION_LIMITS['properties'] ?? {},
   required: Object.keys(DEFAULT_SESSION_LIMITS),
 });
 
-/** The number of turns after which the conversation of a session is compacted, unless the session names another one. */
+/** The default number of turns after which a session's conversation is compacted. */
 const DEFAULT_COMPACT_AFTER = 20;
 
 /** The amounts that a session has used so far. */
 export interface SessionUsed {
-  /** Turns that are complete. */
+  /** Completed turns. */
   turns: number;
-  /** Prompt and completion tokens of all turns together. */
+  /** Prompt and completion tokens of all turns. */
   totalTokens: number;
   /** US dollars. Default 0. */
   costUsd?: number;
@@ -317,12 +316,12 @@ export interface SessionUsed {
 /** The first limit that a session has reached, or `ok`. */
 type SessionLimitCheck = 'ok' | 'max_turns_reached' | 'max_budget_reached' | 'max_cost_reached' | 'deadline_reached';
 
-/** The part of the limits that is left, never below 0. `null`: no limit. */
+/** The remaining amounts of the limits, never below 0. `null`: no limit. */
 type SessionRemaining = Record<keyof SessionLimits, number | null>;
 
 /**
- * Checks if a session may begin another turn. A limit is reached once the amount is as large as the limit. If several are
- * reached, the order is turns, tokens, cost, deadline.
+ * Checks whether a session may begin another turn. A limit is reached once the amount equals it. If several are reached, the order is
+ * turns, tokens, cost, deadline.
  */
 export function checkSessionLimits(limits: SessionLimits, used: SessionUsed): SessionLimitCheck {
   const left = remainingLimits(limits, used);
@@ -332,7 +331,7 @@ export function checkSessionLimits(limits: SessionLimits, used: SessionUsed): Se
   return left.deadlineMs === 0 ? 'deadline_reached' : 'ok';
 }
 
-/** Returns the part of the limits that a session has left. */
+/** Returns the remaining amounts of a session's limits. */
 export function remainingLimits(limits: SessionLimits, { turns, totalTokens, costUsd = 0, elapsedMs = 0 }: SessionUsed): SessionRemaining {
   return {
     turns: leftOf(limits.turns, DEFAULT_SESSION_LIMITS.turns, turns),
@@ -352,7 +351,7 @@ export function shouldCompact({ compactAfter = DEFAULT_COMPACT_AFTER }: { compac
   return compactAfter !== null && turns > compactAfter;
 }
 
-/** Returns the limit in dollars alone; undefined if there is none. */
+/** Returns only the limit in dollars, or undefined if there is none. */
 export function costLimitOf({ costUsd }: { costUsd?: number | null } = {}): { costUsd: number } | undefined {
   return costUsd === undefined || costUsd === null ? undefined : { costUsd };
 }

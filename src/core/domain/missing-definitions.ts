@@ -3,38 +3,38 @@ import { isJsonObject, type JsonValue } from './json.ts';
 import { withoutStreamedOutput } from './stream.ts';
 import { nearestName } from './text.ts';
 
-/** The kinds of definitions that a run needs and a worker may lack, in the words of the messages. */
+/** The kinds of definitions that a run needs and a worker may lack, as named in messages. */
 export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'activity' | (string & {});
 
 /** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {
-  /** The kind of definition that is missing. */
+  /** The kind of the missing definition. */
   kind: MissingKind;
   /** Its name. */
   name: string;
-  /** Names of that kind that the worker has, possibly not all. */
+  /** Names of this kind that the worker has, possibly not all. */
   known: string[];
 }
 
-/** A definition that no worker which took the run's task had so far, so that the run waits for another worker. */
+/** A definition that every worker which took the run's task has lacked so far, so the run waits for another worker. */
 export interface Missing extends MissingThing {
   /** The code with which the run ends if no worker has it in time. */
   code: ErrorCode;
-  /** The identity in Temporal (`pid@host` by default) of the last worker that lacked it. Absent if unknown. */
+  /** The Temporal identity (`pid@host` by default) of the last worker that lacked it. Absent if unknown. */
   worker?: string;
-  /** The time at which the first worker lacked it. ISO 8601. */
+  /** The time when the first worker lacked it. ISO 8601. */
   since: string;
   /** The end of the wait for another worker. ISO 8601. */
   until: string;
 }
 
-/** The default time for which a run waits for a worker that has what another one lacks. Milliseconds. */
+/** The default time for which a run waits for a worker with the missing definition, in milliseconds. */
 export const DEFAULT_MISSING_TIMEOUT_MS = 600_000;
 
-/** The largest number of known names in a failure, which is stored with the run. */
+/** The maximum number of known names in a failure, which is stored with the run. */
 const KNOWN_NAMES = 30;
 
-/** Returns the names that a failure lists, beginning with the one most similar to `name`. */
+/** Returns the names listed in a failure, beginning with the one most similar to `name`. */
 export function listedNames(name: string, known: readonly string[]): string[] {
   const nearest = nearestName(name, known);
   return [...new Set([...(nearest === undefined ? [] : [nearest]), ...known])].slice(0, KNOWN_NAMES);
@@ -45,7 +45,7 @@ export function nameOfMissing({ kind, name }: Pick<MissingThing, 'kind' | 'name'
   return `${kind} "${name}"`;
 }
 
-/** Lists what the worker has of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
+/** Lists the worker's definitions of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
 export function knownText({ kind, name, known }: MissingThing): string {
   // The worker's own functions, such as "authorize", have no list.
   if (kind === 'function') return '';
@@ -55,7 +55,7 @@ export function knownText({ kind, name, known }: MissingThing): string {
   return `It has: ${names}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`;
 }
 
-/** Describes, for a person, what is missing, the worker that lacked it last, and the time for which the run waits for another one. */
+/** Describes for people what is missing, the last worker that lacked it, and how long the run waits for another worker. */
 export function missingText(missing: Missing): string {
   const { worker, since, until } = missing;
   const where = worker === undefined ? 'the worker that took the task' : `the last one was "${worker}"`;
@@ -63,24 +63,21 @@ export function missingText(missing: Missing): string {
   return `No worker has had ${nameOfMissing(missing)} so far (since ${since}; ${where}).${known === '' ? '' : ` ${known}`} The run waits for another worker until ${until}.`;
 }
 
-/**
- * The key, in the details of an activity's failure, of the definition that the worker lacks. The prefix keeps it apart from other
- * details.
- */
+/** The key of the missing definition in the details of an activity's failure. The prefix distinguishes it from other details. */
 const MISSING_KEY = 'longhaul:missing';
 
 /** The content of such details. */
 export interface MissingDetails extends MissingThing {
   /** The identity of the worker. */
   worker?: string;
-  /** Milliseconds for which the run waits for another worker, as the option of this worker says. */
+  /** Milliseconds for which the run waits for another worker, according to this worker's option. */
   forMs?: number;
   /** The attempt that the worker could not make. 1-based, not counting earlier ones that workers could not make. */
   attempt?: number;
-  /** Beginning and end of the wait, for an activity that waits already. ISO 8601. */
+  /** Start and end of the wait, for an activity that is already waiting. ISO 8601. */
   since?: string;
   until?: string;
-  /** The wait for other workers has ended without one. */
+  /** The wait for other workers has ended without success. */
   gaveUp?: true;
   /** The details of the last heartbeat of earlier attempts. */
   details?: JsonValue;
@@ -91,7 +88,7 @@ export function missingDetails(missing: MissingDetails): Record<typeof MISSING_K
   return { [MISSING_KEY]: missing };
 }
 
-/** Reads from the details of a failure what the worker lacks; undefined if they do not say. Fields that are omitted have their defaults. */
+/** Reads the missing definition from the details of a failure, or returns undefined. Omitted fields get their defaults. */
 export function missingIn(details: unknown): (MissingDetails & Required<Pick<MissingDetails, 'forMs' | 'attempt'>>) | undefined {
   const missing: unknown =
     typeof details === 'object' && details !== null ? (details as Partial<Record<string, unknown>>)[MISSING_KEY] : undefined;
@@ -107,25 +104,25 @@ export function missingIn(details: unknown): (MissingDetails & Required<Pick<Mis
 }
 
 /**
- * Instructions for an activity that is scheduled again because its worker lacked a definition: one worker after the other tries
- * it, and only an attempt that a worker could make counts.
+ * Instructions for an activity that is scheduled again because its worker lacked a definition: the workers try it in turn, and only
+ * attempts that a worker could make count.
  */
 export interface WorkerWait {
-  /** Milliseconds from its scheduling after which no further worker tries it. */
+  /** Milliseconds after scheduling when no further worker tries it. */
   forMs: number;
-  /** The number of attempts that may be made, without those that workers could not make. */
+  /** The maximum number of attempts, not counting those that workers could not make. */
   attempts: number;
   /** The details of the last heartbeat before it was scheduled again. */
   details?: JsonValue;
 }
 
 /**
- * The type of the failure of such an activity after all its attempts ended without an answer. It is no error code, because one of
- * them may have taken effect.
+ * The failure type of such an activity when all its attempts ended without an answer. It is not an error code, because an attempt may have
+ * taken effect.
  */
 export const ATTEMPTS_USED_UP = 'AttemptsUsedUp';
 
-/** The key, in the details of a heartbeat, of the number of attempts that workers could not make. */
+/** The key of the number of attempts that workers could not make, in the details of a heartbeat. */
 const UNCOUNTED = 'longhaul:lacked';
 
 /** Adds the number of attempts that workers could not make to the details of a heartbeat. With 0, returns the details unchanged. */

@@ -25,62 +25,62 @@ import type { AnswerVerdict } from './verdicts.ts';
 
 /** One entry of the conversation as a model sees it: the content of one event. */
 export interface ConversationEvent {
-  /** `user`, the name of the agent, or `memory`. Results of tools have the agent as their author. */
+  /** `user`, the name of the agent, or `memory`. The author of tool results is the agent. */
   author: string;
-  /** What was said. */
+  /** The content of the entry. */
   content: ContentItem[];
-  /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
+  /** The items that the client returned with this answer. Present only for answers of the same `provider/model`. */
   providerItems?: JsonValue[];
-  /** The answer had items, which are not for this model, or which were dropped because the answer has changed. Absent: it had none. */
+  /** The answer had items, but they are not for this model, or were dropped because the answer was changed. Absent: it had none. */
   lostItems?: true;
-  /** The account of the provider to which they belong, as the client named it. */
+  /** The provider account to which they belong, as named by the client. */
   account?: string;
 }
 
 /**
- * Everything a provider needs for one call. It is built from the snapshot and the conversation alone, so that every worker builds
- * the same request.
+ * Everything that a provider needs for one call. It is built from the snapshot and the conversation alone, so that every worker builds the
+ * same request.
  */
 export interface ModelRequest {
-  /** The provider's own name of the model (the part of the agent's `model` after the first slash). */
+  /** The provider's own model name (the part of the agent's `model` after the first slash). */
   model: string;
-  /** Each one becomes a separate system message. */
+  /** Each becomes a separate system message. */
   instructions: string[];
   /** The conversation so far, without the instructions. */
   conversation: ConversationEvent[];
   /** The tools that the model may call. Empty if there are none. */
   tools: ToolDescription[];
-  /** Tools that the provider runs by itself. Absent: none. */
+  /** Tools that the provider runs itself. Absent: none. */
   hosted?: HostedTool[];
-  /** The schema that the provider is asked to enforce on the answer. Absent: none. */
+  /** The schema that the provider should enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
-  /** The settings of this call: each that is absent is the provider's default. */
+  /** The settings of this call. An absent one is the provider's default. */
   settings: RequestSettings;
   /**
-   * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
-   * with, by itself. A client may log it, or choose another model. Absent: a first attempt, or the model may not
-   * learn it, or the `ask` has tools and its failure is in the prompt alone.
+   * Why the previous attempt failed, for a further attempt of an `ask` whose `refine` passes the failure on. It is the same text as at the
+   * end of the prompt. A client may log it, or choose another model. Absent: a first attempt, the failure is not passed on, or the `ask`
+   * has tools, and only the prompt contains the failure.
    */
   failureContext?: string;
 }
 
 /** The settings of one model call. */
 export interface RequestSettings extends Omit<ModelSettings, 'toolChoice'> {
-  /** Which tools the model may or must call. */
+  /** The tools that the model may or must call. */
   toolChoice?: PlainToolChoice;
 }
 
-/** A tool call as it came from a model: any part may be missing or malformed. */
+/** A tool call as received from a model: any part may be missing or malformed. */
 export interface RawToolCall {
-  /** The id that the provider has given to the call. */
+  /** The provider's id of the call. */
   id?: unknown;
   /** The name of the tool. */
   name?: unknown;
-  /** JSON text, or an object if the provider has parsed it. */
+  /** JSON text, or an object if the provider has already parsed it. */
   arguments?: unknown;
 }
 
-/** A file that a model has made. */
+/** A file made by a model. */
 export interface ModelFile {
   /** The media type, such as `image/png`. */
   mediaType: string;
@@ -88,51 +88,54 @@ export interface ModelFile {
   data: string;
 }
 
-/** The answer of a model, before anything in it is checked. */
+/** The answer of a model before any checks. */
 export interface ModelResponse {
-  /** The text of the answer. Empty if it has none. */
+  /** The text of the answer. Empty if it has no text. */
   content: string;
-  /** The calls of tools in the answer, with their arguments as the provider sent them. */
+  /** The tool calls in the answer, with arguments as the provider sent them. */
   toolCalls: RawToolCall[];
-  /** The tokens that the provider reports; null if it reports none, and the worker then estimates them. */
+  /** The tokens reported by the provider, or null if it reports none: the worker then estimates them. */
   usage: UsageStats | null;
   /** Why the answer ended: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word. */
   finishReason: FinishReason;
-  /** The text with which the model refused, if the provider marks a refusal as such. */
+  /** The model's refusal text, if the provider marks refusals. */
   refusal?: string;
   /** A parsed object, if the client returns one instead of text. */
   structured?: JsonValue;
   /** The model's own confidence in [0, 1], if it reports one. */
   confidence?: number | null;
   /**
-   * Opaque items to send back with the next request (reasoning, signatures). They are recorded with the answer, and returned as part of
-   * the conversation to the same `provider/model`. At most 256 kB, or 4 MB if the worker has a payload store: more is left out, with a notice.
+   * Opaque items to send back with the next request (reasoning, signatures). They are recorded with the answer, and returned in the
+   * conversation to the same `provider/model`. At most 256 kB, or 4 MB if the worker has a payload store: more is dropped, with a notice.
    */
   providerItems?: JsonValue[];
-  /** A short name of the account to which they belong, never a key. The client gets it back with the items, and compares it. */
+  /** A short name of the account to which they belong, never a key. The client receives it with the items, and compares it. */
   account?: string;
-  /** What the client changed in the request so that the provider took it. Recorded with the answer. */
+  /** What the client changed in the request to make the provider accept it. Recorded with the answer. */
   notices?: Notice[];
-  /** What the provider or its package says about the request, such as settings that it ignored. Recorded with the step: at most 5. */
+  /** The warnings of the provider or its package about the request, such as ignored settings. Recorded with the step: at most 5. */
   warnings?: string[];
-  /** The pages and documents that the provider has used for the answer. Recorded with it: at most 50, of 2 kB each. */
+  /** The pages and documents that the provider used for the answer. Recorded with it: at most 50, of 2 kB each. */
   sources?: Source[];
   /**
-   * Files that the model has made. The worker puts them into its payload store, and the message of the answer has their places: at most 10,
-   * of 15 MB each. Without a store the call fails.
+   * Files made by the model. The worker stores them in its payload store, and the answer's message contains their locations: at most 10, of
+   * 15 MB each. Without a store, the call fails.
    */
   files?: ModelFile[];
-  /** The calls that the provider has made by itself. Recorded with the step: at most 20, each with 1 kB of its input. */
+  /** The calls that the provider ran itself. Recorded with the step: at most 20, each with 1 kB of its input. */
   hosted?: HostedCall[];
-  /** The unchanged answer of the provider, for debugging. It is never recorded. */
+  /** The provider's unchanged answer, for debugging. It is never recorded. */
   raw?: unknown;
 }
 
-/** What a client may tell a provider that caches prompts. It is the same in each attempt, and on every worker. */
+/** Hints that a client can give to a provider that caches prompts. The same in each attempt and on every worker. */
 export interface PromptCache {
-  /** A digest that all calls of an agent in a run have in common, and no others: a provider can route them to the same machine. */
+  /** A digest shared by all calls of an agent in a run, and by no others: a provider can route them to the same machine. */
   key: string;
-  /** The conversation has rested for longer than 5 minutes, and may again: what stays the same is worth being kept for an hour. Absent: it has not. */
+  /**
+   * The conversation has been idle for more than 5 minutes, and may be again: its unchanged part is worth caching for an hour. Absent: it
+   * has not.
+   */
   hasRested?: true;
 }
 
@@ -141,104 +144,101 @@ export interface ModelCallContext {
   /** Aborts the request to the provider. */
   signal: AbortSignal;
   /**
-   * Called with each piece of the answer as it arrives: text (also that of a refusal), reasoning, and arguments of calls. Each piece is
-   * new, not everything so far. Anything else than a `ModelDelta` is ignored, and so is a piece that comes after the call has ended.
+   * Called with each piece of the answer as it arrives: text (including a refusal's), reasoning, and arguments of calls. Each piece is new,
+   * not cumulative. Anything other than a `ModelDelta` is ignored, and so is a piece that arrives after the call has ended.
    */
   onDelta?: (delta: ModelDelta) => void;
   /** The tags that the run was started with. Absent: none. */
   tags?: readonly string[];
   /**
-   * Reads a secret of the worker, by its name or its reference. The worker removes its value from everything that it passes on.
-   * Absent if no worker makes the call.
+   * Reads a secret of the worker by name or reference. The worker removes its value from everything that it passes on. Absent outside of a
+   * worker.
    */
   secret?: (secret: string | SecretReference) => Promise<string>;
-  /** For the provider's cache of prompts. Absent if the call is none of an agent. */
+  /** For the provider's prompt cache. Absent if the call is not made for an agent. */
   cache?: PromptCache;
   /**
-   * Reads the data of a file that a model has made before, as base64: of a part with `spilled` in a message of the assistant. Undefined if
-   * it cannot be read. Absent if the worker has no payload store.
+   * Reads the data of a file that a model made earlier, as base64, from the `spilled` of a part in an assistant's message. Undefined if it
+   * cannot be read. Absent if the worker has no payload store.
    */
   readFile?: (file: SpilledContent) => Promise<string | undefined>;
-  /**
-   * Called whenever the provider reports usage, each time with the total of the call so far, so that the cost of a call that fails
-   * is known.
-   */
+  /** Called whenever the provider reports usage, each time with the call's total so far, so that the cost of a failed call is known. */
   onUsage?: (usage: UsageStats) => void;
-  /** Called with the limits that the headers of the answer name, so that the governor of the worker keeps to them. */
+  /** Called with the rate limits in the answer's headers, so that the worker's governor respects them. */
   onRateLimits?: (limits: RateLimits) => void;
 }
 
-/** The limits of a provider for the account of a call, as it names them. */
+/** A provider's rate limits for the account of a call. */
 export interface RateLimits {
-  /** Requests per minute that the provider allows. Absent: it did not say. */
+  /** Requests per minute allowed by the provider. Absent: not reported. */
   requestsPerMinute?: number;
-  /** Tokens per minute that the provider allows. Absent: it did not say. */
+  /** Tokens per minute allowed by the provider. Absent: not reported. */
   tokensPerMinute?: number;
 }
 
-/** The features that a model supports. The request to a compatible server that lacks one is built without it. */
+/** The features that a model supports. A request to a compatible server that lacks one is built without it. */
 export interface ModelCapabilities {
-  /** True if it accepts a JSON Schema for the answer. Otherwise structured answers come through a `final_answer` tool. */
+  /** True if it accepts a JSON Schema for the answer. Otherwise structured answers use a `final_answer` tool. */
   structuredOutput: boolean;
   /**
-   * Tokens of input that its models accept, or a function that says it by the provider's own name of the model: the same in every
-   * process. Default: known by the name of the model, or assumed.
+   * The input tokens that its models accept, or a function that returns them by the provider's own model name, the same in every process.
+   * Default: known by the model's name, or assumed.
    */
   contextTokens?: number | ((model: string) => number | undefined);
 }
 
 /**
- * The port to a language model. `call` rejects with a `ModelCallError` if the call fails, and with the reason of the signal if it
- * is aborted. The code of the error decides if the call is retried. Any other error is judged by its HTTP `status` if it has one,
- * and is retried otherwise. `call` must not retry by itself.
+ * The port to a language model. `call` rejects with a `ModelCallError` if the call fails, and with the signal's reason if it is aborted.
+ * The code of the error decides whether the call is retried. Any other error is judged by its HTTP `status` if it has one, and is retried
+ * otherwise. `call` must not retry by itself.
  */
 export interface ModelClient {
-  /** What the model can do, as far as Longhaul has to know it. */
+  /** The features of the model that Longhaul needs to know. */
   readonly capabilities: ModelCapabilities;
-  /** The batches of its provider, with the same access. Absent: it has none. */
+  /** The provider's batches, with the same access. Absent: none. */
   readonly batches?: BatchClient;
-  /** Makes one model call. Throws a `ModelCallError` whose code says if a retry can help. */
+  /** Makes one model call. Throws a `ModelCallError` whose code says whether a retry can help. */
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
   /**
-   * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
-   * the model. While the provider refuses some of them (429), the calls of the process are spaced. Undefined: never. Without this
-   * function, the calls of one client for one model are counted together. It is called often, and must not throw.
+   * Returns a key shared by all calls that count against one rate limit of the provider, such as its URL, account and model. While the
+   * provider refuses some of them (429), the process spaces these calls. Undefined: never spaced. Without this function, the calls of one
+   * client for one model share a key. Called often; must not throw.
    */
   rateLimitKey?(request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string | undefined;
   /**
-   * Returns the id of a hosted tool of the request that the provider of the model does not know; undefined if it knows all. Without this
-   * function, it knows none. A call with such a tool is not made, and a list of models skips the model.
+   * Returns the id of a hosted tool in the request that the model's provider does not know, or undefined if it knows all of them. Without
+   * this function, it knows none. A call with an unknown tool is not made, and a list of models skips the model.
    */
   unknownHostedTool?(
     request: ModelRequest,
     context: Pick<ModelCallContext, 'tags' | 'secret'>,
   ): string | undefined | Promise<string | undefined>;
   /**
-   * Returns the request in the form in which the client sends it, for readers of a run. It must not send the request, and gets no
-   * secrets. If it rejects, its message says why the form is not known. Without this function, readers see the request alone.
+   * Returns the request in the form that the client sends, for readers of a run. It must not send the request, and receives no secrets. If
+   * it rejects, its message says why the form is unknown. Without this function, readers see only the request itself.
    */
   describe?(request: ModelRequest, context: Pick<ModelCallContext, 'cache' | 'tags'>): DescribedRequest | Promise<DescribedRequest>;
-  /** Returns what its calls need to be accepted, by name alone: `longhaul doctor` says which of them are missing. Absent: that is not known. */
+  /** Returns the names of the credentials that its calls need: `longhaul doctor` reports missing ones. Absent: unknown. */
   credentials?(): readonly Credential[];
 }
 
-/** The name of a secret of the worker, or of an environment variable. */
+/** The name of a worker secret or an environment variable. */
 export interface Credential {
-  /** Where it is read: from the sources of secrets of the worker, or from the environment. */
+  /** Where it is read: the worker's secret sources, or the environment. */
   kind: 'secret' | 'variable';
-  /** The name of the secret, or of the variable. */
+  /** The name of the secret or variable. */
   name: string;
 }
 
-/** A request in the form of the API of its provider. */
+/** A request in the form of its provider's API. */
 export interface DescribedRequest {
   /** The API, such as `openai.chat`. */
   api: string;
-  /** The path behind the base URL. */
+  /** The path after the base URL. */
   path: string;
   /** The body as JSON, without secrets. */
   body: JsonObject;
-  /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
+  /** The accounts whose items are in the conversation. A client that calls with one account leaves out the items of the others. */
   accounts: readonly string[];
 }
 
@@ -246,17 +246,17 @@ export interface DescribedRequest {
 export interface BatchItem {
   /** 32 hexadecimal digits, different for every call. The provider returns it with the result. */
   id: string;
-  /** What the model is asked. */
+  /** The request to the model. */
   request: ModelRequest;
 }
 
 /** A batch that is about to be submitted. */
 export interface NewBatch {
-  /** Names the batch: the same each time that its submission is tried, and different for every batch. */
+  /** The key of the batch: the same for each attempt to submit it, and different for every batch. */
   key: string;
-  /** The time before which it has not been submitted, in milliseconds since the epoch. */
+  /** A time before its first submission, in milliseconds since the epoch. */
   since: number;
-  /** Makes the requests, if the provider does not have the batch yet. An empty list: there is nothing to submit. */
+  /** Makes the requests, if the provider does not have the batch yet. An empty list: nothing to submit. */
   items: () => Promise<BatchItem[]>;
 }
 
@@ -264,12 +264,12 @@ export interface NewBatch {
 export type BatchResult =
   | { id: string; type: 'answered'; answer: ModelResponse }
   | { id: string; type: 'failed'; error: ModelCallError }
-  /** The provider has not answered it before the end of the batch, or the batch was cancelled. It costs nothing. */
+  /** The provider did not answer it before the end of the batch, or the batch was cancelled. It costs nothing. */
   | { id: string; type: 'expired' };
 
-/** The signal and the facts of one operation. */
+/** The signal and the context of one operation. */
 export interface BatchContext extends Pick<ModelCallContext, 'signal' | 'tags' | 'secret'> {
-  /** The provider's own name of the model of all requests of the batch. */
+  /** The provider's own model name, the same for all requests of the batch. */
   model: string;
 }
 
@@ -277,33 +277,33 @@ export interface BatchContext extends Pick<ModelCallContext, 'signal' | 'tags' |
 export interface BatchStatus {
   /** No more results follow. */
   hasEnded: boolean;
-  /** Why the provider has refused the batch as a whole: it has no results. */
+  /** Why the provider refused the whole batch: it has no results. */
   error?: ModelCallError;
 }
 
 /**
- * The port to the batches of a provider. Each method rejects with a `ModelCallError` if it fails, whose code decides if it is tried again,
- * and with the reason of the signal if that is aborted.
+ * The port to a provider's batches. Each method rejects with a `ModelCallError` if it fails, whose code decides whether it is retried, and
+ * with the signal's reason if that is aborted.
  */
 export interface BatchClient {
-  /** What the provider takes in one batch. */
+  /** The maximum size of one batch. */
   readonly limits: { readonly items: number; readonly bytes: number };
-  /** True if the key of the provider depends on the tags of runs: calls with other tags go into other batches. */
+  /** True if the provider's key depends on the tags of runs: calls with different tags go into different batches. */
   readonly byTags?: boolean;
   /**
-   * Submits a batch, and returns the id that the provider has given it; undefined if there was nothing to submit. A provider that can name
-   * batches is first asked for one with this key, which an earlier attempt has submitted: its calls are then not paid for twice.
+   * Submits a batch and returns the provider's id, or undefined if there was nothing to submit. A provider that can name batches is first
+   * asked for one with this key, submitted by an earlier attempt, so that its calls are not paid for twice.
    */
   submit(batch: NewBatch, context: BatchContext): Promise<string | undefined>;
-  /** Returns whether a batch has ended, as its provider says. */
+  /** Returns whether a batch has ended, according to its provider. */
   status(id: string, context: BatchContext): Promise<BatchStatus>;
-  /** Yields the results of a batch that has ended, in any order. */
+  /** Yields the results of an ended batch, in any order. */
   results(id: string, context: BatchContext): AsyncIterable<BatchResult>;
-  /** Asks the provider to answer no further requests. Does nothing for a batch that has ended. */
+  /** Asks the provider not to answer further requests. Does nothing for an ended batch. */
   cancel(id: string, context: BatchContext): Promise<void>;
 }
 
-/** Returns the id of a hosted tool of a request that its provider does not know; undefined if it knows all. A client that cannot say knows none. */
+/** Returns the id of a hosted tool that the request's provider does not know, or undefined. A client without this function knows none. */
 export function unknownHostedTool(
   client: ModelClient,
   request: ModelRequest,
@@ -314,19 +314,16 @@ export function unknownHostedTool(
   return first.id;
 }
 
-/**
- * The name of a model: the name of a provider of the worker, a slash, and the provider's own name of the model, which may contain
- * slashes.
- */
+/** The name of a model: the name of a worker's provider, a slash, and the provider's own model name, which may contain slashes. */
 export type ModelName = `${string}/${string}`;
 
-/** Returns the name of the provider, and its own name of the model. A name without a slash has no provider. */
+/** Returns the provider's name and its own model name. A name without a slash has no provider. */
 export function partsOfModelName(model: string): { provider: string; id: string } {
   const slash = model.indexOf('/');
   return { provider: model.slice(0, Math.max(0, slash)), id: model.slice(slash + 1) };
 }
 
-/** Returns the name if it is `provider/model`; otherwise throws a UsageError that begins with `owner`. */
+/** Returns the name if it has the form `provider/model`; otherwise throws a UsageError that begins with `owner`. */
 export function modelName(owner: string, model: string): ModelName {
   const slash = model.indexOf('/');
   if (slash > 0 && slash < model.length - 1) return model as ModelName;
@@ -334,70 +331,74 @@ export function modelName(owner: string, model: string): ModelName {
   throw new UsageError(`${owner}: model "${model}" has no ${missing}: write "provider/model"`);
 }
 
-/** The outcome of checking a structured answer. The answer itself is not repeated if it can be read from the content. */
+/** The outcome of checking a structured answer. The answer is not repeated if the content contains it. */
 export type OutputVerdict =
-  /** The text (or the argument of `final_answer`) is the output as it stands. */
+  /** The text (or the argument of `final_answer`) is the output, unchanged. */
   | { type: 'fits' }
   /** The answer fits, and parsing changed it (defaults, transforms). */
   | { type: 'parsed'; value: JsonValue }
-  /** The answer does not fit; the model reads the problem. */
+  /** The answer does not fit. The model reads the problem. */
   | { type: 'problem'; problem: string };
 
-/** A model response as it enters history: checked, with every call named and identified. */
+/** A model response as recorded in the history: checked, and with a name and an id for every call. */
 export interface RecordedResponse extends CallReview, AnswerOrigin {
   /** The id of the event that records the response. */
   id: string;
-  /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */
+  /**
+   * At most one assistant message, then the tool calls in the model's order. Their ids are unique among all ids that the model has seen.
+   */
   content: ContentItem[];
   finishReason: FinishReason;
   usage: UsageStats | null;
-  /** Call id → the approval that the call requires. Calls that need none are left out. */
+  /** Call id → the required approval. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
-  /** What reviews calls in a separate activity has reviewed them. */
+  /** The reviews in a separate activity are complete. */
   reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
-  /** The provider has made it in a batch, at the price of one. */
+  /** The provider made it in a batch, at the batch price. */
   inBatch?: true;
   output?: OutputVerdict;
-  /** The checks of the answer of an `ask` with tools. Absent for a response with further tool calls. */
+  /** The checks of the answer of an `ask` with tools. Absent for a response with more tool calls. */
   verdict?: AnswerVerdict;
   refusal?: string;
   confidence?: number;
   providerItems?: JsonValue[];
-  /** What was changed in the request so that the provider took it. */
+  /** What was changed in the request to make the provider accept it. */
   notices?: Notice[];
   warnings?: string[];
   /**
-   * The first part of the request that differs from the call before, such as `instruction 2`; null if none does. Only if the provider has
-   * read much less from its cache than that call had left there, and the same worker made both.
+   * The first part of the request that differs from the previous call, such as `instruction 2`, or null if none differs. Present only if
+   * the provider read much less from its cache than that call had left there, and the same worker made both calls.
    */
   changedPart?: string | null;
-  /** The pages and documents that the provider has used. */
+  /** The pages and documents that the provider used. */
   sources?: Source[];
-  /** The calls that the provider has made by itself. */
+  /** The calls that the provider ran itself. */
   hosted?: HostedCall[];
-  /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
+  /** The memory entries that the model first received with this call: the loop records them before the answer. */
   recalled?: Recalled;
-  /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
+  /** The time when the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
   receivedAt?: number;
 }
 
-/** The beginning of the items that a provider sent with an answer: whose they are. The items follow it in the list. */
+/** The header of the items that a provider sent with an answer: their owner. The items follow it in the list. */
 interface ProviderItemsOwner {
-  /** The model that gave the answer, as `provider/model`. No other one gets the items back. */
+  /** The model that gave the answer, as `provider/model`. Only this model gets the items back. */
   by: string;
-  /** The account that made the call, as the client names it. The client compares it. Absent if it names none. */
+  /** The account that made the call, as the client names it. The client compares it. Absent if the client names none. */
   account?: string;
 }
 
-/** Returns items in the form of the record. */
+/** Returns items in their recorded form. */
 export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonValue[]): JsonValue[] {
   const { by, account } = owner;
   return [{ by, ...defined({ account }) }, ...items];
 }
 
-/** Returns the items of a record that are for a model, with their account, or that the record has others. Nothing in the record is trusted. */
+/**
+ * Returns the recorded items for a model with their account, or that the record has only items of others. Nothing in the record is trusted.
+ */
 export function itemsFor(
   model: string,
   recorded: readonly JsonValue[] = [],
@@ -410,8 +411,8 @@ export function itemsFor(
 }
 
 /**
- * The beginning of the message of a model call that was not sent, because the limits of its provider are used up, or the provider refuses other calls:
- * its code is that of a refusal, and nothing else in the record tells the two apart.
+ * The beginning of the message of a model call that was not sent, because its provider's rate limits are used up or the provider is
+ * refusing other calls. Its code is the same as a refusal's, so only this text distinguishes the two in the record.
  */
 export const NOT_SENT = 'Not sent yet: ';
 
@@ -420,33 +421,33 @@ export function isNotSent(failure: unknown): boolean {
   return errorMessage(failure).startsWith(NOT_SENT);
 }
 
-/** What traces say of such a call, where a refused one has its code. */
+/** The error that traces show for such a call, instead of a code. */
 export const NOT_SENT_ERROR = 'not_sent';
 
 /**
- * The details of a heartbeat or a failure that report how often a provider has refused a model call. The next attempt reads them from the
+ * The details of a heartbeat or failure that report how often a provider has refused a model call. The next attempt reads them from the
  * last heartbeat, and a reader of the status from the last failure.
  */
 export interface RefusedDetails extends JsonObject {
   refused: {
-    /** The refusals so far, which do not count as attempts. */
+    /** The number of refusals so far, which do not count as attempts. */
     count: number;
     /** Milliseconds that the call waited for a worker before its first attempt. */
     queuedMs: number;
-    /** The time at which the call is given up, ISO 8601. */
+    /** The time when the call is given up, ISO 8601. */
     givesUpAt?: string;
   };
 }
 
-/** A longer wait for a worker cannot be: the activity would have timed out. */
+/** A longer wait for a worker is impossible: the activity would have timed out. */
 const LONGEST_QUEUE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Returns the time of a wait for a worker; 0 for one that cannot be. */
+/** Returns the time of a wait for a worker, or 0 for an impossible value. */
 export function believedQueueMs(ms: unknown): number {
   return typeof ms === 'number' && ms > 0 && ms <= LONGEST_QUEUE_MS ? Math.round(ms) : 0;
 }
 
-/** Reads the refusals from the details of a heartbeat or a failure. Nothing in the details is trusted. */
+/** Reads the refusals from the details of a heartbeat or failure. Nothing in the details is trusted. */
 export function refusalDetails(details: unknown): RefusedDetails['refused'] | undefined {
   const known = activityDetails(details);
   const refused: unknown = isJsonObject(known) ? known['refused'] : undefined;
@@ -456,12 +457,12 @@ export function refusalDetails(details: unknown): RefusedDetails['refused'] | un
   return { count, queuedMs: believedQueueMs(queuedMs), ...(typeof givesUpAt === 'string' ? { givesUpAt } : {}) };
 }
 
-/** The kind of content that one event has: messages to the model, a response of the model, or results of calls. */
+/** The kind of content of an event: messages to the model, a response of the model, or results of calls. */
 type Kind = 'input' | 'response' | 'results';
 
 /**
- * Divides a conversation into events as a run records them: one for each response of the model, one for each batch of tool results,
- * and one for consecutive messages to the model. Responses and results are authored by the agent, everything else by the user.
+ * Divides a conversation into events as a run records them: one per response of the model, one per batch of tool results, and one for
+ * consecutive messages to the model. The author of responses and results is the agent; everything else is the user's.
  */
 export function givenEvents(messages: readonly ContentItem[], agent: string): ConversationEvent[] {
   const events: ConversationEvent[] = [];
@@ -492,23 +493,22 @@ interface AskedCall {
   name: string;
 }
 
-/** The way in which a conversation holds calls and results. */
+/** The representation of calls and results in a conversation. */
 interface Notation<Entry> {
-  /** The calls that an entry asks for, in its order. */
+  /** The calls that an entry requests, in order. */
   callsIn: (entry: Entry) => readonly AskedCall[];
   /** The ids of the calls that an entry answers. */
   answeredBy: (entry: Entry) => readonly string[];
-  /** True for an entry that has results alone. */
+  /** True for an entry that contains only results. */
   isOfResults: (entry: Entry) => boolean;
-  /** Makes the entries that tell of calls of an entry that they were interrupted. */
+  /** Makes the entries that report an entry's calls as interrupted. */
   interrupted: (calls: readonly AskedCall[], asking: Entry) => Entry[];
 }
 
 /**
- * Adds a result for every call that has none, because providers refuse a conversation with an unanswered call. The added result
- * says that the call was interrupted. It stands right after the entry of the call and the results that follow that entry. A call
- * without an id cannot be answered and stays unchanged. A conversation without such calls is returned unchanged, so patching
- * twice has the effect of patching once.
+ * Adds a result for every unanswered call, because providers refuse a conversation with one. The result says that the call was interrupted.
+ * It is placed right after the call's entry and the results that follow it. A call without an id cannot be answered and stays unchanged. A
+ * conversation without such calls is returned unchanged, so the function is idempotent.
  */
 export function withMissingResults<Entry>(conversation: Entry[], notation: Notation<Entry>): Entry[] {
   const { callsIn, answeredBy, isOfResults, interrupted } = notation;
@@ -525,14 +525,14 @@ export function withMissingResults<Entry>(conversation: Entry[], notation: Notat
   return patched.length === conversation.length ? conversation : patched;
 }
 
-/** True for a call that no result answers yet. Of two calls with the same id, only the first is. */
+/** True for a call without a result. Of two calls with the same id, only the first counts. */
 function isDangling({ id }: AskedCall, answered: Set<string>): boolean {
   if (id === '' || answered.has(id)) return false;
   answered.add(id);
   return true;
 }
 
-/** Adds a result for every call of a conversation that has none. */
+/** Adds a result for every unanswered call of a conversation. */
 export function patchDangling(conversation: ConversationEvent[]): ConversationEvent[] {
   return withMissingResults(conversation, {
     callsIn: ({ content }) => content.filter(isToolCall).map(({ toolCallId, name }) => ({ id: toolCallId, name })),

@@ -3,9 +3,9 @@ import { BY, ID } from './requests.ts';
 import * as s from './shape.ts';
 
 export const SET_PERMISSIONS_INPUT = s.closedObject({
-  /** An id that the caller chooses, at most 64 characters: a request sent again with the same id changes nothing. */
+  /** An id that the caller chooses, at most 64 characters: repeating a request with the same id has no effect. */
   id: ID,
-  /** The whole policy of the run, in place of the present one. */
+  /** The whole policy of the run, which replaces the current one. */
   permissions: PERMISSIONS,
   by: s.optional(BY),
 });
@@ -18,7 +18,7 @@ export const SET_PERMISSIONS_RECEIPT = s.object({
   version: s.VERSION,
   /** The id of the request. */
   id: s.TEXT,
-  /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
+  /** `to_authorize`: the policy would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
   status: s.oneOf('set', 'to_authorize', 'duplicate'),
 });
 

@@ -6,28 +6,28 @@ import { MAX_CAPABILITY_NAME } from './byte-budgets.ts';
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
 /**
- * `default`: calls run, but those that `approvalRequired` names wait for a decision. `permissive`: `approvalRequired` does not
- * hold, and only calls of tools with the category `execute` wait. `strict`: only what `allow` names may be called, and each call waits.
+ * `default`: calls run, except that calls matching `approvalRequired` wait for a decision. `permissive`: `approvalRequired` does not apply,
+ * and only calls of tools in the category `execute` wait. `strict`: only tools that `allow` matches may be called, and each call waits.
  * @useDeclaredType
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
-/** The category of every hosted tool: what it reads and sends leaves the reach of the run. */
+/** The category of every hosted tool: its input and output leave the run's control. */
 export const HOSTED_CATEGORY: ToolCategory = 'network';
 
-/** The most characters of a glob. */
+/** The maximum characters of a glob. */
 const MAX_GLOB_LENGTH = 256;
 
 const GLOB = s.boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
 
 const RULE = {
-  /** A glob for the name of the tool; upper and lower case are the same. */
+  /** A glob for the tool's name, ignoring case. */
   tool: s.optional(GLOB),
-  /** A glob for the category of the tool. A tool without one never matches. */
+  /** A glob for the tool's category. A tool without a category never matches. */
   category: s.optional(GLOB),
-  /** Globs for arguments, by their path: `path`, `options.mode`, `files.0`; `*` in a path stands for each member. */
+  /** Globs for arguments, by path: `path`, `options.mode`, `files.0`; `*` in a path matches any member. */
   args: s.optional(s.recordOf(GLOB)),
-  /** The capability that gives the rule to the agent, for those who read it: it decides nothing. */
+  /** The capability that provides the rule, for readers only: it decides nothing. */
   capability: s.optional(s.boundedText({ minLength: 1, maxLength: MAX_CAPABILITY_NAME })),
 };
 
@@ -37,30 +37,30 @@ export interface PermissionRule extends s.ObjectOf<typeof RULE> {}
 const RULES = s.listOf<PermissionRule>(s.closedObject(RULE), { maxItems: 100 });
 
 const PERMISSIONS_MEMBERS = {
-  /** What happens to calls for which no rule is written. */
+  /** The treatment of calls that no rule matches. */
   mode: s.oneOf(...PERMISSION_MODES),
   /** Calls that get an error result. */
   deny: s.optional(RULES),
   /** Calls that wait for a decision, in every mode. */
   ask: s.optional(RULES),
-  /** Absent: all calls. Otherwise every other call is denied, in every mode. */
+  /** Absent: all calls are allowed. Otherwise all other calls are denied, in every mode. */
   allow: s.optional(RULES),
   /** Calls that wait for a decision in the mode `default`. */
   approvalRequired: s.optional(RULES),
-  /** In the mode `permissive`, calls of tools with the category `execute` do not wait either. */
+  /** In the mode `permissive`, calls of tools in the category `execute` do not wait either. */
   allowUnattendedExecute: s.optional(s.TRUE),
 };
 
-/** The rules for the calls of a run, as they are pinned in its snapshot. */
+/** The rules for a run's calls, as pinned in its snapshot. */
 export interface Permissions extends s.ObjectOf<typeof PERMISSIONS_MEMBERS> {}
 export const PERMISSIONS: s.Shape<Permissions> = s.closedObject(PERMISSIONS_MEMBERS);
 
-/** The most policies that hold for one run: one of the agent, and at most two of each run above and of the start. */
+/** The maximum number of policies of one run: one of the agent, and at most two each of every ancestor and of the start. */
 const MAX_LAYERS = 20;
 
 export const RULE_LISTS = ['deny', 'ask', 'allow', 'approvalRequired'] as const;
 
-/** The verdict on a call: each reason is the text of a rule. A call that is denied may also be one that would wait. */
+/** The verdict on a call: each reason is the text of a rule. A denied call may also have a reason to wait. */
 export interface PermissionVerdict {
   /** The reason why the call gets an error result. */
   denied?: string;
@@ -68,20 +68,20 @@ export interface PermissionVerdict {
   asked?: string;
 }
 
-/** Returns the verdict of one policy. A mode that is not known denies, and asks about, every call. */
+/** Returns the verdict of one policy. An unknown mode both denies and asks about every call. */
 export function checkPermissions(permissions: Permissions, call: CheckedCall): PermissionVerdict {
   const denied = denial(permissions, call);
   const asked = question(permissions, call);
   return defined({ denied, asked });
 }
 
-/** Returns the verdict of all policies that hold for a run: a denial or a question of one of them is enough. */
+/** Returns the verdict of all policies of a run: a denial or question from any of them is enough. */
 export function checkAllPermissions(layers: readonly Permissions[], call: CheckedCall): PermissionVerdict {
   const verdicts = layers.map((permissions) => checkPermissions(permissions, call));
   return { ...verdicts.find(({ asked }) => asked !== undefined), ...verdicts.find(({ denied }) => denied !== undefined) };
 }
 
-/** True if no call of the tool could run, with any arguments: it is not offered to the model, and not to code. */
+/** True if no call of the tool could run, whatever its arguments: it is not offered to the model or to code. */
 export function isDeniedByName(
   { permissions = [] }: PermissionsOfSnapshot,
   { name, category }: { name: string; category?: string | undefined },
@@ -89,15 +89,15 @@ export function isDeniedByName(
   const call: CheckedCall = { tool: name, category };
   return permissions.some(({ mode, deny = [], allow }) => {
     if (deny.some((rule) => matchesRule(rule, call, 'some'))) return true;
-    // Rules for arguments may allow some calls of the tool.
+    // Rules with arguments may allow some calls of the tool.
     if (allow !== undefined) return !allow.some(({ args: _, ...rule }) => matchesRule(rule, call, 'every'));
     return mode !== 'default' && mode !== 'permissive';
   });
 }
 
 /**
- * True if the provider of a model may run a tool by itself. Its arguments are not known, and nobody can be asked: a rule about the tool that
- * denies some of its calls, or lets them wait, keeps it from being offered, and only one without arguments allows it.
+ * True if a model's provider may run a tool itself. Its arguments are unknown, and nobody can be asked: a rule that denies some of its
+ * calls, or makes them wait, keeps it from being offered, and only a rule without arguments allows it.
  */
 export function mayBeHosted(layers: readonly Permissions[], { name, category }: { name: string; category: string }): boolean {
   const call: CheckedCall = { tool: name, category };
@@ -135,7 +135,7 @@ function firstMatch(rules: readonly PermissionRule[], call: CheckedCall): Permis
   return rules.find((rule) => matchesRule(rule, call, 'some'));
 }
 
-/** A call as rules see it. Without arguments, only rules that have no globs for arguments can match. */
+/** A call as seen by rules. Without arguments, only rules without globs for arguments can match. */
 export interface CheckedCall {
   tool: string;
   category?: string | undefined;
@@ -143,8 +143,8 @@ export interface CheckedCall {
 }
 
 /**
- * True if the call matches the rule. If a path leads to several values, `some` asks for one that matches, and `every` for all of
- * them: a call is denied for one of its files, and allowed for all of them. A path without a value never matches.
+ * True if the call matches the rule. If a path leads to several values, `some` requires one of them to match, and `every` all of them: one
+ * file is enough to deny a call, and all files must be allowed. A path without a value never matches.
  */
 function matchesRule({ tool, category, args = {} }: PermissionRule, call: CheckedCall, values: 'some' | 'every'): boolean {
   if (tool !== undefined && !matchesGlob(tool, call.tool, true)) return false;
@@ -156,7 +156,7 @@ function matchesRule({ tool, category, args = {} }: PermissionRule, call: Checke
   });
 }
 
-/** True if each call that matches `narrow` matches `wide` too. Some pairs for which this holds are not recognised. */
+/** True if every call that matches `narrow` also matches `wide`. Returns false for some pairs where this holds. */
 function ruleCovers(wide: PermissionRule, narrow: PermissionRule): boolean {
   return (
     fieldCovers(wide.tool, narrow.tool) &&
@@ -183,7 +183,7 @@ function valuesAt(value: JsonValue, path: readonly string[]): JsonValue[] {
   return isMember ? valuesAt(members[key] ?? null, rest) : [];
 }
 
-/** Returns a rule for a person or a model to read: `deny: tool "web_*", path "/etc/*"`, and the capability that it comes from. */
+/** Returns a readable rule: `deny: tool "web_*", path "/etc/*"`, and the capability that provides it. */
 export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, args = {}, capability }: PermissionRule): string {
   const parts = [
     ...(tool === undefined ? [] : [`tool ${JSON.stringify(tool)}`]),
@@ -195,8 +195,8 @@ export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, ar
 }
 
 /**
- * Returns the policies that hold for a run: its own, and all those that hold for the parent it. A call must pass each of them, so
- * that denials and questions of all add up, and a call is allowed only where all allow it. Equal ones of ancestors are listed once.
+ * Returns the policies that apply to a run: its own, and all policies of its parent. A call must pass each of them, so that denials and
+ * questions add up, and a call is allowed only where all allow it. Equal policies of ancestors are listed once.
  */
 export function effectivePermissions(own: Permissions | undefined, ancestors: readonly Permissions[] = []): Permissions[] {
   const texts = ancestors.map((layer) => canonicalJson(JSON.parse(JSON.stringify(layer)) as JsonValue));
@@ -204,11 +204,11 @@ export function effectivePermissions(own: Permissions | undefined, ancestors: re
   return own === undefined ? inherited : [own, ...inherited];
 }
 
-/** A change of the permissions of a run, as it is recorded. */
+/** A recorded change of a run's permissions. */
 export interface PermissionChange {
   /** The id that the caller chose. */
   id: string;
-  /** The whole policy of the run from then on, in place of that of its agent. */
+  /** The whole policy of the run from then on, replacing its agent's. */
   permissions: Permissions;
   /** The caller's name, as claimed. */
   by: string | null;
@@ -218,38 +218,38 @@ export interface PermissionChange {
   at: string;
 }
 
-/** Returns such a change in the words of messages. */
+/** Returns a permission change as a line of text. */
 export function permissionLine(author: string, { permissions }: PermissionChange): string {
   return `${author} sets permissions ${JSON.stringify(permissions)}`;
 }
 
-/** The part of an event that records such a change. */
+/** The field of an event that records a permission change. */
 export const PERMISSION_NOTES = {
   /** Permissions that were set; the content is empty. */
   permissions: s.optional(s.anyObject<PermissionChange>()),
 };
 
-/** What the snapshot of an agent says about permissions. */
+/** The permission data in an agent's snapshot. */
 export interface PermissionsOfSnapshot {
-  /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
+  /** The policies that every call must pass: first the agent's, then those of the start and of the ancestors. Absent: none. */
   permissions?: Permissions[];
 }
 
-/** The policies that a run passes on to those that it starts. */
+/** The policies that a run passes on to its children. */
 export const PERMISSIONS_OF_ANCESTORS = {
-  /** Each call must pass them too. */
+  /** Policies that each call must also pass. */
   permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
 };
 
-/** The name under which `authorize` is asked about a change that widens, in place of that of a tool. */
+/** The tool name with which `authorize` is asked about a change that widens permissions. */
 export const SET_PERMISSIONS = 'set_permissions';
 
-/** The rule that every call matches. */
+/** A rule that matches every call. */
 const EVERY_CALL: PermissionRule = {};
 
 /**
- * True if `after` denies every call that `before` denies, and denies or asks about every call that `before` asks about. Some
- * changes for which this holds are not recognised, and then count as widening.
+ * True if `after` denies every call that `before` denies, and denies or asks about every call that `before` asks about. Returns false for
+ * some changes where this holds; they count as widening.
  */
 export function isNarrowing(before: Permissions, after: Permissions): boolean {
   if (deniesAll(after)) return true;
@@ -276,13 +276,13 @@ function questions({ mode, ask = [], approvalRequired = [], allowUnattendedExecu
   return [EVERY_CALL];
 }
 
-/** The most rules of one list, globs for arguments of one rule, and characters of a path. */
+/** The maximum number of rules in a list and of argument globs in a rule, and the maximum characters of a path. */
 const RULE_BOUNDS = { rules: 100, args: 10, path: 200 };
 
 const PERMISSION_FIELDS: readonly string[] = ['mode', ...RULE_LISTS, 'allowUnattendedExecute'];
 const RULE_FIELDS = ['tool', 'category', 'args', 'capability'];
 
-/** Returns the path and the reason of the first thing that cannot be in permissions: `deny[0].tool: …`; undefined if all is well. */
+/** Returns the path and the reason of the first invalid part of permissions: `deny[0].tool: …`. Undefined if they are valid. */
 export function permissionsProblem(value: unknown): string | undefined {
   if (!isJsonObject(value)) return 'permissions are an object: {mode, deny, ask, allow}';
   const unknown = Object.keys(value).find((key) => !PERMISSION_FIELDS.includes(key));
@@ -299,7 +299,7 @@ export function permissionsProblem(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the globs for tools that match no name of a list: paths and globs. Their rules could never apply. */
+/** Returns the tool globs that match none of the names, with their paths. Their rules could never apply. */
 export function rulesForNoTool(
   lists: Partial<Record<(typeof RULE_LISTS)[number], PermissionRule[]>>,
   isKnown: (glob: string) => boolean,
@@ -359,14 +359,14 @@ function argsProblem(args: unknown): string | undefined {
 }
 
 /**
- * Globs of permission rules: `*` stands for any text, also none, `?` for one character, and `\` takes the next character as it is.
- * All positions in the pattern are followed at once, as bits: the work grows with the length of the text, for any pattern.
+ * Globs of permission rules: `*` matches any text, including none, `?` one character, and `\` escapes the next character. All positions in
+ * the pattern are followed at once, as bits: the work is linear in the length of the text, for any pattern.
  */
 
-/** A character that stands for itself, one character (`any`), or any text (`star`). */
+/** A literal character, any one character (`any`), or any text (`star`). */
 type Token = { char: string } | 'any' | 'star';
 
-/** Returns the reason why a text is not a glob; undefined for a glob. */
+/** Returns why a value is not a valid glob, or undefined. */
 function globProblem(glob: unknown): string | undefined {
   if (typeof glob !== 'string') return 'a glob is a text';
   if (glob === '') return 'a glob has at least one character: write "*" for any text';
@@ -384,8 +384,8 @@ export function matchesGlob(glob: string, text: string, ignoreCase = false): boo
 }
 
 /**
- * True if each text that matches `narrow` matches `wide` too. Any text of `narrow` must lie within one `*` of `wide`: some pairs
- * for which this holds are not recognised.
+ * True if every text that matches `narrow` also matches `wide`. Any text of `narrow` must lie within one `*` of `wide`, so it returns false
+ * for some pairs where this holds.
  */
 export function globCovers(wide: string, narrow: string, ignoreCase = false): boolean {
   const [a, b] = ignoreCase ? [wide.toLowerCase(), narrow.toLowerCase()] : [wide, narrow];
@@ -408,7 +408,7 @@ function tokensOf(glob: string): Token[] {
   return tokens;
 }
 
-/** The pattern as sets of positions, in words of 31 bits: those that a character leads on from, and those that a `*` stays at. */
+/** The pattern as sets of positions, in words of 31 bits: the positions that a character leads to, and those where a `*` stays. */
 interface Positions {
   words: number;
   byChar: Map<string, Uint32Array>;

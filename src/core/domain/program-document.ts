@@ -7,16 +7,16 @@ import * as s from './shape.ts';
 import type { Duration } from './time.ts';
 
 /**
- * A program as plain JSON: units of steps that one run executes. Texts and values in it may contain references such as
- * `{{input.ticket}}`, `{{Step.output.items[0]}}` and `{{unit.Step}}`: prompts, questions, arguments, deps, inputs, what memory steps
- * store and look up, and the output. Names, models and scopes are taken as they are.
+ * A program as plain JSON: units of steps that one run executes. Texts and values may contain references such as `{{input.ticket}}`,
+ * `{{Step.output.items[0]}}` and `{{unit.Step}}` in prompts, questions, arguments, deps, inputs, the data of memory steps, and the output.
+ * Names, models and scopes cannot contain references.
  */
 export interface ProgramDocument {
-  /** The version of the form of programs: 1. */
+  /** The version of the program form: 1. */
   version: 1;
-  /** The name by which runs start the program. */
+  /** The name with which runs start the program. */
   name: string;
-  /** The model of every `ask` that names none: `provider/model`. */
+  /** The default model of its `ask` steps: `provider/model`. */
   model?: string;
   /** The JSON Schema of the input. Absent: any object. */
   input?: JsonObject;
@@ -24,39 +24,39 @@ export interface ProgramDocument {
   units: UnitDocument[];
   /** The output of the program, with references. Absent: the output of the last step of the last unit. */
   output?: JsonValue;
-  /** The limits of the whole run. `steps` counts model calls, also those of the runs that its steps start. */
+  /** The limits of the whole run. `steps` counts model calls, including those of the runs that its steps start. */
   limits?: LimitOptions;
   /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
   onLimit?: 'stop' | 'ask';
-  /** The hours in which calls of tools that communicate wait, in its steps and in the runs that they start. */
+  /** The hours during which calls of communicating tools wait, in its steps and in the runs that they start. */
   quietHours?: QuietHoursOptions;
   /**
-   * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step whose tool is unknown fails once it is
-   * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is:
-   * the validator alone judges it, and only if the step declares its form or its type. A failed `ask` reports that its attempts are
+   * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step with an unknown tool fails when it is
+   * reached, and a step whose fallback is not a step is skipped after its attempts. An answer without the declared form is accepted
+   * unchanged: only the validator judges it, and only if the step declares a form or a type. A failed `ask` reports that its attempts are
    * used up.
    */
   lenient?: boolean;
 }
 
-/** A unit: steps with one persona, which run in order. */
+/** A unit: steps with one persona, run in order. */
 export interface UnitDocument {
-  /** The name by which references and results find the unit. */
+  /** The name of the unit in references and results. */
   name: string;
   /**
-   * The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. References in
-   * them can name the input, and units that have ended when this one begins.
+   * The persona, the context and the instructions form the beginning of the system prompt of each `ask` in the unit. They can refer to the
+   * input, and to units that have ended when this one begins.
    */
   persona?: string;
-  /** The facts that the models of its steps have to know. Part of the system prompt, after the persona. */
+  /** Facts that its steps' models need. Part of the system prompt, after the persona. */
   context?: string;
-  /** How the models of its steps have to answer. Part of the system prompt, after the context. */
+  /** How its steps' models must answer. Part of the system prompt, after the context. */
   instructions?: string | string[];
-  /** Names of anchors: checks of every answer of a model in this unit. */
+  /** Names of anchors: checks of each model answer in this unit. */
   anchors?: string[];
-  /** How much the models of its steps think before they answer. */
+  /** How much its steps' models think before they answer. */
   effort?: ReasoningEffort;
-  /** Names of the units whose end this unit waits for. Absent in all units: the units run in order. */
+  /** Names of the units that must end before this one begins. Absent in all units: the units run in order. */
   needs?: string[];
   /** The unit is skipped unless the condition holds. */
   when?: ConditionDocument;
@@ -64,15 +64,15 @@ export interface UnitDocument {
   steps: StepDocument[];
 }
 
-/** A condition: the value of a reference, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
+/** A condition: a reference's value, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
 export interface ConditionDocument {
-  /** A reference such as `Kind.score` or `sort.Kind.kind`. It may stand in braces. One that leads to no value does not hold. */
+  /** A reference such as `Kind.score` or `sort.Kind.kind`, with or without braces. If it leads to no value, the condition does not hold. */
   of: string;
   /** The JSON Schema that the value must fit. */
   is: JsonObject;
 }
 
-/** The kinds of steps. Each step has exactly one of them as a key. */
+/** The kinds of steps. Each step has exactly one of these keys. */
 export interface StepKinds {
   /** Asks a model. */
   ask: AskDocument;
@@ -88,9 +88,9 @@ export interface StepKinds {
   sleep: SleepDocument;
   /** Writes an entry of the memory. */
   remember: RememberDocument;
-  /** Looks entries of the memory up. */
+  /** Looks up entries in the memory. */
   recall: RecallDocument;
-  /** Runs several lists of steps at once. */
+  /** Runs several lists of steps in parallel. */
   parallel: ParallelDocument;
   /** Runs the steps of the first case whose condition holds. */
   branch: BranchDocument;
@@ -103,7 +103,7 @@ export interface StepKinds {
 /** A kind of step of a program. */
 export type StepKind = keyof StepKinds;
 
-/** A step: its name, what it does, and how its failures and its output are handled. */
+/** A step: its name, its kind, and the handling of its failures and its output. */
 export type StepDocument = StepOptions &
   { [Kind in StepKind]: { [Key in Kind]: StepKinds[Kind] } & { [Key in Exclude<StepKind, Kind>]?: never } }[StepKind];
 
@@ -115,17 +115,17 @@ export interface StepOptions {
   when?: ConditionDocument;
   /** Further attempts after a failed one. Absent: one attempt. Not for blocks. */
   refine?: RefineDocument;
-  /** The longest time of one attempt, not counting the wait for people. Not for blocks. */
+  /** The maximum time of one attempt, not counting the wait for people. Not for blocks. */
   timeout?: Duration;
-  /** A person decides before the step costs anything, and may edit its prompt or arguments. Not for blocks. */
+  /** A person approves the step before it costs anything, and may edit its prompt or arguments. Not for blocks. */
   approval?: true | StepDeadlineDocument;
-  /** A person decides about the output: accepts it, edits it, or rejects it, which is a failed attempt. Not for blocks. */
+  /** A person reviews the output: accepts it, edits it, or rejects it, which counts as a failed attempt. Not for blocks. */
   review?: true | StepDeadlineDocument;
 }
 
-/** The time that a step waits for a person, and the decision that is applied then. */
+/** The time for which a step waits for a person, and the decision that is applied then. */
 export interface StepDeadlineDocument {
-  /** How long a person may take. Absent: as long as the run may. */
+  /** How long a person may take. Absent: until the run's deadline. */
   deadline?: Duration;
   /** Default `reject`. */
   onDeadline?: 'approve' | 'reject';
@@ -133,38 +133,41 @@ export interface StepDeadlineDocument {
 
 /** The attempts of a step (AXON's refine block). */
 export interface RefineDocument {
-  /** All attempts, the first one included. Default 3. */
+  /** The maximum number of attempts, including the first. Default 3. */
   maxAttempts?: number;
   /** The wait after attempt n: none; n seconds; 0.5 * 2^n seconds; at most 30 seconds. Default `none`. */
   backoff?: 'none' | 'linear' | 'exponential';
-  /** False: an attempt does not learn why the one before failed. Default true. */
+  /** False: an attempt is not told why the previous one failed. Default true. */
   passFailureContext?: boolean;
   /**
-   * The end of the last attempt: the step fails (default), is skipped, or takes the output of the step `fallback`, which runs
-   * now if it has not run yet.
+   * What happens after the last attempt: the step fails (default), is skipped, or takes the output of the step `fallback`, which runs now
+   * if it has not run yet.
    */
   onExhaustion?: 'fail' | 'skip' | 'fallback';
-  /** The name of a step of the same block, for `onExhaustion: 'fallback'`. */
+  /** The name of a step in the same block, for `onExhaustion: 'fallback'`. */
   fallback?: string;
 }
 
-/** One model call, or with `tools` the calls of a model that uses them, as a separate run. The output is the text of the answer, or the value that fits `output`. */
+/**
+ * One model call, or, with `tools`, a separate run of a model that uses them. The output is the text of the answer, or the value that fits
+ * `output`.
+ */
 export interface AskDocument {
-  /** What the model is asked. `{{…}}` are references. */
+  /** The question to the model. `{{…}}` are references. */
   prompt: string;
   /** Default: the model of the program. */
   model?: string;
   /** The JSON Schema of the answer. */
   output?: JsonObject;
-  /** The type that the answer must declare or be: one of the semantic types of AXON, or your own. */
+  /** The type that the answer must declare or have: a semantic type of AXON, or your own. */
   type?: string;
-  /** The least confidence that the answer must declare in `confidence`. */
+  /** The minimum confidence that the answer must declare in `confidence`. */
   confidenceFloor?: number;
   /** Fields that the answer must have. */
   requiredFields?: string[];
   /** The bounds of the number in the answer, both inclusive. */
   range?: { min?: number; max?: number };
-  /** Names of anchors, besides those of the unit. */
+  /** Names of anchors, in addition to the unit's. */
   anchors?: string[];
   /** Default: the effort of the unit. */
   effort?: ReasoningEffort;
@@ -172,13 +175,13 @@ export interface AskDocument {
   settings?: JsonObject;
   /** `batch`: the call waits for a batch of its provider. Default: the tier of the run. */
   tier?: Tier;
-  /** Names of tools of the worker that the model may call, as often as it needs, before it answers. */
+  /** Names of worker tools that the model may call, any number of times, before it answers. */
   tools?: string[];
   /** With `tools`: the limits of one attempt. `steps` counts its model calls (default 10). */
   limits?: LimitOptions;
 }
 
-/** One call of a tool. Its output is what the tool returns. */
+/** One call of a tool. Its output is the tool's return value. */
 export interface ToolStepDocument {
   /** The name of the tool. */
   name: string;
@@ -186,11 +189,11 @@ export interface ToolStepDocument {
   arguments?: JsonObject;
 }
 
-/** One run of an agent. Its output is that of the agent. */
+/** One run of an agent. Its output is the agent's. */
 export interface AgentStepDocument {
   /** The name of the agent. */
   name: string;
-  /** The first message to it. Texts may have references. */
+  /** The first message to the agent. Texts may have references. */
   input: string;
   /** The deps of its run. */
   deps?: JsonObject;
@@ -198,7 +201,7 @@ export interface AgentStepDocument {
   limits?: LimitOptions;
 }
 
-/** One run of another program. Its output is that of the program. */
+/** One run of another program. Its output is the program's. */
 export interface ProgramStepDocument {
   /** The name of the program. */
   name: string;
@@ -210,7 +213,7 @@ export interface ProgramStepDocument {
 
 /** A question to a person. Its output is the answer. */
 export interface HumanDocument extends StepDeadlineDocument {
-  /** What the person is asked. `{{…}}` are references. */
+  /** The question to the person. `{{…}}` are references. */
   question: string;
   /** The JSON Schema of the answer. Default: a text. */
   output?: JsonObject;
@@ -224,19 +227,19 @@ export interface SleepDocument {
 
 /** Stores a value in the memory. Its output is the key. */
 export interface RememberDocument {
-  /** The key of the entry: a later one with the same key replaces it. */
+  /** The key of the entry. It replaces an earlier entry with the same key. */
   key: string;
-  /** What is remembered. */
+  /** The remembered value. */
   value: JsonValue;
-  /** Facts by which `recall` filters. */
+  /** Facts that `recall` can filter by. */
   metadata?: JsonObject;
   /** Default: the name of the program. */
   scope?: string;
 }
 
-/** Looks values up in the memory. Its output is the list of entries, the best first. */
+/** Looks up values in the memory. Its output is the list of entries, best first. */
 export interface RecallDocument {
-  /** What is looked for. `{{…}}` are references. */
+  /** The search text. `{{…}}` are references. */
   query: string;
   /** Default 5. */
   topK?: number;
@@ -248,44 +251,44 @@ export interface RecallDocument {
 
 /** Lists of steps that run in parallel. Its output is the list of the outputs of their last steps. */
 export interface ParallelDocument {
-  /** The lists of steps that run at once. The steps of one list run in order. */
+  /** The lists of steps that run in parallel. The steps of each list run in order. */
   branches: StepDocument[][];
 }
 
-/** The first case whose condition holds. Its output is that of the last step of the case; null if none holds. */
+/** Runs the first case whose condition holds. Its output is the output of the case's last step, or null if no condition holds. */
 export interface BranchDocument {
-  /** The cases: the steps of the first whose condition holds run, and no others. */
+  /** The cases: only the steps of the first one whose condition holds run. */
   cases: { when: ConditionDocument; steps: StepDocument[] }[];
-  /** The steps that run if no case holds. Absent: none, and the output is null. */
+  /** The steps that run if no condition holds. Absent: none, and the output is null. */
   else?: StepDocument[];
 }
 
-/** Steps for each item of a list. Its output is the list of the outputs of the last steps, in the order of the items. */
+/** Runs steps for each item of a list. Its output is the list of the last steps' outputs, in item order. */
 export interface ForEachDocument {
-  /** A reference to the list, such as `{{Find.documents}}`. The braces may be left out. */
+  /** A reference to the list, such as `{{Find.documents}}`. The braces are optional. */
   in: string;
   /** The name of the item in references. Default `item`. */
   as?: string;
-  /** The number of items that run at once. Default 8, at most 100. */
+  /** The number of items that run at the same time. Default 8, at most 100. */
   atOnce?: number;
   /** The steps that run for each item. */
   steps: StepDocument[];
 }
 
-/** Steps that are repeated until the condition holds. Its output is that of the last step of the last round. */
+/** Repeats steps until the condition holds. Its output is the output of the last round's last step. */
 export interface RepeatDocument {
-  /** The condition that ends it, checked after each round. */
+  /** The condition that ends the loop, checked after each round. */
   until: ConditionDocument;
-  /** The most rounds. The step ends after them even if the condition does not hold. */
+  /** The maximum number of rounds. The step ends after them even if the condition does not hold. */
   atMost: number;
-  /** The steps that run each time. */
+  /** The steps of each round. */
   steps: StepDocument[];
 }
 
-/** The kinds of steps that hold other steps. */
+/** The kinds of steps that contain other steps. */
 export const BLOCKS = ['parallel', 'branch', 'forEach', 'repeat'] as const satisfies readonly StepKind[];
 
-/** Every kind of step by its name. The compiler reports one that is missing here. */
+/** All kinds of steps by name. The compiler reports a missing one. */
 const KINDS: Record<StepKind, true> = {
   ask: true,
   tool: true,
@@ -304,19 +307,19 @@ const KINDS: Record<StepKind, true> = {
 /** The names of all kinds of steps. */
 export const STEP_KINDS = Object.keys(KINDS) as StepKind[];
 
-/** Returns the kind of a step that was checked. */
+/** Returns the kind of a step that has been checked. */
 export function kindOf(step: StepDocument): StepKind {
   return STEP_KINDS.find((kind) => kind in step) ?? 'ask';
 }
 
-/** True for a step that holds other steps. */
+/** True for a step that contains other steps. */
 export function isBlock(step: StepDocument): boolean {
   return BLOCKS.some((kind) => kind in step);
 }
 
 /**
- * The limits of a document. `levels` are those of blocks; `jsonLevels` those of lists and objects, which are more than blocks in the
- * deepest program need.
+ * The limits of a document. `levels` is the nesting of blocks; `jsonLevels` the nesting of lists and objects, of which the deepest blocks
+ * need more.
  */
 export const PROGRAM_LIMITS = {
   bytes: 400_000,
@@ -328,30 +331,30 @@ export const PROGRAM_LIMITS = {
   defaultAtOnce: 8,
 } as const;
 
-/** The most model calls of a program that sets no limit of steps. */
+/** The default maximum number of model calls of a program. */
 export const DEFAULT_MODEL_CALLS = 10_000;
 
 const NAME = s.boundedText({ minLength: 1, maxLength: 1_000 });
 
-/** The members of the checks of an answer. */
+/** The fields that check an answer. */
 export const ANSWER_RULES = {
   /** The name of the step. */
   step: NAME,
   /** The names of the anchors. */
   anchors: s.optional(s.listOf(NAME)),
-  /** The type that the answer must have. */
+  /** The required type of the answer. */
   type: s.optional(s.TEXT),
-  /** The least confidence, from 0 to 1. */
+  /** The minimum confidence, from 0 to 1. */
   confidenceFloor: s.optional(s.NUMBER),
   /** Members that the answer must have. */
   requiredFields: s.optional(s.listOf(s.TEXT)),
-  /** The least and the largest number that the answer may be. */
+  /** The minimum and maximum of a number as answer. */
   range: s.optional(s.closedObject({ min: s.optional(s.NUMBER), max: s.optional(s.NUMBER) })),
-  /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is taken as it is. */
+  /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is accepted unchanged. */
   lenient: s.optional(s.TRUE),
 };
 
-/** The checks of the answer of a step, besides its form. */
+/** The checks of a step's answer, in addition to its form. */
 export interface AnswerRules extends s.ObjectOf<typeof ANSWER_RULES> {}
 
 interface StepOfUnit {
@@ -359,7 +362,7 @@ interface StepOfUnit {
   step: StepDocument;
 }
 
-/** Lists all steps of a program, with those inside of blocks. */
+/** Lists all steps of a program, including those inside blocks. */
 export function allSteps({ units }: ProgramDocument): StepOfUnit[] {
   const within = (unit: UnitDocument, steps: readonly StepDocument[]): StepOfUnit[] =>
     steps.flatMap((step) => [{ unit, step }, ...(isBlock(step) ? nestedLists(step).flatMap((list) => within(unit, list)) : [])]);
@@ -372,7 +375,7 @@ export function modelsOf(program: ProgramDocument): string[] {
   return [...new Set(models)];
 }
 
-/** Returns the lists of steps inside a block, in the order of the document; none for another step. */
+/** Returns the lists of steps inside a block, in document order, or none for another step. */
 export function nestedLists(step: StepDocument): StepDocument[][] {
   if (step.parallel !== undefined) return step.parallel.branches;
   if (step.branch !== undefined)

@@ -12,21 +12,21 @@ import * as s from './shape.ts';
 import type { AggregatedUsage } from './usage.ts';
 import type { AnswerVerdict, AttemptDetails, StepError } from './verdicts.ts';
 
-/** The state of a program in its run: plain data. */
+/** The state of a program's run: plain data. */
 export interface ProgramState {
   document: ProgramDocument;
   input: JsonObject;
-  /** By the name of the unit. Absent until the unit begins. */
+  /** By unit name. Absent until the unit begins. */
   units: Map<string, UnitState>;
-  /** By the address of the step. Absent until the step begins. */
+  /** By step address. Absent until the step begins. */
   steps: Map<string, StepState>;
-  /** The earlier run whose results are taken over. */
+  /** The earlier run whose results are reused. */
   resume?: Resume;
-  /** The results of that run, once they are read. */
+  /** The results of that run, once they have been read. */
   earlier?: EarlierRun;
-  /** The amounts given to children whose use is not known, because they were terminated for instance. They count as used. */
+  /** The amounts given to children whose usage is unknown, for example because they were terminated. They count as used. */
   unreported?: LimitChanges;
-  /** The number of model calls in flight. They count against the limit of steps before they have ended. */
+  /** The number of model calls in flight. They already count against the limit of steps. */
   asksInFlight: number;
   /** The decisions that were applied before their steps waited for them in this execution. */
   decided?: Decision[];
@@ -36,7 +36,7 @@ export interface ProgramState {
 export interface EarlierRun {
   document: ProgramDocument;
   input: JsonObject;
-  /** The outputs of the steps that completed, by address. */
+  /** The outputs of the completed steps, by address. */
   outputs: [address: string, output: JsonValue][];
 }
 
@@ -57,22 +57,24 @@ export interface StepState {
   /** Milliseconds since the epoch. */
   startedAt: number;
   endedAt?: number;
-  /** The output was taken over from an earlier run, at no cost. */
+  /** The output was reused from an earlier run, at no cost. */
   reused?: true;
   /** The number of attempts that have begun. */
   attempts: number;
-  /** The output. Absent unless the step has completed; also once no later step can refer to it, or while it is only in the payload store. */
+  /**
+   * The output. Absent unless the step has completed; also once no later step can refer to it, and while it is only in the payload store.
+   */
   output?: JsonValue;
-  /** The location of the output in the payload store: it was too large to be carried. Once it is loaded, `output` has it too. */
+  /** The location of the output in the payload store, if it was too large to be carried. Once loaded, it is also in `output`. */
   spilled?: SpilledContent;
-  /** The output is no longer in the state: nothing refers to it. The record of events has it. */
+  /** The output is no longer in the state, because nothing refers to it. The record of events has it. */
   outputForgotten?: true;
   /** The id under which workers keep the output. */
   outputId?: string;
   error?: StepError;
   /** The reason why it was skipped. */
   reason?: string;
-  /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
+  /** The tokens of all attempts, and the number of their model calls. Absent if there were none. */
   usage?: AggregatedUsage;
   /** The text next to a structured answer, or its beginning. */
   text?: string;
@@ -80,17 +82,17 @@ export interface StepState {
   attemptDetails?: AttemptDetails[];
   /** Text and details are no longer in the state. The record of events has them. */
   detailsForgotten?: true;
-  /** For `repeat`: the number of rounds that have begun. */
+  /** For `repeat`: the number of rounds started. */
   rounds?: number;
-  /** For `forEach`: the outputs of the items that have ended, by their index. Their steps are forgotten. */
+  /** For `forEach`: the outputs of the ended items, by index. Their steps are forgotten. */
   items?: Record<string, JsonValue>;
-  /** For `forEach`: the outputs of further items that have ended, in the payload store. */
+  /** For `forEach`: the outputs of more ended items, in the payload store. */
   spilledItems?: SpilledItems[];
-  /** The part of a running step that it needs to continue in the next execution. */
+  /** The data that a running step needs to continue in the next execution. */
   progress?: StepProgress;
 }
 
-/** Outputs of items of a `forEach` that were too large to be carried: one value in the payload store. */
+/** Outputs of `forEach` items that were too large to be carried: one value in the payload store. */
 interface SpilledItems {
   /** The id under which they are stored. */
   id: string;
@@ -100,21 +102,21 @@ interface SpilledItems {
 
 /** The position of a running step between two effects. */
 export interface StepProgress {
-  /** The failure of the attempt before, and the id of its event. */
+  /** The failure of the previous attempt, and the id of its event. */
   failure?: { error: StepError; id: string };
   /** The end of a wait: of a `sleep`, or before the next attempt. Milliseconds since the epoch. */
   wakeAt?: number;
-  /** The event of the call that the current attempt makes, or that a person decides about. */
+  /** The event of the current attempt's call, or of the call that a person decides about. */
   call?: RecordedCall;
-  /** The id that the event of the next call of a tool gets. */
+  /** The id for the event of the next tool call. */
   callEventId?: string;
-  /** A person has approved the current attempt, with the edited arguments if there are any. */
+  /** A person has approved the current attempt, possibly with edited arguments. */
   approved?: { arguments?: JsonObject };
   /** The output of the current attempt, while a person reviews it. */
   held?: { output: JsonValue; id: string };
-  /** The run that the current attempt has started as a child. */
+  /** The child run started by the current attempt. */
   child?: RunningChild;
-  /** For `branch`: the index of the case that was taken; -1 for `else`. */
+  /** For `branch`: the index of the chosen case; -1 for `else`. */
   taken?: number;
 }
 
@@ -124,9 +126,9 @@ export interface RunningChild {
   startedAt: number;
   /** For an `ask` with tools: the number of characters of its prompt. */
   promptLength?: number;
-  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
+  /** The last time when it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
-  /** The part of the limits of the run that it has been given. Absent if the run shares no limit with it. */
+  /** Its share of the run's limits. Absent if the run shares no limit with it. */
   given?: LimitChanges;
 }
 
@@ -137,7 +139,7 @@ export interface RecordedCall {
   offset: number;
 }
 
-/** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
+/** The carried state of a program. The snapshot of the run has the document. */
 export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported' | 'decided'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
@@ -149,7 +151,7 @@ export function newProgramState(document: ProgramDocument, input: JsonObject, re
   return { document, input, units: new Map(), steps: new Map(), asksInFlight: 0, ...defined({ resume }) };
 }
 
-/** Converts the state of a program to the form that is carried. */
+/** Converts the state of a program to its carried form. */
 export function toContinuedProgram({ input, units, steps, resume, earlier, unreported, decided }: ProgramState): ContinuedProgram {
   const resuming = defined({ resume, earlier });
   return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported, decided }) };
@@ -162,7 +164,7 @@ export function fromContinuedProgram(document: ProgramDocument, carried: Continu
   return { ...state, ...defined({ earlier, unreported, decided }) };
 }
 
-/** Names the step with the largest output of those that are carried, for a person who has to make it smaller. */
+/** Names the step with the largest carried output, for a person who must make it smaller. */
 export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
   const sizes = [...steps].map(([at, { output = null, items = {} }]) => ({ at, bytes: jsonBytes(output) + jsonBytes(items) }));
   const [largest] = sizes.toSorted((a, b) => b.bytes - a.bytes);
@@ -171,22 +173,25 @@ export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
     : `Later steps refer to the output of step "${largest.at}", which has ${largest.bytes} bytes: make it smaller`;
 }
 
-/** The contract between the run of a program, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
+/** The contract between a program's run, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
 
 const RESUME_MEMBERS = {
   /** The id of the earlier run. */
   run: s.boundedText({ minLength: 1 }),
-  /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
+  /** The first step that runs again, as `unit.step`: results of this step and later ones are not reused. */
   from: s.optional(s.TEXT),
 };
 
-/** The earlier run whose results are taken over if definition and inputs of the step are equal. */
+/** An earlier run. A step's result is reused if its definition and inputs are equal. */
 export interface Resume extends s.ObjectOf<typeof RESUME_MEMBERS> {}
 
 const NAMED_UNIT = s.object({ name: s.TEXT, steps: s.ANY_LIST });
 
 const INPUT_MEMBERS = {
-  /** The name of a program of the worker, or a program as a document: the activity that pins it checks that, with all its problems at once. */
+  /**
+   * The name of a worker's program, or a program as a document. The activity that pins a document checks it, and reports all its problems
+   * at once.
+   */
   program: s.either(
     s.boundedText({ minLength: 1 }),
     s.shape<ProgramDocument>({
@@ -198,19 +203,19 @@ const INPUT_MEMBERS = {
   /** The input of the program. */
   input: s.optional(s.JSON_OBJECT),
   ...RUN_DATA,
-  /** Takes over the results of an earlier run. */
+  /** Reuses the results of an earlier run. */
   resume: s.optional<Resume>(s.closedObject(RESUME_MEMBERS)),
   ...RUN_BOUNDS,
   ...RUN_ORIGIN,
-  /** Words by which lists find the run. */
+  /** Tags to find the run in lists. */
   tags: OVERRIDES.tags,
   /** Whether deltas are published while models answer. */
   live: OVERRIDES.live,
-  /** `batch`: model calls wait for batches of the provider. */
+  /** `batch`: model calls wait for the provider's batches. */
   tier: OVERRIDES.tier,
 };
 
-/** The input of the run of a program, the same from every client. */
+/** The input of a program's run, the same from every client. */
 export interface ProgramInput
   extends s.ObjectOf<typeof RUN_DATA>, s.ObjectOf<typeof RUN_BOUNDS>, s.ObjectOf<typeof RUN_ORIGIN>, s.ObjectOf<typeof INPUT_MEMBERS> {}
 export const PROGRAM_INPUT: s.Shape<ProgramInput> = s.closedObject(INPUT_MEMBERS);
@@ -221,22 +226,22 @@ export interface ReadProgramInput extends OfRun {
   runId: string;
 }
 
-/** Input of `resolveProgram`. A document is in the history already: the activity queries it from the run. */
+/** Input of `resolveProgram`. A document is already in the history: the activity queries the run for it. */
 export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags' | 'live' | 'tier'> {
   /** The name of the program; absent for a document. */
   program?: string;
   limits?: LimitChanges;
-  /** The amounts that are left of the limits of the parent. */
+  /** The remaining amounts of the parent's limits. */
   left?: LimitChanges;
 }
 
-/** The part of the input of an activity that says which step it works for. */
+/** The part of an activity's input that identifies its step. */
 interface OfStep extends OfRun {
   /** Digest of the snapshot. */
   agent: string;
   /** The address of the step. */
   step: string;
-  /** From 2; absent for the first one. */
+  /** The number of the attempt, from 2; absent for the first. */
   attempt?: number;
   /** The ids of the outputs that the step refers to, by the address of their step. Absent if there are none. */
   outputs?: Record<string, string>;
@@ -244,15 +249,18 @@ interface OfStep extends OfRun {
 
 /** Input of `askStep`: a reference to the prompt, never the prompt. */
 export interface AskStepInput extends OfStep {
-  /** The id of the event of the failed attempt before, which the prompt quotes. */
+  /** The id of the event of the previous failed attempt, which the prompt quotes. */
   failure?: string;
   /** A person has edited the prompt. */
   edited?: true;
-  /** No batch has answered the call, so it is made at once. */
+  /** No batch answered the call, so it is made immediately. */
   unbatched?: true;
 }
 
-/** Result of `askStep`: an answer with its checks, or the part of it that had arrived when the call was cancelled. It is kept short, because each step stores one. */
+/**
+ * Result of `askStep`: an answer with its checks, or the partial answer when the call was cancelled. It is kept short, because each step
+ * stores one.
+ */
 export type AskStepOutput =
   | { response: BriefResponse; verdict?: AnswerVerdict; promptLength: number }
   | { type: 'aborted'; partial?: RecordedResponse }
@@ -260,11 +268,11 @@ export type AskStepOutput =
 
 /** Input of `useMemory`. */
 export interface UseMemoryInput extends OfStep {
-  /** The time of the step, in milliseconds since the epoch: the time of the entry that it stores. */
+  /** The time of the step, in milliseconds since the epoch: the time of a stored entry. */
   now: number;
-  /** A person has edited what is stored or looked up. */
+  /** A person has edited the stored value or the query. */
   edited?: true;
-  /** The run has a principal, which the activity asks the run for. */
+  /** The run has a principal, which the activity queries from the run. */
   principal?: true;
 }
 
@@ -274,9 +282,9 @@ export interface UseMemoryOutput {
   output: JsonValue;
 }
 
-/** Input of `storeOutputs`: references to outputs, never the outputs. */
+/** Input of `storeOutputs`: references to outputs, never the outputs themselves. */
 export interface StoreOutputsInput extends OfRun {
-  /** The ids of the outputs, by their address. The address of a `forEach` that ends in `.items` stands for the outputs of its items. */
+  /** The ids of the outputs by address. A `forEach` address that ends in `.items` means the outputs of its items. */
   outputs: Record<string, string>;
 }
 
@@ -287,7 +295,7 @@ export interface StoreOutputsOutput {
 
 /** Input of `loadOutput`. */
 export interface LoadOutputInput extends OfRun, StoredOutput {
-  /** The index of the first character of the piece, for the further pieces of a long output. */
+  /** The index of the piece's first character, for later pieces of a long output. */
   from?: number;
 }
 
@@ -303,34 +311,34 @@ export interface StoredOutput {
 /** Result of `loadOutput`: the output, or a piece of its JSON if it is too long for one payload. */
 export type LoadOutputOutput = { value: JsonValue } | { piece: JsonPiece };
 
-/** A response whose finish reason is left out if it is `stop`. */
+/** A response whose finish reason is omitted if it is `stop`. */
 export type BriefResponse = Omit<RecordedResponse, 'finishReason'> & Partial<Pick<RecordedResponse, 'finishReason'>>;
 
-/** Argument of the `stepValues` query. Each part is asked for only if the activity lacks it. */
+/** Argument of the `stepValues` query. The activity requests only the parts that it lacks. */
 export interface StepValuesQuestion {
-  /** True: the input of the program, and its document if the input of the run holds it. */
+  /** True: requests the input of the program, and its document if the run's input contains it. */
   program?: true;
-  /** The addresses of the outputs, in order; the answer may end before the last. */
+  /** The addresses of the requested outputs, in order; the answer may end before the last. */
   outputs?: string[];
-  /** The step whose last failure or edited prompt is asked for. */
+  /** The step whose last failure or edited prompt is requested. */
   step?: string;
-  /** The output of which a piece is asked for, because it is too long for one answer. */
+  /** The output of which a piece is requested, because it is too long for one answer. */
   piece?: { address: string; from: number };
 }
 
 /** Answer of the `stepValues` query. */
 export interface StepValuesAnswer {
   program?: { input: JsonObject; document?: ProgramDocument };
-  /** By address. At least one of those asked for in these three fields together, and as many as fit into a page. */
+  /** By address. At least one requested output in these three fields together, and as many as fit into a page. */
   outputs?: Record<string, JsonValue>;
   /** The locations of outputs that are only in the payload store, by address. */
   spilled?: Record<string, SpilledContent>;
-  /** The addresses of outputs that are too long for one answer: they are asked for in pieces. */
+  /** The addresses of outputs that are too long for one answer: they must be requested in pieces. */
   long?: string[];
   piece?: JsonPiece;
-  /** The text of the failure of the attempt before. */
+  /** The text of the previous attempt's failure. */
   failure?: string;
-  /** The arguments as a person has edited them. */
+  /** The arguments as edited by a person. */
   edited?: JsonObject;
 }
 
@@ -346,7 +354,7 @@ export interface UnitResult {
   reason?: string;
   /** Milliseconds from its first step to its end. */
   durationMs?: number;
-  /** The steps that have begun, in the order in which they began. Those of the items of a `forEach` that have ended are not among them. */
+  /** The steps that have begun, in order. Steps of ended `forEach` items are not included. */
   steps: ProgramStepResult[];
   /** True: steps were left out to fit into the result. The record of events has them. */
   stepsCut?: true;
@@ -360,31 +368,31 @@ export interface ProgramStepResult {
   kind: StepKind;
   /** How the step ended. */
   status: StepState['status'];
-  /** What it returned. Absent if it failed, was skipped, or has an output that is stored elsewhere. */
+  /** Its output. Absent if the step failed, was skipped, or has its output stored elsewhere. */
   output?: JsonValue;
   /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
-  /** The text next to a structured output, or its beginning: the record of events has all of it. */
+  /** The text next to a structured output, or its beginning: the record of events has the whole text. */
   text?: string;
-  /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
+  /** The tokens of all attempts, and the number of their model calls. Absent if there were none. */
   usage?: AggregatedUsage;
   /** The number of attempts that have begun. */
   attempts: number;
-  /** The attempts that failed, or whose answers have violations, in their order; of many, the last ones. */
+  /** The attempts that failed or whose answers have violations, in order; the last ones if there are many. */
   attemptDetails?: AttemptDetails[];
   /** True: text and details are too large for the result. The record of events has them. */
   detailsCut?: true;
-  /** True: the output was taken over from an earlier run. */
+  /** True: the output was reused from an earlier run. */
   reused?: true;
   /** Why it failed. Absent unless it failed. */
   error?: StepError;
-  /** Why it was skipped. Absent unless it was. */
+  /** Why it was skipped. Absent unless it was skipped. */
   reason?: string;
-  /** Milliseconds from its start to its end, with all attempts. */
+  /** Milliseconds from its start to its end, including all attempts. */
   durationMs?: number;
 }
 
-/** Returns the results of all units, in the order of the document. */
+/** Returns the results of all units, in document order. */
 export function unitResults({ document, units, steps }: Pick<ProgramState, 'document' | 'units' | 'steps'>): UnitResult[] {
   return document.units.map(({ name }) => {
     const state = units.get(name);
@@ -422,21 +430,21 @@ function durationOf(state: { startedAt: number; endedAt?: number } | undefined):
   return state?.endedAt === undefined ? {} : { durationMs: state.endedAt - state.startedAt };
 }
 
-/** Results of units that fit into a closing event. `unitsCut`: the last units were left out. */
+/** Unit results that fit into a closing event. `unitsCut`: the last units were left out. */
 interface FittingUnits {
   units: UnitResult[];
   unitsCut?: true;
 }
 
-/** The bytes of the largest output that is kept, in the order in which they are tried. */
+/** The maximum bytes of a kept output, in the order in which they are tried. */
 const OUTPUT_BYTES = [2_000, 500, 0];
 
-/** The bytes of the message of an error, if even errors have to be cut. */
+/** The maximum bytes of an error message, if even errors must be cut. */
 const MESSAGE_BYTES = 200;
 
 /**
- * Returns the results of units in at most `bytes` of JSON: without large outputs and details first, then without the usage of steps, then
- * without the steps that did not fail, then without any steps, and at last without the last units. The record of events has everything.
+ * Returns the results of units in at most `bytes` of JSON. It leaves out, in this order: large outputs and details, the usage of steps, the
+ * steps that did not fail, all steps, and finally the last units. The record of events has everything.
  */
 export function fittingUnits(all: readonly UnitResult[], bytes: number): FittingUnits {
   const fits = (units: readonly UnitResult[]): boolean => jsonBytes(units) <= bytes;

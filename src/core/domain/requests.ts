@@ -6,7 +6,7 @@ import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
 
-// What a run is asked by Updates and Signals, and what it answers.
+// The Updates and Signals of a run: their arguments and answers.
 
 export const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
 export const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
@@ -18,7 +18,10 @@ export const SEND = s.closedObject({
   content: MESSAGE_CONTENT,
   /** Default `queue`. */
   mode: s.optional(MESSAGE_MODE),
-  /** The identity on whose behalf the sender acts: a run of another principal refuses the message as if it did not exist. Default: not checked. */
+  /**
+   * The identity on whose behalf the sender acts: a run of another principal refuses the message as if it did not exist. Default: not
+   * checked.
+   */
   principal: s.optional(IDENTITY),
 });
 
@@ -37,7 +40,7 @@ const OF_DECISION = {
 
 export const APPROVE = s.closedObject({
   ...OF_DECISION,
-  /** The arguments with which the call runs instead of the model's. For a limit: the limits to set. */
+  /** The arguments of the call, replacing the model's. For a limit: the new limits. */
   arguments: s.optional(s.JSON_OBJECT),
   remember: s.optional(REMEMBER),
 });
@@ -57,7 +60,7 @@ export interface RejectInput extends s.ValueOf<typeof REJECT> {}
 
 export const RESPOND = s.closedObject({
   ...OF_DECISION,
-  /** The result of the call, given instead of running the tool. */
+  /** The result of the call, instead of running the tool. */
   content: s.ANY_JSON,
 });
 
@@ -65,7 +68,7 @@ export const RESPOND = s.closedObject({
 export interface RespondInput extends s.ValueOf<typeof RESPOND> {}
 
 export const REVOKE = s.closedObject({
-  /** The id of the decision that no longer applies to further calls. */
+  /** The id of the decision that must no longer apply to further calls. */
   decision: s.boundedText({ minLength: 1 }),
 });
 
@@ -79,7 +82,7 @@ const RAISE_MEMBERS = {
   id: ID,
   /** Limits of the run. */
   limits: s.optional(LIMIT_CHANGES),
-  /** Instead, limits of a whole session; `null` lifts one. */
+  /** Limits of a whole session, instead; `null` removes one. */
   session: s.optional(SESSION_LIMITS),
   by: s.optional(BY),
 };
@@ -112,19 +115,19 @@ export interface CloseInput extends s.ValueOf<typeof CLOSE> {}
 const NEXT_TURN_MEMBERS = {
   /** The number of the turn that answers the message. 1-based, from 2: a session begins with the first message. */
   turn: s.boundedNumber({ type: 'integer', minimum: 2 }),
-  /** Absent if it is too large to be stored again: an activity of the session asks the run for it. */
+  /** Absent if it is too large to be stored again: an activity of the session queries the run for it. */
   content: s.optional(s.TEXT),
-  /** The call that holds the whole message: the id of its event, and its index in the content of that event. */
+  /** The call that contains the whole message: the id of its event, and its index in the event's content. */
   of: s.optional(s.object({ eventId: s.boundedText({ minLength: 1, maxLength: 1_000 }), index: s.COUNT })),
-  /** The part of the limits of the run that the turn is given. Absent if the run shares no limit with it. */
+  /** The turn's share of the run's limits. Absent if the run shares no limit with it. */
   left: s.optional(LIMITS),
-  /** The number of runs that the turn may start, with those below them. */
+  /** The number of descendants that the turn may start. */
   runs: s.COUNT,
-  /** The rules that hold for the run, if they have changed since it began. */
+  /** The run's rules, if they have changed since it began. */
   ...LATER_RULES,
 };
 
-/** Argument of the Signal `nextTurn`: a message of a run to a session that it keeps. */
+/** Argument of the Signal `nextTurn`: a run's message to a session that it keeps. */
 export interface NextTurnInput extends s.ObjectOf<typeof NEXT_TURN_MEMBERS> {}
 export const NEXT_TURN: s.Shape<NextTurnInput> = s.closedObject(NEXT_TURN_MEMBERS, {
   anyOf: [{ required: ['content'] }, { required: ['of'] }],
@@ -133,15 +136,17 @@ export const NEXT_TURN: s.Shape<NextTurnInput> = s.closedObject(NEXT_TURN_MEMBER
 export const MESSAGE_RECEIPT_MEMBERS = {
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The id of the message: the one that was given, or a new one. */
+  /** The id of the message: the given id, or a new one. */
   id: s.TEXT,
-  /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
+  /** `duplicate`: a message with that id was accepted before, and this one has no effect. */
   status: s.oneOf('queued', 'duplicate'),
   /** The number of messages in the queue. */
   queued: s.NUMBER,
   /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
   offset: s.optional(s.NUMBER),
-  /** For a message to a session: the number of the turn that answers it, unless that ends before the model reads it: then the next one does. */
+  /**
+   * For a message to a session: the number of the turn that answers it. If that turn ends before the model reads it, the next turn does.
+   */
   turn: s.optional(s.NUMBER),
   /** For a new message: the step whose model call reads it. 1-based. */
   beforeStep: s.optional(s.NUMBER),
@@ -154,9 +159,9 @@ export const MESSAGE_RECEIPT: s.Shape<MessageReceipt> = s.object(MESSAGE_RECEIPT
 export const DECISION_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** `repeated`: the same decision was accepted before, and this one changes nothing. */
+  /** `repeated`: the same decision was accepted before, and this one has no effect. */
   status: s.oneOf('decided', 'repeated'),
-  /** The decision that holds. */
+  /** The decision that applies. */
   decision: s.shape<DecidedCall>(DECISION),
 });
 
@@ -176,9 +181,9 @@ export interface RevokeReceipt extends s.ValueOf<typeof REVOKE_RECEIPT> {}
 export const RAISE_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The id of the request: the same id again changes nothing. */
+  /** The id of the request: repeating it has no effect. */
   id: s.TEXT,
-  /** `duplicate`: a request with that id was accepted before, and this one changes nothing. */
+  /** `duplicate`: a request with that id was accepted before, and this one has no effect. */
   status: s.oneOf('raised', 'duplicate'),
   /** The current limits. */
   limits: RUN_LIMITS,
@@ -200,7 +205,7 @@ export interface PauseReceipt extends s.ValueOf<typeof PAUSE_RECEIPT> {}
 export const INTERRUPT_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** False if no such turn is running: there is nothing to interrupt. */
+  /** False if no such turn is running and there is nothing to interrupt. */
   interrupted: s.FLAG,
   /** The number of the turn. */
   turn: s.optional(s.NUMBER),
@@ -212,7 +217,7 @@ export interface InterruptReceipt extends s.ValueOf<typeof INTERRUPT_RECEIPT> {}
 export const CLOSE_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The number of the current turn: the session closes after it. Absent if the session was idle. */
+  /** The number of the current turn, after which the session closes. Absent if the session was idle. */
   turn: s.optional(s.NUMBER),
 });
 
@@ -222,7 +227,7 @@ export interface CloseReceipt extends s.ValueOf<typeof CLOSE_RECEIPT> {}
 export const BEFORE_TURN_RECEIPT = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** The number of the turn before which the agent is resolved again, or which begins with an empty conversation. */
+  /** The number of the turn before which the agent is resolved again or the conversation is emptied. */
   beforeTurn: s.NUMBER,
 });
 
@@ -232,28 +237,31 @@ export interface RefreshReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}
 /** Answer of the Update `reset`. */
 export interface ResetReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}
 
-/** The ids of accepted requests, as they are carried into the next execution. */
+/** The ids of accepted requests, as carried into the next execution. */
 export interface RememberedIds {
-  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
+  /** Ids of accepted messages, newest last, for recognizing repeated messages. */
   seen: string[];
-  /** For a session: the turns that answer these messages, each with the number of successive ids. 0: no message. Absent if none has a turn. */
+  /**
+   * For a session: the turns that answer these messages, each with the number of consecutive ids. 0: not a message. Absent if no message
+   * has a turn.
+   */
   seenTurns?: [turn: number, ids: number][];
 }
 
 /**
- * The ids of messages that the next execution remembers at least, and at most, with their bytes of JSON. Callers repeat a message within
- * seconds: those that this execution has accepted are among them, and not all that a session of months has ever accepted.
+ * The minimum and maximum number of message ids that the next execution remembers, and their maximum bytes of JSON. Callers repeat a
+ * message within seconds, so the ids accepted by this execution are included, but not all ids of a session of months.
  */
 const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 
-/** The turn of a request that no turn of a session answers. */
+/** The turn number of a request that no turn of a session answers. */
 const NO_TURN = 0;
 
-/** The ids of the requests that a run has accepted, the oldest first. A request that is sent again is recognised by its id. */
+/** The ids of a run's accepted requests, oldest first. A repeated request is recognized by its id. */
 export class AcceptedIds {
   /** Id → the number of the turn that answers the message. */
   readonly #turns = new Map<string, number>();
-  /** The number of ids that an earlier execution has accepted. */
+  /** The number of ids accepted by earlier executions. */
   readonly #before: number;
 
   constructor({ seen, seenTurns = [] }: RememberedIds) {
@@ -271,19 +279,19 @@ export class AcceptedIds {
     return this.#turns.has(id);
   }
 
-  /** Adds a request, for a message to a session with the number of the turn that answers it. Returns false for one that was accepted before. */
+  /** Adds a request; for a session message, with the number of the turn that answers it. Returns false if it was accepted before. */
   add(id: string, turn = NO_TURN): boolean {
     if (this.#turns.has(id)) return false;
     this.#turns.set(id, turn);
     return true;
   }
 
-  /** Returns the number of the turn that answers a message; undefined if none does. */
+  /** Returns the number of the turn that answers a message, or undefined if no turn does. */
   turnOf(id: string): number | undefined {
     return this.#turns.get(id) || undefined;
   }
 
-  /** Leaves messages to another turn than before. */
+  /** Assigns messages to another turn. */
   move(ids: readonly string[], turn: number): void {
     for (const id of ids) if (this.turnOf(id) !== undefined) this.#turns.set(id, turn);
   }
@@ -297,7 +305,7 @@ export class AcceptedIds {
     return { seen, ...(seenTurns.every(([turn]) => turn === NO_TURN) ? {} : { seenTurns }) };
   }
 
-  /** Returns the turns of ids, each with the number of successive ids that it answers. */
+  /** Returns the turns of ids, each with the number of consecutive ids that it answers. */
   #partsOf(ids: readonly string[]): [turn: number, ids: number][] {
     const parts: [number, number][] = [];
     for (const id of ids) {
@@ -310,20 +318,20 @@ export class AcceptedIds {
   }
 }
 
-/** The outcome of a decision, for a sender who waits for it. */
+/** The outcome of a decision, for a waiting sender. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
 
-/** The outcome of a decision, and the number of callers who wait for it. */
+/** The outcome of a decision, and the number of callers waiting for it. */
 interface Awaited {
   waiting: number;
   verdict: Verdict | undefined;
 }
 
-/** The decisions whose senders wait for an outcome. It is kept only as long as one of them waits, because it holds arguments and answers. */
+/** The decisions with waiting senders. An outcome is kept only while a sender waits, because it contains arguments and answers. */
 export class AwaitedVerdicts {
   readonly #awaited = new Map<string, Awaited>();
 
-  /** Notes that a caller waits for the outcome of a decision, until `forget`. */
+  /** Records that a caller waits for the outcome of a decision, until `forget`. */
   await(id: string): void {
     const awaited = this.#awaited.get(id);
     if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
@@ -336,12 +344,12 @@ export class AwaitedVerdicts {
     if (awaited !== undefined) awaited.verdict = verdict;
   }
 
-  /** Returns the outcome of a decision; undefined if there is none yet, or if no caller waits for it. */
+  /** Returns the outcome of a decision, or undefined if there is none yet or no caller waits for it. */
   on(id: string): Verdict | undefined {
     return this.#awaited.get(id)?.verdict;
   }
 
-  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped. */
+  /** Records that a caller no longer waits. When the last one has stopped waiting, the outcome is dropped. */
   forget(id: string): void {
     const awaited = this.#awaited.get(id);
     if (awaited === undefined) return;
@@ -349,7 +357,7 @@ export class AwaitedVerdicts {
     if (awaited.waiting === 0) this.#awaited.delete(id);
   }
 
-  /** The number of decisions whose outcome a caller waits for. */
+  /** The number of decisions that a caller waits for. */
   get size(): number {
     return this.#awaited.size;
   }

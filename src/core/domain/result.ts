@@ -15,19 +15,19 @@ import type { AnswerVerdict } from './verdicts.ts';
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
 export type DefaultOutput = string | ContentPart[];
 
-/** The amounts that a run, or the turns of a session, have used. */
+/** The amounts used by a run, or by the turns of a session. */
 export const SPENT_MEMBERS = {
-  /** The number of steps that are complete. */
+  /** The number of completed steps. */
   stepsUsed: s.NUMBER,
   /** Tokens and costs of all model calls. */
   usage: AGGREGATED_USAGE,
   /** The number of calls that tools executed, whether they succeeded or not. */
   toolCallsTotal: s.NUMBER,
-  /** The same by the name of the tool, in the order of first use. */
+  /** The same by tool name, in the order of first use. */
   toolCallsByName: s.recordOf(s.NUMBER),
-  /** The number of calls that did not run, by the reason (`refused`, `answered`, …) and by the name of the tool. Absent if all have run. */
+  /** The number of calls that did not run, by reason (`refused`, `answered`, …) and tool name. Absent if all calls ran. */
   toolCallsNotRun: s.optional(CALLS_NOT_RUN),
-  /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
+  /** The amounts used by the descendants of this run, if it started any. They are not included in the counts above. */
   descendants: s.optional(s.anyObject<SpentByDescendants>()),
 };
 
@@ -36,108 +36,108 @@ const FIELDS = {
   version: s.VERSION,
   /** The id of the run. */
   runId: s.TEXT,
-  /** The name of the agent or the program that was started. */
+  /** The name of the started agent or program. */
   agentName: s.TEXT,
   /** The answer; the best partial answer if the run did not complete. */
   output: s.shape<unknown>(s.ANY_JSON),
   /** How the run ended: `completed`, `max_iterations_reached`, `limit_reached`, `error` or `cancelled`. */
   status: TERMINAL_STATUS,
-  /** What ended it, more precisely than the status: it names the limit, for example. */
+  /** What ended the run, more precise than the status: for example, it names the limit. */
   stopReason: s.shape<StopReason>(s.TEXT),
   /**
-   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
-   * Absent if the run has recorded no step, and for programs.
+   * Why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word. Absent if the run
+   * recorded no step, and for programs.
    */
   finishReason: s.optional(s.TEXT),
   ...SPENT_MEMBERS,
-  /** ISO 8601; null in a result that no run produced. */
+  /** ISO 8601; null in a result without a run. */
   startTime: s.orNull(s.TIMESTAMP),
-  /** ISO 8601; null in a result that no run produced. */
+  /** ISO 8601; null in a result without a run. */
   endTime: s.orNull(s.TIMESTAMP),
-  /** Seconds from its start to its end, with all waiting; null in a result that no run produced. */
+  /** Seconds from its start to its end, including all waiting; null in a result without a run. */
   durationSeconds: s.orNull(s.NUMBER),
-  /** The code and the message of a run that failed; null otherwise. */
+  /** The code and message of a failed run; null otherwise. */
   error: s.orNull(s.TEXT),
   /** The code of the error table, for status `error`. */
   errorCode: s.optional(s.TEXT),
-  /** The reason that the caller gave for cancelling the run. */
+  /** The caller's reason for cancelling the run. */
   cancelReason: s.optional(s.TEXT),
-  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
+  /** The limits at the end of the run: set by its agent and its start, and raised by callers. */
   limits: LIMIT_VALUES,
   /** The number of turns, if the run is a session. */
   turns: s.optional(s.NUMBER),
-  /** Events that are not in the archive, because storing them failed. */
+  /** Events that are not in the archive because storing them failed. */
   notArchived: s.optional(s.listOf(NOT_ARCHIVED)),
-  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
+  /** The checks of the answer, if the run is an `ask` with tools: the step failed if they found a violation. */
   verdict: s.optional(s.anyObject<AnswerVerdict>()),
   /** The agent that acted last, if the run was handed over. */
   lastAgent: s.optional(s.TEXT),
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
   usageByAgent: s.optional(s.recordOf(AGGREGATED_USAGE)),
-  // Of the start and of the end of the run.
+  // Notes about the start and end of the run.
   ...RECORD_PARTS,
   /** The guardrail that ended the run, for stop reason `guardrail`. */
   guardrail: s.optional(s.anyObject<GuardrailTrip>()),
 };
 
 const STEPS = {
-  /** The steps. The event that closes a run does not hold them; a result has them if they were requested with `result({steps: true})`. */
+  /** The steps. They are not in the closing event; a result has them if they were requested with `result({steps: true})`. */
   steps: s.optional(s.listOf(STEP_RESULT)),
 };
 
 const OF_PROGRAM = {
-  /** The units of a program, if the run is that of one. */
+  /** The units, if the run executes a program. */
   units: s.optional(s.listOf(s.anyObject<UnitResult>())),
   /** True: units were left out to fit into the closing event. */
   unitsCut: s.optional(s.TRUE),
 };
 
-/** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
+/** The result of a run at the end of its stream, without the steps, which the stream has already shown, and without derived members. */
 export const STREAMED_RESULT = s.object({ ...FIELDS, ...OF_PROGRAM });
 
 /** The members of a result as JSON. */
 export const RESULT_MEMBERS = {
   ...FIELDS,
   ...STEPS,
-  /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
+  /** The usage of the run and all its descendants. Absent if it started none, and for a program: then it equals `usage`. */
   treeUsage: s.optional(AGGREGATED_USAGE),
   /** True if the status is `completed`. */
   success: s.FLAG,
-  /** The output as text: of parts their texts, of an object its JSON. */
+  /** The output as text: the texts of parts, the JSON of an object. */
   outputText: s.TEXT,
-  /** True if the output has images, audio, video or files. */
+  /** True if the output contains images, audio, video or files. */
   hasMedia: s.FLAG,
-  /** The media types of the output, each once. */
+  /** The kinds of content in the output, each once. */
   mediaTypes: s.listOf(s.TEXT),
-  /** The limit of steps of the run. */
+  /** The run's limit of steps. */
   maxIterations: s.described(s.NUMBER, 'The same as `limits.steps`.'),
 };
 
-/** The same of any run, which may be that of a program. */
+/** The members of any run's result, including a program's. */
 export const ANY_RESULT_MEMBERS = { ...RESULT_MEMBERS, ...OF_PROGRAM };
 
-/** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
+/** The fields of a RunResult as plain JSON. The closing event of a run does not contain `steps`, so that content is stored once. */
 export interface RunResultFields<Output = JsonValue>
   extends s.ObjectOf<typeof FIELDS>, s.ObjectOf<typeof STEPS>, s.ObjectOf<typeof OF_PROGRAM> {
   /** The answer; the best partial answer if the run did not complete. */
   output: Output;
-  /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
+  /** True: `output` was cut to fit into the closing event. The client replaces it with the whole output. */
   outputTruncated?: true;
 }
 
-/** The parts of a result that its reader asks for: the record of the run has them. */
+/** The parts of a result that a reader must request: they are in the record of the run. */
 export interface RequestedParts {
   /** The deps at the end of the run, if they were requested with `result({deps: true})`. */
   deps?: JsonObject;
-  /** The state that tools have set, at the end of the run, if it was requested with `result({state: true})`. */
+  /** The state set by tools, at the end of the run, if it was requested with `result({state: true})`. */
   state?: JsonObject;
-  /** What the run did, if it was requested with `result({trace: true})`. */
+  /** The trace of the run, if it was requested with `result({trace: true})`. */
   trace?: ExecutionTrace;
-  /** The span of the run in the traces of the operator, if it was requested with `result({traceContext: true})`. */
+  /** The span of the run in the operator's traces, if it was requested with `result({traceContext: true})`. */
   traceContext?: TraceContext;
 }
 
-/** A span in the traces of the operator (docs/telemetry.md): what a `traceparent` names. */
+/** A span in the operator's traces (docs/telemetry.md), as identified by a `traceparent`. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   traceId: string;
@@ -158,24 +158,24 @@ export function isRunResult(value: unknown): value is RunResultFields {
 }
 
 /**
- * The result of a run, however it ended. If `status` is `completed`, and so `success` is true, `output` is the answer. Otherwise
- * it is of type `Unfinished`: the last thought as text, or the answer of the final attempt if the agent has `finalAttempt`.
+ * The result of a run, however it ended. If `status` is `completed`, and thus `success` is true, `output` is the answer. Otherwise it is of
+ * type `Unfinished`: the last thought as text, or the answer of the final attempt if the agent has `finalAttempt`.
  */
 export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = CompletedRun<Output> | UnfinishedRun<Unfinished>;
 
 /** The result of a run that completed. */
 export type CompletedRun<Output = DefaultOutput> = EndedRun<Output> & { readonly status: 'completed'; readonly success: true };
 
-/** The result of a run that a limit, an error or a cancellation ended. */
+/** The result of a run that ended by a limit, an error or a cancellation. */
 export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
   readonly status: Exclude<TerminalStatus, 'completed'>;
   readonly success: false;
 };
 
-/** The members of every result that hold data. */
+/** The data members of every result. */
 type ResultData<Output> = Omit<RunResultFields<Output>, keyof s.ObjectOf<typeof OF_PROGRAM> | 'outputTruncated'> & RequestedParts;
 
-/** The same members, each of which can be read: those that may be missing as undefined. */
+/** The same members as readable properties: an optional one is undefined if missing. */
 type Readable<Data> = { readonly [Key in keyof Data]-?: object extends Pick<Data, Key> ? Data[Key] | undefined : Data[Key] };
 
 const PLAIN: unknown = Object;
@@ -186,23 +186,23 @@ function dataOf<Output>(result: object): ResultData<Output> {
   return Object.fromEntries(Object.entries(result).filter(([name]) => DATA_NAMES.has(name))) as ResultData<Output>;
 }
 
-/** The base of a class with the members of that data: it can take them from a type in no other way. */
+/** A base class with the members of that data: a class can inherit them from a type in no other way. */
 const WithData = PLAIN as new <Output>() => Readable<ResultData<Output>>;
 
 /** The fields and methods of every result. */
 export class EndedRun<Output> extends WithData<Output> {
-  /** Members that are not data of a result are ignored: JSON may also hold values that follow from the others. */
+  /** Ignores members that are not data of a result: JSON may also contain derived values. */
   constructor(fields: RunResultFields<Output>, parts: RequestedParts = {}) {
     super();
     Object.assign(this, dataOf<Output>({ ...fields, ...parts }));
   }
 
-  /** The usage of the run and of all its descendants. */
+  /** The usage of the run and all its descendants. */
   get treeUsage(): AggregatedUsage {
     return this.descendants === undefined ? this.usage : addRunUsage(this.usage, this.descendants.usage);
   }
 
-  /** True only for status `completed`: no limit, no error and no cancellation is a success. */
+  /** True only for status `completed`: limits, errors and cancellations are not a success. */
   get success(): boolean {
     return this.status === 'completed';
   }
@@ -212,7 +212,7 @@ export class EndedRun<Output> extends WithData<Output> {
     return outputText(this.output);
   }
 
-  /** The kinds of content in the output, sorted; `text` is one of them. */
+  /** The kinds of content in the output, sorted, including `text`. */
   get mediaTypes(): string[] {
     return mediaTypes(this.output);
   }
@@ -223,14 +223,14 @@ export class EndedRun<Output> extends WithData<Output> {
   }
 
   /**
-   * Summarises the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. Calls
-   * that did not run are named after those that did: `1 tool calls (lookupx1), 1 refused (refund)`.
+   * Summarizes the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. Calls that
+   * did not run follow: `1 tool calls (lookupx1), 1 refused (refund)`.
    */
   summary(): string {
     const line = [
       `[${this.status}] ${this.agentName}`,
       ...this.progress(),
-      // The same words for every number, as the framework that the line comes from: programs take it apart.
+      // The unit is always plural, as in the framework that the line comes from, because programs parse it.
       callsText(this, { times: 'x', none: 'none', unit: 'tool calls' }),
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
@@ -240,7 +240,7 @@ export class EndedRun<Output> extends WithData<Output> {
     return line.join(' | ');
   }
 
-  /** Shows the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
+  /** Formats the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
   override toString(): string {
     const { totalTokens, promptTokens, completionTokens } = this.usage;
     const lines = [
@@ -274,37 +274,37 @@ export class EndedRun<Output> extends WithData<Output> {
     };
   }
 
-  /** Returns the parts of the summary that say how far the run came. */
+  /** Returns the progress parts of the summary. */
   protected progress(): string[] {
     if (this.turns !== undefined) return [counted(this.turns, 'turn'), counted(this.stepsUsed, 'step')];
     return [`${this.stepsUsed}/${this.limits.steps} steps`];
   }
 
-  /** Returns the same as lines. */
+  /** Returns the same as separate lines. */
   protected progressLines(): string[] {
     if (this.turns !== undefined) return [`Turns:    ${this.turns}`, `Steps:    ${this.stepsUsed}`];
     return [`Steps:    ${this.stepsUsed}/${this.limits.steps}`];
   }
 
-  /** Shows the usage that no provider reported, which is not part of the other counts. */
+  /** Formats the usage that no provider reported, which is not included in the other counts. */
   #estimated(): string {
     const { estimated } = this.usage;
     return estimated === undefined ? '' : ` + ${estimated.totalTokens} estimated`;
   }
 
-  /** Shows a duration of 0 as n/a: it was not measured. */
+  /** Formats a duration of 0 as n/a: it was not measured. */
   #duration(): string {
     return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
   }
 }
 
-/** Makes a result from its fields. */
+/** Creates a result from its fields. */
 export const RunResult = EndedRun as new <Output = DefaultOutput>(
   fields: RunResultFields<Output>,
   parts?: RequestedParts,
 ) => RunResult<Output>;
 
-/** Returns the first `length` characters, none of them split. */
+/** Returns the first `length` characters without splitting one. */
 function beginning(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * (length + 1)));
   return characters.length > length ? `${characters.slice(0, length).join('')}...` : text;
@@ -312,27 +312,27 @@ function beginning(text: string, length: number): string {
 
 /** A ProgramResult as JSON: its fields and the values derived from them. */
 export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
-  /** One entry for each unit of the program, in its order. */
+  /** One entry per unit of the program, in order. */
   units: UnitResult[];
-  /** True if the units are too large for a result and some are left out: `handle.units()` has all. */
+  /** True if the units are too large for a result and some are left out: `handle.units()` returns all. */
   unitsCut?: true;
 }
 
 /**
- * The result of a program, however it ended: that of every run, and the results of the units. If `status` is `completed`,
- * `output` is the output of the program; otherwise it is what the program's `output` gives so far, or null.
+ * The result of a program, however it ended: the members of every run's result, and the results of the units. If `status` is `completed`,
+ * `output` is the program's output; otherwise it is the current value of the program's `output`, or null.
  *
- * `summary()` is one line: `[error] triage | units: 2 completed, 1 failed | steps: 4 completed, 1 reused, 1 failed | 7 attempts |
- * 6 model calls | 0 tool calls (none) | 150 tokens | 2.50s`. Steps of the items of a `forEach` that have ended are not among the steps
- * and the attempts; their calls and tokens are.
+ * `summary()` is one line: `[error] triage | units: 2 completed, 1 failed | steps: 4 completed, 1 reused, 1 failed | 7 attempts | 6 model
+ * calls | 0 tool calls (none) | 150 tokens | 2.50s`. The steps of ended `forEach` items are not included in the steps and attempts; their
+ * calls and tokens are.
  */
 export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
-  /** One entry for each unit of the program, in its order. */
+  /** One entry per unit of the program, in order. */
   readonly units: readonly UnitResult[];
-  /** True: the last units are left out, because the result would be too large. The events of the run have them. */
+  /** True: the last units are left out because the result would be too large. They are in the run's events. */
   readonly unitsCut: true | undefined;
 
-  /** Makes the result of a run of a program from its fields, as `client.run` does. */
+  /** Creates the result of a program's run from its fields, as `client.run` does. */
   constructor(fields: RunResultFields<Output | null>, parts?: RequestedParts) {
     super(fields, parts);
     this.units = fields.units ?? [];
@@ -371,14 +371,14 @@ export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
 
 const STATES = ['completed', 'reused', 'failed', 'skipped', 'running', 'not_started'] as const;
 
-/** Counts units or steps by their state: `2 completed, 1 failed`. */
+/** Formats the numbers of units or steps in each state: `2 completed, 1 failed`. */
 function inStates(all: readonly (typeof STATES)[number][]): string {
   const counts = STATES.map((state) => ({ state, count: all.filter((one) => one === state).length }));
   const present = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${state.replace('_', ' ')}`);
   return present.join(', ') || 'none';
 }
 
-/** Makes the result of a run from its fields: of a program if they have units. */
+/** Creates the result of a run from its fields: a program's result if they contain units. */
 export function resultFrom(fields: RunResultFields<unknown>, parts?: RequestedParts): RunResult<unknown> | ProgramResult<unknown> {
   return fields.units === undefined ? new RunResult<unknown>(fields, parts) : new ProgramResult<unknown>(fields, parts);
 }

@@ -15,11 +15,11 @@ export const OVERRIDES = {
   model: s.optional(MODEL_NAME),
   /** Each setting overrides the agent's own. */
   settings: s.optional(MODEL_SETTINGS),
-  /** Words by which runs are found, and by which providers may tell runs apart. */
+  /** Tags to find runs by. Providers may also distinguish runs by them. */
   tags: s.optional(s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { maxItems: 20 })),
-  /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
+  /** The run's stream may use the heartbeats of its calls. Each heartbeat is a call to the server. */
   live: s.optional(s.TRUE),
-  /** `batch`: model calls wait for batches of their provider. */
+  /** `batch`: model calls wait for their provider's batches. */
   tier: s.optional(s.oneOf(...TIERS)),
 };
 
@@ -27,19 +27,19 @@ export const OVERRIDES = {
 export interface RunOverrides extends s.ObjectOf<typeof OVERRIDES> {}
 
 const SESSION_MEMBERS = {
-  /** The limits of the whole session. Those of the agent hold for each turn. */
+  /** The limits of the whole session. The agent's limits apply to each turn. */
   limits: s.optional(SESSION_LIMITS),
-  /** The number of turns after which the conversation is compacted, also if its window is not full. Default 20; `null`: never. */
+  /** The number of turns after which the conversation is compacted, even if its window is not full. Default 20; `null`: never. */
   compactAfter: s.optional(s.orNull(s.AT_LEAST_ONE)),
-  /** Shown in lists. */
+  /** The title in lists. */
   title: s.optional(s.boundedText({ minLength: 1, maxLength: 200 })),
-  /** A model call after the first answer gives the session a title. */
+  /** A model call after the first answer generates the session's title. */
   generateTitle: s.optional(s.TRUE),
-  /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
+  /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after some time without messages. */
   refresh: s.optional(s.constant('never')),
 };
 
-/** The part of the input of a run that makes it a session: it stays open between its answers. */
+/** The part of a run's input that makes it a session: it stays open between its answers. */
 export interface SessionInput extends s.ObjectOf<typeof SESSION_MEMBERS> {}
 
 /** The length of a `traceparent` of W3C Trace Context. */
@@ -47,14 +47,14 @@ const TRACEPARENT = s.boundedText({ minLength: 55, maxLength: 300 });
 
 const TRACEPARENT_FORM = /^(?!ff)[0-9a-f]{2}-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?:-.*)?$/;
 
-/** The place of a caller in a trace. */
+/** The caller's position in a trace. */
 interface TraceCaller {
   traceId: string;
   spanId: string;
   isSampled: boolean;
 }
 
-/** Reads a `traceparent`; undefined for an invalid text. */
+/** Reads a `traceparent`, or returns undefined for an invalid text. */
 export function readTraceparent(text: string): TraceCaller | undefined {
   const { traceId = '', spanId = '', flags = '' } = TRACEPARENT_FORM.exec(text)?.groups ?? {};
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;
@@ -64,59 +64,61 @@ export function readTraceparent(text: string): TraceCaller | undefined {
 const PARENT_MEMBERS = {
   /** The run id of the parent. */
   runId: ID,
-  /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
+  /** The Temporal run id of its first execution, because a later run may have the same id. Absent if no workflow started the child. */
   firstRunId: s.optional(ID),
-  /** The number of ancestors of the child, from 1. */
+  /** The number of ancestors of the child, at least 1. */
   depth: s.boundedNumber({ type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH }),
-  /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
+  /** Milliseconds between two checks of the parent, in case it ended without cancelling its children. */
   checkMs: s.DURATION,
   /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
   checkAt: s.optional(s.MOMENT),
-  /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
+  /** The child's share of the parent's limits. The child's own limits are not higher, and cannot be raised above it. */
   left: s.optional(LIMITS),
-  /** The limits of the descendants of the child. Absent if the parent is a program. */
+  /** The limits of the child's descendants. Absent if the parent is a program. */
   tree: s.optional(TREE_LIMITS),
-  /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
+  /**
+   * The child is a session that the parent keeps: it notifies the parent of the end of each turn, and takes messages only from the parent.
+   */
   kept: s.optional(s.TRUE),
   ...RULES_OF_ANCESTORS,
-  /** The tier of the parent, for an agent that has none. Absent: `interactive`. */
+  /** The parent's tier, for an agent without one. Absent: `interactive`. */
   tier: s.optional(s.constant('batch')),
 };
 
 /** The run that started a run as its child. */
 export interface ParentRun extends s.ObjectOf<typeof PARENT_MEMBERS> {}
 
-/** The name of the parent among the slices of a run. */
+/** The name of the parent's slice in the state of a run. */
 export const PARENT = 'parent';
 
-/** Returns the run that started a run as its child, or that of a carried state; undefined if a caller started it. */
+/** Returns the run that started a run or carried state as its child, or undefined if a caller started it. */
 export function parentOf({ slices }: { slices?: Record<string, unknown> }): ParentRun | undefined {
   return slices?.[PARENT] as ParentRun | undefined;
 }
 
-/** The parent as the input of a child names it. */
+/** The parent in the input of a child. */
 export type ParentInput = Omit<ParentRun, 'checkAt'>;
 
 const FROM_CALL_MEMBERS = {
-  /** The id of the event of the call, and its index in the content of that event. */
+  /** The id of the event that contains the call. */
   eventId: ID,
-  /** The place of the call in the content of that event. */
+  /** The index of the call in the event's content. */
   index: s.COUNT,
   /** `input` is only the beginning of the input. */
   input: s.optional(s.TRUE),
-  /** The deps are left out. */
+  /** The deps are omitted. */
   deps: s.optional(s.TRUE),
 };
 
-/** A call of the parent of a run. */
+/** The call of the parent that started a run. */
 export interface FromCall extends s.ObjectOf<typeof FROM_CALL_MEMBERS> {}
 
 const NAMED = {
   /** The name of the agent. */
   agent: s.boundedText({ minLength: 1 }),
-  /** The agent itself, if it is a step of the program that starts the run. */
+  /** The agent itself, if it is a step of the parent program. */
   document: s.optional(AGENT_DOCUMENT),
-  /** The order of agents, if the run is that of a flow which no worker has by its name. */
+  /** The flow, if the run is a flow that no worker knows by name. */
   flow: s.optional(FLOW_INPUT),
 };
 
@@ -124,7 +126,7 @@ const NAMED = {
 export const RUN_DATA = {
   /** The deps of the run. */
   deps: s.optional(s.JSON_OBJECT),
-  /** The state that the run begins with. Tools change it. */
+  /** The initial state of the run. Tools change it. */
   state: s.optional(s.JSON_OBJECT),
   /** The identity on whose behalf the run acts. */
   principal: s.optional(PRINCIPAL),
@@ -132,15 +134,15 @@ export const RUN_DATA = {
 
 /** The origin of a run of an agent or of a program. */
 export const RUN_ORIGIN = {
-  /** The place of the caller in a trace, as W3C Trace Context writes it. Spans of the run are below it. */
+  /** The caller's position in a trace, as W3C Trace Context. The run's spans are below it. */
   traceparent: s.optional(TRACEPARENT),
 };
 
-/** What bounds a run of an agent or of a program. */
+/** The bounds of a run of an agent or of a program. */
 export const RUN_BOUNDS = {
   /** Overrides limits of the agent or the program. */
   limits: s.optional(LIMITS),
-  /** Set by the run that starts this one as its child. */
+  /** Set by the parent when it starts this run as its child. */
   parent: s.optional(s.shape<ParentInput>(s.closedObject(PARENT_MEMBERS))),
 };
 
@@ -150,12 +152,15 @@ const TERMS = {
   session: s.optional<SessionInput>(s.closedObject(SESSION_MEMBERS)),
   ...RUN_BOUNDS,
   ...RUN_ORIGIN,
-  /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
+  /**
+   * The parent's call that started the run, if its input or deps are too large to be stored again: the first activity queries the parent
+   * for them.
+   */
   fromCall: s.optional<FromCall>(s.closedObject(FROM_CALL_MEMBERS)),
   ...OVERRIDES,
 };
 
-/** The input of a run without the conversation that it begins with. */
+/** The input of a run without its initial conversation. */
 export interface RunTerms extends s.ObjectOf<typeof NAMED>, s.ObjectOf<typeof TERMS> {}
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
@@ -164,25 +169,25 @@ export type RunInput = RunTerms & RunOpening;
 const OPENING = { input: MESSAGE_CONTENT, messages: s.optional(s.listOf(CONTENT_ITEM)) };
 export const RUN_INPUT = s.closedObject({ ...NAMED, ...OPENING, ...TERMS });
 
-/** The same, for an input that begins with messages or is that of a session. */
+/** The same, for an input that begins with messages or starts a session. */
 export const CONTINUING_INPUT = s.closedObject({ ...NAMED, ...OPENING, input: s.optional(OPENING.input), ...TERMS });
 
-/** The conversation that a run begins with: what the user says, the conversation before it, or both. */
+/** The initial conversation of a run: the user's input, the conversation before it, or both. */
 export type RunOpening =
   | {
-      /** Text, or parts if it has media. May be left out if the last of the messages needs a response of the model. */
+      /** Text, or parts if it contains media. Optional if the last message needs a response of the model. */
       input?: string | ContentPart[];
-      /** The conversation so far. Nothing in it is executed, and it counts as no step and no usage. */
+      /** The conversation so far. It is not executed, and does not count as steps or usage. */
       messages: readonly ContentItem[];
     }
   | {
-      /** Text, or parts if it has media. */
+      /** Text, or parts if it contains media. */
       input: string | ContentPart[];
-      /** The conversation before `input`. Nothing in it is executed, and it counts as no step and no usage. */
+      /** The conversation before `input`. It is not executed, and does not count as steps or usage. */
       messages?: readonly ContentItem[];
     };
 
-/** Returns the fields of the opening alone. */
+/** Returns only the fields of the opening. */
 export function openingOf({ input, messages }: RunOpening): RunOpening {
   const given = defined({ messages });
   return input === undefined ? { messages: messages ?? [] } : { ...given, input };
@@ -200,16 +205,16 @@ export function overridesIn({ model, settings, tags, live, tier }: RunOverrides)
   return defined({ model, settings, tags, live, tier });
 }
 
-/** The maximum number of ancestors of a run that a program starts. A program that runs itself ends there. */
+/** The maximum number of ancestors of a run that a program starts. It stops a program that runs itself. */
 export const MAX_RUN_DEPTH = 3;
 
-/** The time between two checks that a run is alive which cannot tell of its own end. */
+/** The default time between two checks of a run that cannot report its own end. */
 export const DEFAULT_CHILD_CHECK_MS = 3_600_000;
 
-/** A session of callers, or one that another run keeps. */
+/** A session of callers, or a session that another run keeps. */
 export type SessionKind = 'session' | 'kept session';
 
-/** Bytes of a fairness key that the server accepts. */
+/** The maximum bytes of a fairness key that the server accepts. */
 const FAIRNESS_KEY_BYTES = 64;
 
 /** The order of a run's tasks in a task queue with a backlog, in Temporal's terms. */
@@ -218,7 +223,7 @@ export interface TaskPriority {
   fairnessKey?: string;
 }
 
-/** Describes the problem of a priority or a fairness key; undefined if there is none. */
+/** Describes the problem of a priority or a fairness key, or returns undefined. */
 export function priorityProblem(priority: unknown, fairnessKey: unknown): string | undefined {
   if (priority !== undefined && !(Number.isInteger(priority) && Number(priority) >= 1 && Number(priority) < 2 ** 31)) {
     return `"priority" is ${JSON.stringify(priority)}: write a whole number of at least 1; lower ones go first`;
@@ -228,7 +233,7 @@ export function priorityProblem(priority: unknown, fairnessKey: unknown): string
   return `"fairnessKey" is ${JSON.stringify(fairnessKey)}: write a text of at most ${FAIRNESS_KEY_BYTES} bytes`;
 }
 
-/** Combines a priority and a fairness key; undefined if both are undefined. */
+/** Combines a priority and a fairness key, or returns undefined if both are undefined. */
 export function priorityFrom(priority: number | undefined, fairnessKey: string | undefined): TaskPriority | undefined {
   if (priority === undefined && fairnessKey === undefined) return undefined;
   return defined({ priorityKey: priority, fairnessKey });

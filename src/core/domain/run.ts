@@ -4,8 +4,8 @@ import { defined } from './json.ts';
 import * as s from './shape.ts';
 
 /**
- * The statuses with which a run can end. `max_iterations_reached`: the limit of steps has ended it. `limit_reached`: any other limit has,
- * which the stop reason names.
+ * The statuses with which a run can end. `max_iterations_reached`: it reached the limit of steps. `limit_reached`: it reached any other
+ * limit, which the stop reason names.
  */
 export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const;
 
@@ -20,7 +20,7 @@ export const RUN_STATUSES = ['running', 'pending_confirmation', 'paused', 'idle'
 export type RunStatus = (typeof RUN_STATUSES)[number];
 export const RUN_STATUS: s.Shape<RunStatus> = s.oneOf(...RUN_STATUSES);
 
-/** The reason why a run ended; `closed` if a caller has closed a session. It is more precise than the status: it names the limit. */
+/** The reason why a run ended; `closed` if a caller closed a session. More precise than the status: it names the limit. */
 export type StopReason =
   | 'final_answer'
   | 'step_limit'
@@ -38,12 +38,12 @@ export function isTerminal(status: RunStatus): status is TerminalStatus {
   return (TERMINAL_STATUSES as readonly string[]).includes(status);
 }
 
-/** Returns the status of a run that a limit has ended. */
+/** Returns the status of a run that ended at a limit. */
 export function limitStatus(stopReason: StopReason): 'max_iterations_reached' | 'limit_reached' {
   return stopReason === 'step_limit' ? 'max_iterations_reached' : 'limit_reached';
 }
 
-/** True for the status of a run that a limit has ended. */
+/** True for the status of a run that ended at a limit. */
 export function isLimitStatus(status: RunStatus): status is 'max_iterations_reached' | 'limit_reached' {
   return status === 'max_iterations_reached' || status === 'limit_reached';
 }
@@ -51,13 +51,13 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
 const PRINCIPAL_NAME = s.boundedText({ minLength: 1, maxLength: 200 });
 
 const IDENTITY_MEMBERS = {
-  /** The customer of the operator that the user belongs to. */
+  /** The tenant that the user belongs to. */
   tenant: s.optional(PRINCIPAL_NAME),
-  /** The user, as your service names users. */
+  /** The user, as named by your service. */
   user: s.optional(PRINCIPAL_NAME),
 };
 
-/** The part of a principal that says who it is. Claims may differ from one run to the next. */
+/** The identifying part of a principal. Claims may differ between runs. */
 export interface Identity extends s.ObjectOf<typeof IDENTITY_MEMBERS> {}
 export const IDENTITY: s.Shape<Identity> = s.closedObject(IDENTITY_MEMBERS);
 
@@ -67,30 +67,34 @@ const PRINCIPAL_MEMBERS = {
   claims: s.optional(s.JSON_OBJECT),
 };
 
-/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
+/**
+ * The identity on whose behalf a run acts. It is set at the start, fixed for the run, inherited by its children, and read-only for tools.
+ */
 export interface Principal extends s.ObjectOf<typeof PRINCIPAL_MEMBERS> {}
 export const PRINCIPAL: s.Shape<Principal> = s.closedObject(PRINCIPAL_MEMBERS);
 
-/** The same as it was given: a missing member may be there as undefined. */
+/** An identity as given: missing members may be present as undefined. */
 type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };
 
-/** Returns the part of a principal that says who it is. */
+/** Returns the identifying part of a principal. */
 export function identityOf({ tenant, user }: GivenIdentity): Identity {
   return defined({ tenant, user });
 }
 
-/** True for the same tenant and the same user. A missing one is the same only as a missing one. */
+/** True for the same tenant and the same user. A missing value only equals a missing value. */
 export function isSameIdentity(one: GivenIdentity, other: GivenIdentity): boolean {
   return one.tenant === other.tenant && one.user === other.user;
 }
 
-/** Returns whom a run acts for, for a person to read: `ada of acme`. Undefined if it acts for nobody in particular. */
+/** Returns the identity on whose behalf a run acts, as readable text: `ada of acme`. Undefined without a tenant and a user. */
 export function identityText({ tenant, user }: Identity): string | undefined {
   if (user === undefined) return tenant === undefined ? undefined : `tenant ${tenant}`;
   return tenant === undefined ? user : `${user} of ${tenant}`;
 }
 
-/** Describes why the claims of a principal cannot be recorded, as for deps: a text under the name of a credential, or a value that is no JSON. */
+/**
+ * Describes why the claims of a principal cannot be recorded, as for deps: a text under a credential's name, or a value that is not JSON.
+ */
 export function claimsProblem(principal: Principal | undefined): string | undefined {
   return principal?.claims === undefined ? undefined : depsProblem(principal.claims, 'principal.claims');
 }
@@ -98,21 +102,21 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
 const SUBJECT_MEMBERS = {
   /** The agent or the program that the run began with. */
   agentName: s.TEXT,
-  /** The tenant on whose behalf it acts. Absent if it has no principal, or one without a tenant. */
+  /** The tenant on whose behalf it acts. Absent without a principal, or with one that has no tenant. */
   tenant: s.optional(s.TEXT),
-  /** The user on whose behalf it acts. Absent if it has no principal, or one without a user. */
+  /** The user on whose behalf it acts. Absent without a principal, or with one that has no user. */
   user: s.optional(s.TEXT),
   /** The tags that the run was started with. */
   tags: s.optional(s.listOf(s.TEXT)),
   /** The title of a session. */
   title: s.optional(s.TEXT),
-  /** The beginning of what the user asked, on one line: the first message of the run, or the newest one of a session. */
+  /** The beginning of the user's request, on one line: the first message of the run, or the newest message of a session. */
   question: s.optional(s.described(s.TEXT, 'The beginning of what the user asked.')),
 };
 
 /**
- * What an approver needs to know about a run besides the call that waits. Texts are short, and those of users and
- * models are untrusted: escape them where they are shown.
+ * The information about a run that an approver needs in addition to the waiting call. Texts are short, and those of users and models are
+ * untrusted: escape them when showing them.
  */
 export interface RunSubject extends s.ObjectOf<typeof SUBJECT_MEMBERS> {}
 export const RUN_SUBJECT: s.Shape<RunSubject> = s.object(SUBJECT_MEMBERS, {
@@ -121,29 +125,29 @@ export const RUN_SUBJECT: s.Shape<RunSubject> = s.object(SUBJECT_MEMBERS, {
 
 /** The subject of a notice. */
 export type NoticeCode =
-  /** A tool was left out or made usable, because its server describes it wrongly. */
+  /** A tool was left out or adapted, because its server describes it incorrectly. */
   | 'tool_adapted'
-  /** The provider refused a request, and answered it in another form. */
+  /** The provider refused a request, and accepted it in another form. */
   | 'request_adapted'
-  /** The provider has read much less from its cache than it could have. */
+  /** The provider read much less from its cache than it could have. */
   | 'cache_lost'
-  /** The conversation was changed, because the provider refuses it as it was. */
+  /** The conversation was changed, because the provider refused it. */
   | 'conversation_repaired';
 
 export const NOTICE = s.object({
-  /** The kind of what was left out or changed. */
+  /** The kind of omission or change. */
   code: s.shape<NoticeCode>(s.TEXT),
   /** What was left out or changed, and why, in words. */
   message: s.TEXT,
 });
 
-/** A fact that a person should know, although the run continues: what was left out or changed, and why. */
+/** A fact that a person should know although the run continues: what was left out or changed, and why. */
 export interface Notice extends s.ValueOf<typeof NOTICE> {}
 
-/** The most notices of one event: the last one counts the others. */
+/** The maximum number of notices in one event: the last one counts the rest. */
 const MOST_NOTICES = 20;
 
-/** The most bytes of JSON of a message, which may quote a server. */
+/** The maximum bytes of JSON of a message, which may quote a server. */
 const MESSAGE_BYTES = 400;
 
 /** Returns notices that fit into one event. */
@@ -165,7 +169,7 @@ const RANGE_MEMBERS = {
 /** A range of events of a run: from the offset `from` up to, but not including, `through`. */
 export interface EventRange extends s.ObjectOf<typeof RANGE_MEMBERS> {}
 
-/** Events that the archive is storing. The run continues, or ends, once they are stored or the attempts are over. */
+/** Events that the archive is storing. The run continues, or ends, once they are stored or all attempts have failed. */
 export interface Archiving extends s.ValueOf<typeof ARCHIVING> {}
 export const ARCHIVING = s.object({
   ...RANGE_MEMBERS,
@@ -173,7 +177,7 @@ export const ARCHIVING = s.object({
   since: s.TIMESTAMP,
 });
 
-/** Events that are not in the archive, because it failed for too long. The history of their executions still has them. */
+/** Events that are not in the archive because it failed for too long. They are still in the histories of their executions. */
 export interface NotArchived extends s.ValueOf<typeof NOT_ARCHIVED> {}
 export const NOT_ARCHIVED = s.object({
   ...RANGE_MEMBERS,
@@ -181,7 +185,7 @@ export const NOT_ARCHIVED = s.object({
   message: s.TEXT,
 });
 
-/** Describes a range for a person, by its first and its last event: `events 0 to 7`, or `event 7`. */
+/** Describes a range by its first and last event: `events 0 to 7`, or `event 7`. */
 export function eventsText({ from, through }: EventRange): string {
   return through - from === 1 ? `event ${from}` : `events ${from} to ${through - 1}`;
 }
@@ -192,12 +196,9 @@ export interface ContinueAsNewThresholds {
   events: number;
   /** Bytes of history. */
   bytes: number;
-  /** Number of Updates that one execution accepts. */
+  /** Number of Updates accepted by one execution. */
   updates: number;
 }
 
-/**
- * The default thresholds. They are below those of the server (4,096 events, 4 MiB, 1,800 Updates), so that a step that has begun
- * still fits.
- */
+/** The default thresholds. They are below the server's (4,096 events, 4 MiB, 1,800 Updates), so that a started step still fits. */
 export const DEFAULT_THRESHOLDS: ContinueAsNewThresholds = { events: 3_600, bytes: 3_400_000, updates: 1_000 };

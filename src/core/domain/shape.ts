@@ -3,7 +3,7 @@ import { MAX_DURATION_MS } from './time.ts';
 
 declare const TYPE: unique symbol;
 
-/** A JSON Schema that knows the type of the values which fit it. At run time it is the schema alone: plain data, for the sandbox too. */
+/** A JSON Schema that knows the type of its values. At run time it is only the schema: plain data, also usable in the sandbox. */
 export type Shape<Type = unknown> = JsonObject & { readonly [TYPE]: Type };
 
 /** The type of the values that fit a shape. */
@@ -18,11 +18,11 @@ class Optional<Type> {
   }
 }
 
-/** The members of an object by their names. */
+/** The members of an object, by name. */
 type Members = Readonly<Record<string, Shape | Optional<unknown>>>;
 
 /**
- * The object that members make. An interface that extends it keeps its name, and the comments of the members, wherever it is shown:
+ * The object type that members define. An interface that extends it keeps its own name, and the members' comments, wherever it is shown:
  * `interface Point extends ObjectOf<typeof POINT> {}`.
  */
 export type ObjectOf<All extends Members> = {
@@ -34,7 +34,7 @@ export type ObjectOf<All extends Members> = {
 /** Further keywords of JSON Schema. */
 type Keywords = Readonly<Record<string, JsonValue>>;
 
-/** Says of a schema which type its values have. */
+/** Declares the type of a schema's values. */
 export function shape<Type>(schema: Keywords): Shape<Type> {
   return schema as Shape<Type>;
 }
@@ -43,14 +43,14 @@ export const TEXT = shape<string>({ type: 'string' });
 export const NUMBER = shape<number>({ type: 'number' });
 export const FLAG = shape<boolean>({ type: 'boolean' });
 
-/** A member that is there or not: `true` is its only value. */
+/** A member whose only value is `true`, or which is absent. */
 export const TRUE = constant(true);
 
 export const ANY_JSON = shape<JsonValue>({});
 
 export const JSON_OBJECT = shape<JsonObject>({ type: 'object' });
 
-/** A point in time, as ISO 8601 has it. */
+/** A point in time, as ISO 8601. */
 export const TIMESTAMP = shape<string>({ type: 'string', format: 'date-time', description: 'ISO 8601 in UTC.' });
 
 /** The version of a form. */
@@ -58,7 +58,7 @@ export const VERSION = constant(1);
 
 export const ANY_LIST = shape<JsonValue[]>({ type: 'array' });
 
-/** A whole number that can be incremented: adding 1 to a larger one has no effect. */
+/** An integer that can be incremented: adding 1 to a larger one has no effect. */
 export const COUNT = boundedNumber({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** The same, and at least 1. */
@@ -67,7 +67,7 @@ export const AT_LEAST_ONE = boundedNumber({ ...COUNT, minimum: 1 });
 /** A duration in milliseconds. */
 export const DURATION = boundedNumber({ exclusiveMinimum: 0, maximum: MAX_DURATION_MS });
 
-/** A time in milliseconds since the epoch, up to the last that a `Date` can hold. */
+/** A time in milliseconds since the epoch, up to the latest that a `Date` supports. */
 export const MOMENT = boundedNumber({ minimum: 0, maximum: 8_640_000_000_000_000 });
 
 export function boundedText(keywords: Keywords): Shape<string> {
@@ -78,12 +78,12 @@ export function boundedNumber(keywords: Keywords): Shape<number> {
   return shape({ type: 'number', ...keywords });
 }
 
-/** A text that is always the same, as the member that tells the objects of a union apart. */
+/** A constant text, for the member that distinguishes the objects of a union. */
 export function fixed<const Name extends string>(name: Name): Shape<Name> {
   return shape({ type: 'string', const: name });
 }
 
-/** An object whose members are described elsewhere: for readers of the schema it is any. */
+/** An object whose members are described elsewhere: readers of the schema see any object. */
 export function anyObject<Type extends object>(): Shape<Type> {
   return shape<Type>(JSON_OBJECT);
 }
@@ -93,7 +93,7 @@ export function oneOf<const Value extends JsonValue>(...values: readonly Value[]
   return shape({ enum: [...values] });
 }
 
-/** A value that is always the same, for an input that the sandbox checks. */
+/** A constant value, for an input that the sandbox checks. */
 export function constant<const Value extends JsonValue>(value: Value): Shape<Value> {
   return shape({ const: value });
 }
@@ -102,7 +102,7 @@ export function listOf<Item>(items: Shape<Item>, keywords: Keywords = {}): Shape
   return shape({ type: 'array', items, ...keywords });
 }
 
-/** An object whose names are data. */
+/** An object with arbitrary keys. */
 export function recordOf<Value>(values: Shape<Value>): Shape<Record<string, Value>> {
   return shape({ type: 'object', additionalProperties: values });
 }
@@ -112,7 +112,7 @@ export function either<Choices extends readonly Shape[]>(...choices: Choices): S
   return shape({ anyOf: [...choices] });
 }
 
-/** One of several objects that a fixed member tells apart. */
+/** One of several objects, distinguished by a fixed member. */
 export function union<Choices extends readonly Shape[]>(...choices: Choices): Shape<ValueOf<Choices[number]>> {
   return shape({ oneOf: [...choices] });
 }
@@ -121,7 +121,7 @@ export function orNull<Type>(one: Shape<Type>): Shape<Type | null> {
   return either(one, shape<null>({ type: 'null' }));
 }
 
-/** The same values, with a text for who reads the schema. */
+/** The same values, with a description for readers of the schema. */
 export function described<Type>(one: Shape<Type>, description: string): Shape<Type> {
   return shape({ ...one, description });
 }
@@ -130,7 +130,7 @@ export function optional<Type>(one: Shape<Type>): Optional<Type> {
   return new Optional(one);
 }
 
-/** An object that may have further members: its readers ignore what they do not know. */
+/** An object that may have further members: readers ignore unknown ones. */
 export function object<All extends Members>(members: All, keywords: Keywords = {}): Shape<ObjectOf<All>> {
   const entries = Object.entries(members);
   const required = entries.flatMap(([name, member]) => (member instanceof Optional ? [] : [name]));
@@ -142,7 +142,7 @@ export function object<All extends Members>(members: All, keywords: Keywords = {
   });
 }
 
-/** An object without any other member: one that is misspelt is a problem. */
+/** An object without other members: a misspelt member is a problem. */
 export function closedObject<All extends Members>(members: All, keywords: Keywords = {}): Shape<ObjectOf<All>> {
   return object(members, { additionalProperties: false, ...keywords });
 }

@@ -1,11 +1,11 @@
 import { LOAD_SKILL, READ_SKILL_FILE, type SkillSnapshot, suppliedTool, type ToolSnapshot } from './agent.ts';
 import type { JsonObject } from './json.ts';
 
-/** The way in which a skill becomes active: by a call of `load_skill` alone, or also at the start of each run. */
+/** How a skill becomes active: only by a call of `load_skill`, or also at the start of each run. */
 type SkillActivation = 'manual' | 'auto';
 
 /**
- * The content of a `SKILL.md`: the fields of its front matter, and its text. The fields and their defaults are those of Nous
+ * The content of a `SKILL.md`: the fields of its front matter, and its text. The fields and their defaults are the same as in Nous
  * (`nous-context-and-dependencies`).
  */
 export interface Skill {
@@ -13,27 +13,27 @@ export interface Skill {
   description: string;
   tags: string[];
   group?: string;
-  /** `file`: it was read from a file. `inline`: somebody has given its fields. */
+  /** `file`: read from a file. `inline`: given as fields. */
   source: 'file' | 'inline';
-  /** The path of its file, if that is known. */
+  /** The path of its file, if known. */
   path?: string;
   /** The text below the front matter. */
   instructions: string;
   activation: SkillActivation;
   /** The names of the tools that may be called while the skill is active. Absent: all. */
   allowedTools?: string[];
-  /** Skills with lower numbers come first. */
+  /** Skills with lower values come first. */
   priority: number;
-  /** The model that the author of the skill asks for. It is shown, and not applied. */
+  /** The model that the skill's author recommends. It is shown, but not applied. */
   modelOverride?: string;
 }
 
-/** The priority of a skill that sets none. */
+/** The default priority of a skill. */
 export const DEFAULT_PRIORITY = 100;
 
 const RULE_LINE = '\n\n---\n\n';
 
-/** Returns the part of a prompt for active skills, in their order: one block each, joined by a rule line. Undefined if none has a text. */
+/** Returns the part of a prompt for active skills, in order: one block each, joined by a rule line. Undefined if no skill has a text. */
 export function skillsPrompt(skills: readonly Pick<Skill, 'name' | 'instructions'>[]): string | undefined {
   const blocks = skills.filter(({ instructions }) => instructions !== '').map(skillBlock);
   return blocks.length === 0 ? undefined : blocks.join(RULE_LINE);
@@ -52,7 +52,7 @@ export function skillsCatalog(skills: readonly Pick<Skill, 'name' | 'description
   ].join('\n');
 }
 
-/** Returns the tools by which the model reads these skills. Code does not call them: what they give is for the model. */
+/** Returns the tools with which the model reads these skills. Code cannot call them: their results are meant for the model. */
 export function skillTools(skills: readonly Pick<SkillSnapshot, 'name'>[]): ToolSnapshot[] {
   if (skills.length === 0) return [];
   const skill = { type: 'string', enum: skills.map(({ name }) => name), description: 'The name of the skill.' };

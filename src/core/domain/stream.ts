@@ -4,40 +4,40 @@ import * as s from './shape.ts';
 
 const TEXT_DELTA = s.object({ type: s.fixed('text'), text: s.TEXT });
 const REASONING_DELTA = s.object({ type: s.fixed('reasoning'), text: s.TEXT });
-/** A piece of the arguments of a tool call, as JSON text. `callId` is that of the provider: the run renames an id that it has already. */
+/** A piece of the arguments of a tool call, as JSON text. `callId` is the provider's: the run renames ids that it already has. */
 const INPUT_DELTA = s.object({
   type: s.fixed('tool_input'),
   callId: s.TEXT,
   toolName: s.TEXT,
   text: s.TEXT,
-  /** The provider makes the call by itself: no event will hold it. */
+  /** The provider runs the call itself: no event will contain it. */
   hosted: s.optional(s.TRUE),
 });
 const DATA_DELTA = s.object({ type: s.fixed('data'), callId: s.TEXT, name: s.TEXT, data: s.ANY_JSON });
 
-/** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. @useDeclaredType */
+/** A piece of a model's answer as it arrives. It is provisional: the response's event has the whole, checked answer. @useDeclaredType */
 export type ModelDelta = s.ValueOf<typeof TEXT_DELTA> | s.ValueOf<typeof REASONING_DELTA> | s.ValueOf<typeof INPUT_DELTA>;
 
 /** A piece of live output. `data`: a tool has called `context.emit(name, data)`. @useDeclaredType */
 export type Delta = ModelDelta | s.ValueOf<typeof DATA_DELTA>;
 export const DELTA: s.Shape<Delta> = s.union(TEXT_DELTA, REASONING_DELTA, INPUT_DELTA, DATA_DELTA);
 
-/** One attempt of a call whose output is streamed: of a model call, or of a tool. */
+/** One attempt of a call with streamed output, of a model or a tool. */
 export interface StreamedAttempt {
   /** The Temporal run id of the execution that made the call. */
   executionId: string;
   /**
-   * The id of the event that will hold the answer of this attempt of a model call. For a tool, the id of the event with the call; the
-   * event with the result of `callId` replaces what it has emitted.
+   * The id of the event that will contain the answer of this attempt of a model call. For a tool, the id of the event with the call; the
+   * event with the result of `callId` replaces the emitted output.
    */
   eventId: string;
-  /** The id of the tool call, or the address of the step of a program. Absent for the model call of an agent, which makes one at a time. */
+  /** The id of the tool call, or the address of a program's step. Absent for an agent's model call, since an agent makes one at a time. */
   callId?: string;
-  /** The number of events that the run had recorded when the call was scheduled. Absent for a step of a program: others may run at the same time. */
+  /** The number of recorded events when the call was scheduled. Absent for a program's step: others may run at the same time. */
   through?: number;
-  /** The sequence number of the activity in its execution: it orders the attempts of a call that is scheduled again. */
+  /** The sequence number of the activity in its execution: it orders the attempts of a rescheduled call. */
   activity: number;
-  /** The attempt of that activity, 1-based. */
+  /** The attempt of that activity. 1-based. */
   attempt: number;
 }
 
@@ -49,33 +49,33 @@ export function isEarlierAttempt(
   return one.activity < other.activity || (one.activity === other.activity && one.attempt < other.attempt);
 }
 
-/** A fact about a run that a worker publishes for its readers. None of it enters history, and any of it may get lost. */
+/** An update about a run that a worker publishes to its readers. It does not enter the history, and may get lost. */
 export type StreamEntry =
-  /** An attempt of a model call begins: it discards what earlier attempts of the call have streamed. */
+  /** An attempt of a model call begins: the output of earlier attempts is discarded. */
   | { type: 'attempt'; of: StreamedAttempt }
-  /** A piece of output. `index` counts the deltas of the attempt from 0: a reader that misses one knows. */
+  /** A piece of output. `index` counts the attempt's deltas from 0, so that a reader notices a missing one. */
   | { type: 'delta'; of: StreamedAttempt; index: number; delta: Delta }
-  /** The run has recorded something, or its status has changed: readers ask it for what is new. `events` and `steps` are totals. */
+  /** The run has recorded something, or its status has changed: readers fetch the news from it. `events` and `steps` are totals. */
   | { type: 'recorded'; executionId: string; events: number; steps: number; status: RunStatus };
 
 /**
- * Under this id, in the place of the id of a run, workers also publish that a run has begun to wait for a decision, or waits for other ones.
- * A reader of all runs then does not have to wait for the next question to the lists of the server. No run may have this id (`checkNewRunId`).
+ * Under this id, instead of a run id, workers also publish that a run has begun to wait for a decision, or for different ones. So a reader
+ * of all runs need not wait for its next query of the server's lists. No run may have this id (`checkNewRunId`).
  */
 export const WAITS_STREAM = 'longhaul-waits';
 
 /**
- * The recent output of one attempt, as the heartbeats of its activity carry it. Texts of deltas that follow one another are one text with their
- * lengths, because each delta is only a few characters long.
+ * The recent output of one attempt, as carried by its activity's heartbeats. Consecutive text deltas are joined into one text with their
+ * lengths, because each is only a few characters long.
  */
 export interface StreamedOutput {
   of: StreamedAttempt;
-  /** The number of deltas that the attempt has published. Those that are not in `parts` are too old. */
+  /** The number of deltas that the attempt has published. Older ones may be missing in `parts`. */
   next: number;
   parts: OutputPart[];
 }
 
-/** Deltas that follow one another, the first of which has the index `from`. `lengths` are those of their texts, in UTF-16 code units. */
+/** Consecutive deltas, the first with the index `from`. `lengths` are the lengths of their texts, in UTF-16 code units. */
 type OutputPart =
   | { from: number; type: 'text' | 'reasoning'; text: string; lengths: number[] }
   | { from: number; type: 'tool_input'; callId: string; toolName: string; hosted?: true; text: string; lengths: number[] }
@@ -89,7 +89,7 @@ export interface IndexedDelta {
 /** The key of the output in the details of a heartbeat. */
 const OUTPUT = 'longhaul:stream';
 
-/** Adds the output of an attempt to the details of a heartbeat of its activity. `output`: the argument of `PublishingActivity.heartbeat`. */
+/** Adds the output of an attempt to the details of its activity's heartbeat. `output`: the argument of `PublishingActivity.heartbeat`. */
 export function withStreamedOutput(output: unknown, details: unknown): unknown {
   if (output === undefined) return details;
   return { [OUTPUT]: output, ...(details === undefined || details === null ? {} : { details }) };
@@ -100,7 +100,7 @@ export function withoutStreamedOutput(details: unknown): unknown {
   return isJsonObject(details) && Object.hasOwn(details, OUTPUT) ? details['details'] : details;
 }
 
-/** Reads the output of an attempt from the details of a heartbeat; undefined if there is none. Nothing in the details is trusted. */
+/** Reads the output of an attempt from the details of a heartbeat, or returns undefined. Nothing in the details is trusted. */
 export function streamedOutputIn(details: unknown): StreamedOutput | undefined {
   const output = isJsonObject(details) ? details[OUTPUT] : undefined;
   if (!isJsonObject(output) || !isAttempt(output['of']) || !isIndex(output['next']) || !Array.isArray(output['parts'])) return undefined;
@@ -124,7 +124,7 @@ export function deltasOf({ parts }: StreamedOutput): IndexedDelta[] {
   });
 }
 
-/** Returns deltas in parts. They must be in the order of their indexes. */
+/** Groups deltas into parts. They must be in index order. */
 export function partsOf(deltas: readonly IndexedDelta[]): OutputPart[] {
   const parts: OutputPart[] = [];
   for (const { index, delta } of deltas) {

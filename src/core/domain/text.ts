@@ -1,6 +1,8 @@
 const ENCODER = new TextEncoder();
 
-/** Code units up to which a text is tested for ASCII first. Most texts are short and ASCII, and the test is cheaper than encoding them. */
+/**
+ * The maximum code units of a text that is first tested for ASCII. Most texts are short and ASCII, and the test is cheaper than encoding.
+ */
 const SHORT = 2_048;
 // oxlint-disable-next-line no-control-regex -- ASCII begins with them.
 const ASCII = /^[\x00-\x7f]*$/;
@@ -38,7 +40,7 @@ function jsonCharacterBytes(codePoint: number): number {
   if (codePoint < 0x20) return SHORT_ESCAPES.has(codePoint) ? 2 : 6;
   if (codePoint < 0x80) return 1;
   if (codePoint < 0x800) return 2;
-  // A surrogate without its other half is written as an escape.
+  // An unpaired surrogate is written as an escape.
   if (codePoint >= 0xd800 && codePoint <= 0xdfff) return 6;
   return codePoint < 0x10000 ? 3 : 4;
 }
@@ -47,8 +49,8 @@ function jsonCharacterBytes(codePoint: number): number {
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
 /**
- * Returns a text without the given characters at its end. An expression for it (`/x+$/`) would search again from each of them, which
- * takes time quadratic in a text of others.
+ * Removes the given characters from the end of a text. A regular expression (`/x+$/`) would search again from each of them, which takes
+ * quadratic time in a text with many of them.
  */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length;
@@ -56,7 +58,7 @@ export function withoutEnd(text: string, characters: string): string {
   return text.slice(0, end);
 }
 
-/** Joins the lines of a text, without blanks around them and without empty ones. */
+/** Joins the trimmed, non-empty lines of a text. */
 export function joinedLines(text: string, separator: string): string {
   return text
     .split('\n')
@@ -65,9 +67,9 @@ export function joinedLines(text: string, separator: string): string {
     .join(separator);
 }
 
-/** Cuts a text to `maxLength` characters, without splitting one; three dots follow a text that was cut. */
+/** Cuts a text to `maxLength` characters without splitting one; three dots follow a cut text. */
 export function shortened(text: string, maxLength: number): string {
-  // A text of so few code units has no more characters.
+  // A text with so few code units cannot have more characters.
   if (text.length <= maxLength) return text;
   const characters = Array.from(text);
   return characters.length <= maxLength ? text : `${characters.slice(0, Math.max(0, maxLength)).join('')}...`;
@@ -78,7 +80,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Shortens a text to one line of at most `maxBytes` bytes of UTF-8; an ellipsis shows that it was cut. */
+/** Shortens a text to one line of at most `maxBytes` UTF-8 bytes; an ellipsis marks a cut. */
 export function oneLine(text: string, maxBytes: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (utf8Length(line) <= maxBytes) return line;
@@ -86,22 +88,22 @@ export function oneLine(text: string, maxBytes: number): string {
 }
 
 /**
- * Replaces the control characters in a text from a model or a tool that could move the cursor, change the title of the terminal
- * or hide the text after them. Tabs and line breaks stay.
+ * Replaces the control characters in a text from a model or tool that could move the cursor, change the terminal's title or hide the
+ * following text. Tabs and line breaks stay.
  */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the expression matches control characters
   return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 }
 
-/** Does the same and joins all lines into one, so that no line of the text can pass for a line of the program. */
+/** Does the same and joins all lines into one, so that no line of the text can be mistaken for a line of the program. */
 export function printableLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
 /**
- * Bytes of JSON that a summary may have. The server accepts a payload of 400 bytes, including metadata and up to 180 bytes that
- * encryption adds with the longest key id.
+ * The maximum bytes of JSON of a summary. The server accepts a payload of 400 bytes, including metadata and up to 180 bytes that encryption
+ * adds with the longest key id.
  */
 const SUMMARY_BYTES = 220;
 
@@ -119,15 +121,15 @@ export function summaryText(text: string): string {
   return line;
 }
 
-/** Characters that mean nothing to a shell. */
+/** Characters without a special meaning in a shell. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
-/** A call of the command line that works for a global installation as well as for one in a project. */
+/** A command that works for global and project installations. */
 export const ANYWHERE = 'npx longhaul';
 
 /**
- * Returns a call of the command line to copy into a shell. Quotes characters that mean something to a shell, because run ids come
- * from callers and call ids from models.
+ * Returns a command line call to copy into a shell. Quotes shell metacharacters, because run ids come from callers and call ids from
+ * models.
  */
 export function shellCommand(
   command: string,
@@ -141,30 +143,29 @@ export function shellCommand(
   return [program, command, ...words.map(shellQuoted)].join(' ');
 }
 
-/** Returns a word as a shell reads it back. */
+/** Quotes a word for a shell. */
 export function shellQuoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The most changes of one character between a misspelt name and the right one, which must also be at most half of its length. */
+/** The maximum number of single-character changes between a misspelt name and the right one; also at most half of its length. */
 const MOST_CHANGES = 3;
 
-/** Returns `. Did you mean "timeout"?` if one of the names is similar to the written one; otherwise an empty text. */
+/** Returns `. Did you mean "timeout"?` if one of the names is similar to the written one, otherwise an empty text. */
 export function didYouMean(written: unknown, names: readonly string[]): string {
   const name = typeof written === 'string' ? (nearestName(written, names) ?? withoutUnit(written, names)) : undefined;
   return name === undefined ? '' : `. Did you mean "${name}"?`;
 }
 
 /**
- * Finds the option that a name with a unit stands for, because names of options have none: `heartbeatMs` stands for one that begins
- * with `heartbeat`.
+ * Finds the option meant by a name with a unit, because option names have none: `heartbeatMs` means an option that begins with `heartbeat`.
  */
 function withoutUnit(written: string, names: readonly string[]): string | undefined {
   const [, stem] = /^(.{4,})(?:Ms|Millis|Seconds)$/.exec(written) ?? [];
   return stem === undefined ? undefined : names.find((name) => name.startsWith(stem));
 }
 
-/** Returns the name that is the fewest changes away from the written one, ignoring case; undefined if none is close. */
+/** Returns the name with the fewest changes from the written one, ignoring case, or undefined if none is close. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   const text = written.toLowerCase().slice(0, 100);
   const most = Math.min(MOST_CHANGES, Math.floor(text.length / 2));

@@ -1,20 +1,20 @@
 import { UsageError } from './errors.ts';
 
-/** The time that was written last: in one task of a workflow, all that happens has the same one. */
+/** Caches the last formatted time: everything in one workflow task has the same time. */
 let written = { at: Number.NaN, text: '' };
 
-/** Returns a time of the workflow's clock, in milliseconds since the epoch, as people and other programs read it: ISO 8601 in UTC. */
+/** Formats a time of the workflow's clock, in milliseconds since the epoch, as ISO 8601 in UTC. */
 export function isoTime(ms: number): string {
   if (written.at !== ms) written = { at: ms, text: new Date(ms).toISOString() };
   return written.text;
 }
 
-/** Returns the seconds since the epoch of a time in ISO 8601. */
+/** Returns an ISO 8601 time in seconds since the epoch. */
 export function secondsOf(time: string): number {
   return Date.parse(time) / 1000;
 }
 
-/** Returns the seconds between two times in ISO 8601. */
+/** Returns the seconds between two ISO 8601 times. */
 export function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1000;
 }
@@ -32,17 +32,17 @@ export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The longest time that Temporal keeps, 10,000 years, in milliseconds: a longer one would fail the workflow task forever. */
+/** The maximum time that Temporal supports, 10,000 years, in milliseconds: a longer one would fail the workflow task forever. */
 export const MAX_DURATION_MS = 315_576_000_000_000;
 
-/** The longest that a timer of a process can run, in milliseconds: almost 25 days. A longer one would fire at once. */
+/** The maximum time of a process timer, in milliseconds: almost 25 days. A longer one would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
 /** The bounds of a duration, in milliseconds. */
 interface DurationBounds {
   /** Default 1. */
   least?: number;
-  /** Default: the longest time that Temporal keeps. */
+  /** Default: the maximum time that Temporal supports. */
   most?: number;
 }
 
@@ -59,7 +59,7 @@ export function milliseconds(duration: Duration, owner: string, { least = 1, mos
   throw new UsageError(`${owner} is ${durationText(duration)}: write at most ${most} milliseconds ("${days}d")`);
 }
 
-/** Converts a duration that a process waits for with a timer, which bounds it further. */
+/** Converts a duration for a timer of the process, which has a lower maximum. */
 export function timerMilliseconds(duration: Duration, owner: string, { least = 1 }: Pick<DurationBounds, 'least'> = {}): number {
   return milliseconds(duration, owner, { least, most: MAX_TIMER_MS });
 }
@@ -77,7 +77,7 @@ function durationText(duration: Duration): string {
   return typeof duration === 'number' ? String(duration) : valueText(duration);
 }
 
-/** Formats a value of any type, because a caller in JavaScript is not held to `Duration`. */
+/** Formats a value of any type, because JavaScript callers are not bound to `Duration`. */
 function valueText(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : JSON.stringify(value);
 }

@@ -9,12 +9,12 @@ import { USAGE_STATS } from './usage.ts';
 /** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
 
-/** True if the model did not end its answer by itself: it was cut off, or the provider has a word of its own for it. */
+/** True if the model did not end its answer itself: it was cut off, or the provider reports another reason. */
 export function isCutOff(finishReason: FinishReason | undefined): boolean {
   return finishReason !== undefined && finishReason !== 'stop' && finishReason !== 'tool_calls';
 }
 
-/** Returns the sentence that says so of an answer, for whoever reads it. */
+/** Returns a sentence about the cut answer for its reader. */
 export function cutNote(finishReason: FinishReason): string {
   const what = finishReason === 'length' ? 'was cut off' : 'may not be whole';
   return `[The answer ${what}: the model ended it with the finish reason "${finishReason}".]`;
@@ -23,7 +23,7 @@ export function cutNote(finishReason: FinishReason): string {
 const VERIFIED_MEMBERS = {
   /** True if the call took effect. */
   happened: s.FLAG,
-  /** The way in which the answer was lost, which is why the tool was asked. */
+  /** How the answer was lost, the reason for asking the tool. */
   reason: s.TEXT,
 };
 
@@ -31,12 +31,12 @@ const VERIFIED_MEMBERS = {
 export interface Verified extends s.ObjectOf<typeof VERIFIED_MEMBERS> {}
 const VERIFIED: s.Shape<Verified> = s.object(VERIFIED_MEMBERS);
 
-/** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */
+/** Creates the record of a call that has not been answered yet: empty result, no error, no duration. */
 export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
   return { toolName, callId, arguments: {}, result: '', isError: false, durationMs: null, timestamp };
 }
 
-/** Makes a step with the defaults: no thought, no calls, no usage, finished by `stop`. */
+/** Creates a step with the defaults: no thought, calls or usage, finished by `stop`. */
 export function newStep(step: number): StepResult {
   return { step, thought: null, toolCalls: [], usage: null, finishReason: 'stop' };
 }
@@ -46,9 +46,9 @@ export function hasToolCalls(step: StepResult): boolean {
 }
 
 /**
- * The reasons why a call did not run, in the words of summaries. `refused`: a person, a rule or a check said no.
- * `answered`: a person gave the result. `unknown`: there is no such tool. `invalid`: the arguments do not fit. `not_started`: the run
- * ended or was told something else before, a limit had no room for it, or nothing implements the tool.
+ * The reasons why a call did not run, as worded in summaries. `refused`: a person, a rule or a check said no. `answered`: a person gave the
+ * result. `unknown`: the tool does not exist. `invalid`: the arguments do not fit. `not_started`: the run ended or was steered elsewhere
+ * before, a limit had no room for it, or nothing implements the tool.
  */
 export const NOT_RUN = {
   refused: 'refused',
@@ -63,7 +63,7 @@ export type NotRun = keyof typeof NOT_RUN;
 
 const REASONS = Object.keys(NOT_RUN) as NotRun[];
 
-/** The number of calls that did not run, by reason and by the name of the tool. */
+/** The number of calls that did not run, by reason and tool name. */
 export type CallsNotRun = Partial<Record<NotRun, Record<string, number>>>;
 export const CALLS_NOT_RUN = s.shape<CallsNotRun>({
   type: 'object',
@@ -71,25 +71,24 @@ export const CALLS_NOT_RUN = s.shape<CallsNotRun>({
 });
 
 const FACT_MEMBERS = {
-  /** The version of the tool in this run. Absent: it has none. */
+  /** The version of the tool in this run. Absent: none. */
   toolVersion: s.optional(s.TEXT),
-  /** The capability that gives the tool to the agent. Absent: the agent has it of its own. */
+  /** The capability that provides the tool. Absent: the agent defines it itself. */
   capability: s.optional(s.TEXT),
   /** Present if the call did not run: its result says why. */
   notRun: s.optional(s.oneOf(...REASONS)),
-  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
+  /** Present if the call's answer was lost, and `result` is the tool's report. */
   verified: s.optional(VERIFIED),
-  /** The run that the call has started as a child, if its tool is an agent. */
+  /** The child run that the call started, if its tool is an agent. */
   childRunId: s.optional(s.TEXT),
   ...RECORD_PARTS,
 };
 
-/** What is known of a call besides the call itself and its result: nothing before it has a record. */
+/** The facts about a call besides the call itself and its result. All are absent until the call has a record. */
 export const CALL_FACT_MEMBERS = {
   ...FACT_MEMBERS,
-  /** Milliseconds from start to end of the tool. Null: it never started, or the time is unknown. */ durationMs: s.optional(
-    s.orNull(s.NUMBER),
-  ),
+  /** Milliseconds from start to end of the tool. Null: it never started, or the time is unknown. */
+  durationMs: s.optional(s.orNull(s.NUMBER)),
 };
 
 interface CallFacts extends s.ObjectOf<typeof CALL_FACT_MEMBERS> {}
@@ -99,7 +98,7 @@ const CALL_MEMBERS = {
   toolName: s.TEXT,
   /** The id of the call. */
   callId: s.TEXT,
-  /** The arguments with which it was called. */
+  /** The arguments it was called with. */
   arguments: s.JSON_OBJECT,
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: s.TEXT,
@@ -107,7 +106,7 @@ const CALL_MEMBERS = {
   isError: s.FLAG,
   /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
   durationMs: s.orNull(s.NUMBER),
-  /** The time of recording the result, ISO 8601. */
+  /** The time when the result was recorded, ISO 8601. */
   timestamp: s.TIMESTAMP,
   /** The location of the whole result, if `result` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),
@@ -116,7 +115,7 @@ const CALL_MEMBERS = {
   ...FACT_MEMBERS,
 };
 
-/** Returns what the record of a call says besides the call itself and its result. */
+/** Returns the facts in a call's record besides the call itself and its result. */
 export function callFacts(record: ToolCallRecord): CallFacts {
   const facts = Object.entries(record).filter(([name]) => Object.hasOwn(CALL_FACT_MEMBERS, name));
   return Object.fromEntries(facts);
@@ -129,28 +128,28 @@ export const TOOL_CALL_RECORD: s.Shape<ToolCallRecord> = s.object(CALL_MEMBERS);
 const STEP_MEMBERS = {
   /** 1-based. */
   step: s.NUMBER,
-  /** The agent that acted. Only in runs that several agents may act in. */
+  /** The agent that acted. Only in runs that may have several agents. */
   agent: s.optional(s.TEXT),
   ...ANSWER_ORIGIN_MEMBERS,
   /** The text of the model's answer, or null if it had none. */
   thought: s.orNull(s.TEXT),
-  /** The calls of the step, executed or not, with those that code made in it. Empty if there are none. */
+  /** The calls of the step, executed or not, including calls made by its code. Empty if there are none. */
   toolCalls: s.listOf(TOOL_CALL_RECORD),
-  /** The tokens and costs of its model call; null if the provider reported none. */
+  /** The tokens and costs of its model call; null if the provider did not report them. */
   usage: s.orNull(USAGE_STATS),
   /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
   finishReason: s.TEXT,
   /** True on the optional final attempt after the step limit. */
   final: s.optional(s.TRUE),
-  /** What the provider of the model says about the request, such as settings that it ignored. */
+  /** The provider's warnings about the request, such as ignored settings. */
   warnings: s.optional(s.listOf(s.TEXT)),
-  /** The calls that the provider has made by itself: at most 20. They are no tool calls of the run. */
+  /** The calls that the provider ran itself: at most 20. They are not tool calls of the run. */
   hosted: s.optional(s.listOf(HOSTED_CALL)),
-  // Of the request and the response.
+  // Notes about the request and the response.
   ...RECORD_PARTS,
 };
 
-/** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
+/** One think-act cycle: exactly one completed model call and the tool calls that it requested. */
 export interface StepResult extends s.ObjectOf<typeof ANSWER_ORIGIN_MEMBERS>, s.ObjectOf<typeof STEP_MEMBERS> {}
 export const STEP_RESULT: s.Shape<StepResult> = s.object(STEP_MEMBERS);
 
@@ -161,24 +160,24 @@ export interface CallCounts {
   toolCallsNotRun?: CallsNotRun | undefined;
 }
 
-/** Returns the number of calls that the model asked for. */
+/** Returns the number of calls that the model requested. */
 export function requestedCalls({ toolCallsTotal, toolCallsNotRun = {} }: Omit<CallCounts, 'toolCallsByName'>): number {
   const notRun = Object.values(toolCallsNotRun).flatMap((byName) => Object.values(byName));
   return notRun.reduce((sum, calls) => sum + calls, toolCallsTotal);
 }
 
-/** The form of a text about calls. */
+/** The formatting of a text about calls. */
 interface CallsForm {
   /** The sign before a number of calls. */
   times: string;
-  /** The text for no call. */
+  /** The text if there are no calls. */
   none?: string;
-  /** The words behind the number of all calls, for every number; none if empty. Default: `tool call` or `tool calls`. */
+  /** The noun after the total, for any number; none if empty. Default: `tool call` or `tool calls`. */
   unit?: string;
   name?: (name: string) => string;
 }
 
-/** Returns all calls in words: `2 tool calls (look_up ×2), 1 refused (refund)`. */
+/** Describes all calls: `2 tool calls (look_up ×2), 1 refused (refund)`. */
 export function callsText({ toolCallsTotal, toolCallsByName, toolCallsNotRun }: CallCounts, { none, unit, ...form }: CallsForm): string {
   const names = namesText(toolCallsByName, form, 1) || none;
   const number = unit === undefined ? counted(toolCallsTotal, 'tool call') : `${toolCallsTotal} ${unit}`.trimEnd();
@@ -186,7 +185,7 @@ export function callsText({ toolCallsTotal, toolCallsByName, toolCallsNotRun }: 
   return [total, ...notRunTexts(toolCallsNotRun, form)].join(', ');
 }
 
-/** Returns the calls that did not run in words, a text for each reason: `1 refused (refund)`. */
+/** Describes the calls that did not run, one text per reason: `1 refused (refund)`. */
 export function notRunTexts(notRun: CallsNotRun = {}, form: Omit<CallsForm, 'none' | 'unit'>): string[] {
   return REASONS.flatMap((reason) => {
     const byName = notRun[reason] ?? {};
@@ -195,7 +194,7 @@ export function notRunTexts(notRun: CallsNotRun = {}, form: Omit<CallsForm, 'non
   });
 }
 
-/** Returns the names with their numbers of calls, from a number on. */
+/** Formats names with their numbers of calls, showing numbers from `from` on. */
 function namesText(
   byName: Record<string, number>,
   { times, name = (given) => given }: Omit<CallsForm, 'none' | 'unit'>,
@@ -226,7 +225,7 @@ export const FINAL_ANSWER = 'final_answer';
 export const RUN_CODE = 'run_code';
 
 /**
- * Returns the id of the call of `run_code` whose cell has made a call; undefined for a call of the model, which has no such id
+ * Returns the id of the `run_code` call whose cell made a call, or undefined for a model's call, whose id has a different form
  * (`codeCallId`).
  */
 export function cellOfCall(callId: string): string | undefined {
@@ -234,25 +233,25 @@ export function cellOfCall(callId: string): string | undefined {
 }
 
 /**
- * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never
- * runs, and its result tells the model what is wrong.
+ * The name of the call that represents an answer without the required form. No tool has this name: the call never runs, and its result
+ * tells the model what is wrong.
  */
 export const UNUSABLE_REPLY = 'unusable_reply';
 
 /** The result of a call that never ran because the run was interrupted. */
 export const INTERRUPTED_CALL = 'Tool call was interrupted and not executed. Please retry if needed.';
 
-/** Returns the result of a call to a tool that the agent does not have. */
+/** Returns the result of a call of an unknown tool. */
 export function unknownTool(name: string): string {
   return `Tool '${name}' not found in agent's tool list`;
 }
 
-/** Returns the result of a call to a tool that is a schema alone. */
+/** Returns the result of a call of a tool that is only a schema. */
 export function notExecutable(name: string): string {
   return `Tool '${name}' is not executable: nothing implements it. Go on without its result.`;
 }
 
-/** The result of a call that the limits have no room for. */
+/** The result of a call that exceeds the limits. */
 export const OVER_CALL_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
 
 /** Returns the result of a call that a person has rejected. */
@@ -269,7 +268,7 @@ export function noWorkerHas(name: string): string {
   return `Tool '${name}' is not executable: no worker has it at the moment.`;
 }
 
-/** Returns a tool result as text: its values joined by line breaks, those that are not text as JSON. */
+/** Returns a tool result as text: its values joined by line breaks, non-text values as JSON. */
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
 }
@@ -279,12 +278,12 @@ export function unknownOutcome(name: string): string {
   return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost. It may have taken effect. It was not tried again. Find out before you call it again.`;
 }
 
-/** Returns the result of a call whose answer was lost and that did not happen, as its tool reports. */
+/** Returns the result of a call whose answer was lost and that, according to its tool, did not happen. */
 export function notHappened(name: string): string {
   return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
 }
 
-/** Describes, for a person, what a tool reported about a call whose answer was lost. */
+/** Describes for people what a tool reported about a call whose answer was lost. */
 export function verifiedText({ happened, reason }: Verified): string {
   return `verified: it ${happened ? 'happened' : 'did not happen'} (its answer was lost: ${reason})`;
 }
@@ -296,7 +295,7 @@ export function tryAgain(message: string): string {
   return `${message}${TRY_AGAIN}`;
 }
 
-/** Returns the result of a call whose tool has asked the model to try again as often as it may. */
+/** Returns the result of a call whose tool has used up its requests to try again. */
 export function noRetriesLeft(name: string, retries: number, message: string): string {
   const times = retries === 1 ? 'once' : `${retries} times`;
   const reason = withoutEnd(message.replace(TRY_AGAIN, ''), '. \t\r\n');

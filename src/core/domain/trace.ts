@@ -9,17 +9,17 @@ export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
 
 /** A span as JSON. */
 export interface TraceSpanJson {
-  /** What the span is about, such as `step:1`, `tool:search`, or `unit:write` in the run of a program. */
+  /** The subject of the span, such as `step:1`, `tool:search`, or `unit:write` in a program's run. */
   name: string;
   /** ISO 8601. */
   start_time: string;
-  /** Milliseconds from its start to its end, 0 without an end. */
+  /** Milliseconds from its start to its end, 0 if it has not ended. */
   duration_ms: number;
-  /** What happened in it, without what happened in the spans inside of it, in order. */
+  /** Its own events, without those of nested spans, in order. */
   events: TraceEventJson[];
-  /** The spans inside of it, in the order in which they began. */
+  /** The nested spans, in the order of their starts. */
   children?: TraceSpanJson[];
-  /** Facts about it, by their names. Absent if there are none. */
+  /** Further facts, by name. Absent if there are none. */
   metadata?: JsonObject;
   /** ISO 8601. Absent while it has not ended. */
   end_time?: string;
@@ -29,15 +29,15 @@ export interface TraceSpanJson {
 export interface ExecutionTraceJson {
   /** The agent or program that ran. */
   program_name: string;
-  /** The provider of the model. Empty if the run has not begun. */
+  /** The model's provider. Empty if the run has not begun. */
   backend_name: string;
   /** ISO 8601. */
   start_time: string;
-  /** Milliseconds from its start to its end, 0 without an end. */
+  /** Milliseconds from its start to its end, 0 if it has not ended. */
   duration_ms: number;
-  /** The number of events in all spans, nested ones included. */
+  /** The number of events in all spans, including nested ones. */
   total_events: number;
-  /** The spans at the top, in the order in which they began. */
+  /** The top-level spans, in the order of their starts. */
   spans: TraceSpanJson[];
   /** ISO 8601. Absent while it has not ended. */
   end_time?: string;
@@ -51,7 +51,7 @@ interface ExecutionTraceFields {
   spans: TraceSpan[];
 }
 
-/** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch, and ISO 8601 in its JSON. */
+/** The trace of a run: its steps in nested spans. Times are in seconds since the epoch, and ISO 8601 in its JSON. */
 export class ExecutionTrace {
   /** The agent or program that ran. */
   readonly programName: string;
@@ -61,10 +61,10 @@ export class ExecutionTrace {
   readonly startTime: number;
   /** The time of the last event. Absent if nothing has happened yet. */
   readonly endTime: number | undefined;
-  /** One span for each unit that has begun. */
+  /** One span per started unit. */
   readonly spans: readonly TraceSpan[];
 
-  /** `result.trace` and `readTrace` make traces. @internal */
+  /** Created by `result.trace` and `readTrace`. @internal */
   constructor({ programName, backendName, startTime, endTime, spans }: ExecutionTraceFields) {
     this.programName = programName;
     this.backendName = backendName;
@@ -73,12 +73,12 @@ export class ExecutionTrace {
     this.spans = spans;
   }
 
-  /** Milliseconds from its start to its last event; 0 without one. */
+  /** Milliseconds from its start to its last event, or 0. */
   get durationMs(): number {
     return millisecondsBetween(this.startTime, this.endTime);
   }
 
-  /** The number of events in all spans, nested ones included. */
+  /** The number of events in all spans, including nested ones. */
   get totalEvents(): number {
     return countEvents(this.spans);
   }
@@ -113,29 +113,29 @@ function spanJson({ name, startTime, endTime, events, children, metadata }: Trac
   };
 }
 
-/** Returns seconds since the epoch, which a clock of milliseconds has told, in ISO 8601. */
+/** Formats seconds since the epoch as ISO 8601. The seconds come from a millisecond clock. */
 function timeOf(seconds: number): string {
   return isoTime(Math.round(seconds * 1000));
 }
 
-/** Returns the milliseconds between two times, rounded to two digits; 0 without an end. */
+/** Returns the milliseconds between two times, rounded to two digits, or 0 without an end. */
 function millisecondsBetween(startTime: number, endTime: number | undefined): number {
   return endTime === undefined ? 0 : roundedMs(endTime - startTime);
 }
 
-/** A span of a trace: a unit, or a block inside of it, with its events. */
+/** A span of a trace: a unit or a nested block, with its events. */
 export interface TraceSpan {
-  /** What the span is about, such as `step:1`, `tool:search`, or `unit:write` in the run of a program. */
+  /** The subject of the span, such as `step:1`, `tool:search`, or `unit:write` in a program's run. */
   name: string;
   /** Seconds since the epoch. */
   startTime: number;
   /** Absent while the span is open. */
   endTime?: number;
-  /** Facts about it, by their names. */
+  /** Further facts, by name. */
   metadata: JsonObject;
-  /** What happened in it, without what happened in the spans inside of it, in order. */
+  /** Its own events, without those of nested spans, in order. */
   events: TraceEvent[];
-  /** The spans inside of it, in the order in which they began. */
+  /** The nested spans, in the order of their starts. */
   children: TraceSpan[];
 }
 
@@ -147,13 +147,13 @@ interface SpanStart {
   metadata?: JsonObject;
 }
 
-/** Builds the spans of a trace. Units and branches run in parallel: each call may name its span, which is the innermost open one by default. */
+/** Builds the spans of a trace. Units and branches run in parallel: each call may name its span, by default the innermost open one. */
 export class Tracer {
   readonly spans: TraceSpan[] = [];
-  /** The open spans in the order in which they began. */
+  /** The open spans, in the order of their starts. */
   #open: TraceSpan[] = [];
 
-  /** Opens a span inside of another one. Without an open span, or with null, it is one of the trace itself. */
+  /** Opens a span inside another one. Without an open span, or with null, the span is at the top level of the trace. */
   start({ name, at, metadata = {} }: SpanStart, inside: TraceSpan | null = this.#open.at(-1) ?? null): TraceSpan {
     const span: TraceSpan = { name, startTime: at, metadata: { ...metadata }, events: [], children: [] };
     (inside?.children ?? this.spans).push(span);
@@ -161,12 +161,12 @@ export class Tracer {
     return span;
   }
 
-  /** Adds an event to a span. Without an open span it is dropped: a trace observes, and never fails. */
+  /** Adds an event to a span. Drops it if no span is open: a trace observes, and never fails. */
   emit(event: TraceEvent, inside: TraceSpan | undefined = this.#open.at(-1)): void {
     inside?.events.push(event);
   }
 
-  /** Closes a span. Does nothing if there is none. */
+  /** Closes a span. Does nothing if no span is open. */
   end(at: number, metadata: JsonObject = {}, span: TraceSpan | undefined = this.#open.at(-1)): void {
     if (span === undefined || span.endTime !== undefined) return;
     span.endTime = at;
@@ -174,14 +174,14 @@ export class Tracer {
     this.#open = this.#open.filter((one) => one !== span);
   }
 
-  /** Closes all open spans, the innermost first, and returns those of the trace itself. */
+  /** Closes all open spans, innermost first, and returns the top-level spans. */
   finalize(at: number): TraceSpan[] {
     while (this.#open.length > 0) this.end(at);
     return this.spans;
   }
 }
 
-/** The types of the events of a trace, as AXON has them. */
+/** The types of the events of a trace, as in AXON. */
 export const TRACE_EVENT_TYPES = [
   'step_start',
   'step_end',
@@ -202,7 +202,7 @@ export const TRACE_EVENT_TYPES = [
 /** The type of an event of a trace. @useDeclaredType */
 export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
-/** One event of a trace. Fields that say nothing are absent. */
+/** One event of a trace. Empty fields are absent. */
 export interface TraceEvent {
   /** The type of the event, such as `model_call` or `validation_fail`. */
   event_type: TraceEventType;
@@ -210,13 +210,13 @@ export interface TraceEvent {
   timestamp: number;
   /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
   step_name?: string;
-  /** Facts about it, by their names. Absent if there are none. */
+  /** Further facts, by name. Absent if there are none. */
   data?: JsonObject;
-  /** Milliseconds that it took. Absent for a moment. */
+  /** Its duration in milliseconds. Absent for an instant. */
   duration_ms?: number;
 }
 
-/** True for the name of a type of events. */
+/** True for the name of an event type. */
 export function isTraceEventType(type: string): type is TraceEventType {
   return TRACE_EVENT_TYPES.some((known) => known === type);
 }
@@ -229,7 +229,7 @@ export interface EventPlace {
   at: number;
 }
 
-/** Makes an event of a step. Fields that say nothing are left out. */
+/** Creates an event of a step. Empty fields are left out. */
 export function traceEvent(type: TraceEventType, { step, at }: EventPlace, data: JsonObject = {}, durationMs = 0): TraceEvent {
   return {
     event_type: type,

@@ -7,7 +7,7 @@ import type { TurnResultFields } from './sessions.ts';
 import { cellOfCall, RUN_CODE, type StepResult } from './tool-calls.ts';
 import type { AggregatedUsage, UsageStats } from './usage.ts';
 
-/** Something that a run has waited for or done, from its beginning to its end. Milliseconds since the epoch. */
+/** A wait or an operation of a run, from its beginning to its end, in milliseconds since the epoch. */
 interface Lasting {
   from: number;
   to: number;
@@ -15,19 +15,19 @@ interface Lasting {
 
 /** The same in a session. */
 interface InTurn extends Lasting {
-  /** The agent that has made the call. */
+  /** The agent that made the call. */
   agent: string;
   /** The turn of a session in which it ended. */
   turn?: number;
 }
 
-/** What code may have made: it is then below its cell. */
+/** The part of calls that code may have made: they are then below their cell. */
 interface OfCode {
-  /** The id of the call of `run_code` whose cell has made the call. Absent: the model has made it. */
+  /** The id of the `run_code` call whose cell made the call. Absent: the model made it. */
   cell?: string;
 }
 
-/** A cell of code, from the answer with the call of `run_code` to its result, with all calls that it has made. */
+/** A cell of code, from the answer with its `run_code` call to its result, with all calls that it made. */
 export interface TracedCell extends InTurn {
   callId: string;
   isError: boolean;
@@ -43,28 +43,28 @@ export interface TracedWait extends InTurn, OfCode {
   source: string;
 }
 
-/** A call, or a step of a program, that a child has answered. */
+/** A call or a program's step that a child answered. */
 export interface TracedChild extends InTurn, OfCode {
   childRunId: string;
   /** The id of the call, or the address of the step. */
   callId: string;
-  /** Absent: a step of a program. */
+  /** Absent: a program's step. */
   toolName?: string;
-  /** The child is kept, and an earlier call has started it. */
+  /** The child is kept, and an earlier call started it. */
   isLater?: true;
   isError: boolean;
 }
 
-/** The end of a run, or of a turn. */
+/** The end of a run or a turn. */
 export interface TracedEnd extends Lasting {
   agent: string;
-  /** `terminated`, `timed_out`: by the server, and the run has not recorded it. */
+  /** `terminated`, `timed_out`: by the server; the run itself has not recorded it. */
   status: TerminalStatus | 'terminated' | 'timed_out';
   stopReason: StopReason | 'terminated' | 'timed_out';
   errorCode?: string;
-  /** The run is that of a program. */
+  /** The run executes a program. */
   isWorkflow: boolean;
-  /** The run is that of a flow. */
+  /** The run is a flow. */
   isFlow?: true;
   /** The run is a session, whose turns have their own ends. */
   isSession?: true;
@@ -73,14 +73,14 @@ export interface TracedEnd extends Lasting {
   toolCalls: number;
 }
 
-/** A turn of a session that has ended. */
+/** An ended turn of a session. */
 export interface TracedTurn extends TracedEnd {
   number: number;
 }
 
 /** An attempt at a call. */
 interface TracedAttempt extends InTurn, OfCode {
-  /** The id of a tool call, the number of events of a model call of a step, or the name of another activity. */
+  /** The id of a tool call, the number of events of a step's model call, or the name of another activity. */
   call: string;
   /** Absent: a model call. */
   toolName?: string;
@@ -88,44 +88,47 @@ interface TracedAttempt extends InTurn, OfCode {
   model?: string;
   step?: number;
   /**
-   * Temporal's id of the activity that has made the attempt. Empty for a local one. A call may be made by several, each of which counts its attempts:
-   * one that a burst has left to its run, that its batch has not answered, that a larger model is asked, or that another worker makes.
+   * Temporal's id of the activity that made the attempt. Empty for a local one. Several activities may make a call, and each counts its own
+   * attempts: when a burst leaves a call to its run, its batch has not answered it, a larger model is asked, or another worker makes it.
    */
   activity: string;
   attempt: number;
-  /** How often the activity, or a batch, had made a call under the same name to its end before. Absent: never. */
+  /** The number of times that the activity, or a batch, had completed a call with the same name before. Absent: none. */
   earlier?: number;
-  /** When its worker had a local call, by the clock of the worker: its name has it. */
+  /** When the worker received a local call, by the worker's clock: its name contains the time. */
   localAt?: number;
 }
 
-/** One whose worker has not answered any more: the next one reports it, or whoever reads the record. The model is the first that it asks. */
+/**
+ * An attempt whose worker stopped responding: the next attempt reports it, or the reader of the record. The model is the first that it
+ * asks.
+ */
 export type TracedLoss = TracedAttempt;
 
 /**
- * The attempt with which a call has ended. Its worker reports it, and may be killed before: the record has the same, with the times at which the
- * server heard of it.
+ * The attempt that ended a call. Its worker reports it, but may be killed before: the record has the same, with the times when the server
+ * learned of it.
  */
 export interface TracedCall extends TracedAttempt {
-  /** The place of the model among those that the attempt has asked, 1-based. */
+  /** The place of the model among those asked by the attempt. 1-based. */
   asked?: number;
-  /** A code, or why a tool has failed. Absent: it has succeeded. */
+  /** A code, or the reason why a tool failed. Absent: success. */
   code?: string;
   usage?: UsageStats | null;
   finishReason?: string;
 }
 
 /**
- * Returns the beginning of a lost attempt as all can know it who report it. Of an attempt after the first nobody knows it: its span has the moment
- * of its end alone.
+ * Returns the beginning of a lost attempt, derived only from data that everyone who reports it has. For later attempts nobody knows it: the
+ * span then has only its end.
  */
 export function beginningOfLoss({ attempt, scheduledAt, to }: { attempt: number; scheduledAt: number; to: number }): number {
   return attempt === 1 ? Math.min(scheduledAt, to) : to;
 }
 
-/** What the place of a run in its trace follows from, as the run knows it when it begins. */
+/** The data that determines a run's place in its trace, known when the run begins. */
 export interface TracedBeginning {
-  /** The key of a run inside a workflow of the user, or empty. */
+  /** The key of a run inside a user's workflow, or empty. */
   key: string;
   traceparent?: string;
   /** The run is a session of callers or of its parent. */
@@ -134,45 +137,45 @@ export interface TracedBeginning {
   isChild?: true;
 }
 
-/** The part of a run's record that its trace shows beside its model calls and tool calls. Without content. */
+/** The part of a run's record that its trace shows in addition to model calls and tool calls. Without content. */
 export interface TracedPart {
   waits: TracedWait[];
   children: TracedChild[];
   turns: TracedTurn[];
   /** Absent: none. */
   cells?: TracedCell[];
-  /** The models of the answers whose providers had lost what they had cached. */
+  /** The models of the answers whose provider had lost its cached prompt. */
   cachesLost?: string[];
   /** Present if the histories of the run were read. */
   losses?: TracedLoss[];
-  /** The same: the last attempts of the calls that have ended, as far as the histories have them. */
+  /** Likewise: the last attempts of ended calls, as far as the histories have them. */
   calls?: TracedCall[];
   /** Absent: the run continues. */
   end?: TracedEnd;
 }
 
-/** A stretch of the record of a run: that of a turn, of one execution, or of all. */
+/** A part of a run's record: a turn, an execution, or all of it. */
 interface RecordedPart {
   agentName: string;
   /** Offset of the first event. */
   firstOffset: number;
   events: readonly Event[];
   steps: readonly StepResult[];
-  /** The model of the agent, which has answered unless an event names another. */
+  /** The agent's model, which answered unless an event names another one. */
   model?: string | undefined;
-  /** The turns of a session that have ended in it. */
+  /** The turns of a session that ended in this part. */
   turns?: readonly TurnResultFields[] | undefined;
-  /** The number of turns of a session that had begun at its end. */
+  /** The number of turns that a session had begun by the end of this part. */
   turnsBegun?: number | undefined;
-  /** The run is that of a flow. */
+  /** The run is a flow. */
   isFlow?: boolean | undefined;
   /** The result, if the run has ended. */
   result?: RunResultFields<unknown> | undefined;
 }
 
 /**
- * Returns what the trace of a run shows of a part of its record. What began before the part is left out: only the whole record knows when
- * it did, and a span must be the same whoever reports it.
+ * Returns the trace data of a part of a run's record. Leaves out whatever began before the part: only the whole record has its beginning,
+ * and a span must be the same whoever reports it.
  */
 export function tracedPart(part: RecordedPart): TracedPart {
   const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', isFlow, result } = part;
@@ -215,7 +218,7 @@ export function tracedPart(part: RecordedPart): TracedPart {
   };
 }
 
-/** A call of a tool, where the record has it. */
+/** A tool call, at its place in the record. */
 interface RecordedCall {
   at: number;
   /** The end of the id of a child that it starts: its position. */
@@ -225,7 +228,7 @@ interface RecordedCall {
   turn?: number;
 }
 
-/** Returns the cells of code that have run, of those whose beginning is known. */
+/** Returns the executed cells of code whose beginning is known. */
 function cellsOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string, RecordedCall>): TracedCell[] {
   return steps.flatMap(({ toolCalls }) =>
     toolCalls.flatMap(({ callId, toolName, durationMs, timestamp, isError }): TracedCell[] => {
@@ -237,14 +240,14 @@ function cellsOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string, R
   );
 }
 
-/** Returns the calls that children have answered, of those whose beginning is known. */
+/** Returns the calls answered by children whose beginning is known. */
 function childrenOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string, RecordedCall>): TracedChild[] {
   return steps.flatMap(({ toolCalls }) =>
     toolCalls.flatMap(({ callId, toolName, childRunId, durationMs, timestamp, isError }): TracedChild[] => {
       const call = calls.get(callId);
       if (childRunId === undefined || call === undefined || durationMs === null) return [];
       const to = Date.parse(timestamp);
-      // The id of a child ends with the position of the call that has started it, and random characters.
+      // A child's id ends with the position of the call that started it, and random characters.
       const isFirst = childRunId.slice(0, childRunId.lastIndexOf('.')).endsWith(call.place);
       const { agent, cell, turn } = call;
       const from = Math.round(to - durationMs);
@@ -255,7 +258,7 @@ function childrenOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string
   );
 }
 
-/** Returns a function that says in which turn an event was recorded; undefined for a run that is no session. */
+/** Returns a function that maps an event to its turn: undefined for a run that is not a session. */
 export function turnsOfEvents(events: readonly Event[], begun: number | undefined): (index: number) => number | undefined {
   const ends = events.flatMap(({ turn }, index) => (turn === undefined ? [] : [{ index, turn: turn.number }]));
   return (index) => ends.find((end) => end.index >= index)?.turn ?? begun;

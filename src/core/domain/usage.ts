@@ -5,9 +5,9 @@ import { activityDetails } from './missing-definitions.ts';
 import * as s from './shape.ts';
 
 const TOKENS = {
-  /** Tokens of the request, those of the cache included. */
+  /** Tokens of the request, including cached ones. */
   promptTokens: s.NUMBER,
-  /** Tokens of the answer, those of reasoning included. */
+  /** Tokens of the answer, including reasoning. */
   completionTokens: s.NUMBER,
   /** The sum of both. */
   totalTokens: s.NUMBER,
@@ -21,7 +21,7 @@ const USAGE_MEMBERS = {
   cacheWriteTokens: s.optional(s.NUMBER),
   /** Tokens of the answer that were reasoning. Absent if the provider does not say. */
   reasoningTokens: s.optional(s.NUMBER),
-  /** US dollars. Absent if neither the provider has told them nor the price of the model is known. */
+  /** US dollars. Absent if neither the provider reported the cost nor the model's price is known. */
   costUsd: s.optional(s.NUMBER),
 };
 
@@ -31,29 +31,29 @@ export const USAGE_STATS: s.Shape<UsageStats> = s.object(USAGE_MEMBERS);
 
 const ESTIMATED_MEMBERS = {
   ...TOKENS,
-  /** US dollars. Absent if the price of the model is not known. */
+  /** US dollars. Absent if the model's price is not known. */
   costUsd: USAGE_MEMBERS.costUsd,
 };
 
-/** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
+/** Tokens that were estimated because an answer was interrupted, an attempt failed, or a provider reported nothing. */
 export interface EstimatedUsage extends s.ObjectOf<typeof ESTIMATED_MEMBERS> {}
 export const ESTIMATED_USAGE: s.Shape<EstimatedUsage> = s.object(ESTIMATED_MEMBERS);
 
 const AGGREGATED_MEMBERS = {
   ...TOKENS,
-  /** Tokens of the requests that came from a cache of the provider. */
+  /** Tokens of the requests that a provider read from its cache. */
   cachedTokens: s.NUMBER,
   /** Tokens of the answers that were reasoning. */
   reasoningTokens: s.NUMBER,
-  /** The number of model calls, with those whose provider reported no usage. */
+  /** The number of model calls, including those whose provider reported no usage. */
   llmCalls: s.NUMBER,
   /** Absent if no provider reported any. */
   cacheWriteTokens: s.optional(s.NUMBER),
   /** US dollars of the reported usage, as far as prices are known. */
   costUsd: s.optional(s.NUMBER),
   /**
-   * Usage that no provider reported, estimated from the size of requests and answers. It is not part of the other counts, but
-   * counts against limits.
+   * Usage that no provider reported, estimated from the size of requests and answers. It is not included in the other counts, but counts
+   * against limits.
    */
   estimated: s.optional(ESTIMATED_USAGE),
 };
@@ -62,25 +62,25 @@ const AGGREGATED_MEMBERS = {
 export interface AggregatedUsage extends s.ObjectOf<typeof AGGREGATED_MEMBERS> {}
 export const AGGREGATED_USAGE: s.Shape<AggregatedUsage> = s.object(AGGREGATED_MEMBERS);
 
-/** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
+/** The cost of model calls that is not in the usage of an answer: reported by the provider, or estimated. */
 export interface Spent {
-  /** Tokens and costs that providers reported. Absent if none did. */
+  /** Tokens and costs reported by providers. Absent if there are none. */
   reported?: UsageStats;
   /** Estimates for calls whose provider reported nothing. Absent if there are none. */
   estimated?: EstimatedUsage;
 }
 
-/** Returns the US dollars of a usage, if the price of the model is known. */
+/** Returns the cost of usage in US dollars, or undefined if the model's price is not known. */
 export function dollarsOf({ costUsd }: Pick<UsageStats, 'costUsd'>): number | undefined {
   return costUsd;
 }
 
-/** Returns the usage of a run that has not called a model yet. */
+/** Returns the usage of a run before its first model call. */
 export function noUsage(): AggregatedUsage {
   return { promptTokens: 0, completionTokens: 0, totalTokens: 0, cachedTokens: 0, reasoningTokens: 0, llmCalls: 0 };
 }
 
-/** Adds the reported usage of a call, or of one attempt, to `total`. Counts no call. */
+/** Adds the reported usage of a call or an attempt to `total`, without counting a call. */
 export function addReported(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
   if (call === null) return total;
   const costUsd = call.costUsd === undefined ? {} : { costUsd: (total.costUsd ?? 0) + call.costUsd };
@@ -118,7 +118,7 @@ export function addEstimated(total: AggregatedUsage, more: EstimatedUsage | unde
   return { ...total, estimated };
 }
 
-/** Adds one more model call to `total`. A call whose provider reported nothing (null) still counts as a call. */
+/** Adds one more model call to `total`. A call without reported usage (null) still counts. */
 export function addUsage(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
   return { ...addReported(total, call), llmCalls: total.llmCalls + 1 };
 }
@@ -127,36 +127,36 @@ export function addUsage(total: AggregatedUsage, call: UsageStats | null): Aggre
 export interface ModelPrice {
   /** US dollars for a million tokens of input. */
   input: number;
-  /** US dollars for a million tokens of output, reasoning included. */
+  /** US dollars for a million tokens of output, including reasoning. */
   output: number;
-  /** Input tokens that the provider had cached. Default: the price of `input`. */
+  /** The price of cached input tokens. Default: the price of `input`. */
   cachedInput?: number;
   /**
-   * The factor on the price of `input` for tokens that the provider writes to its cache. Default 1.25, which Anthropic and OpenAI take;
-   * a cache of Anthropic that is kept for an hour costs 2.
+   * The factor on the price of `input` for tokens that the provider writes to its cache. Default 1.25, as with Anthropic and OpenAI;
+   * Anthropic's one-hour cache costs 2.
    */
   cacheWrite?: number;
-  /** The factor on all prices for a call that the provider makes in a batch. Default 0.5. */
+  /** The factor on all prices for a call in a batch. Default 0.5. */
   batch?: number;
-  /** US dollars for a thousand calls of a hosted tool, by its name: `{ web_search: 10 }`. Calls that have failed cost nothing. Default: none. */
+  /** US dollars for a thousand calls of a hosted tool, by its name: `{ web_search: 10 }`. Failed calls cost nothing. Default: none. */
   hosted?: Readonly<Record<string, number>>;
 }
 
-/** The factors of a price that sets none. */
+/** The default factors of a price. */
 const DEFAULT_FACTORS = { cacheWrite: 1.25, batch: 0.5 };
 
 const MILLION = 1_000_000;
 const A_THOUSAND = 1_000;
 
-/** The way in which a provider has made a call. */
+/** The way in which a provider made a call. */
 interface CallTier {
   /** True: in a batch. */
   inBatch?: boolean;
-  /** The calls that the provider has made by itself. */
+  /** The calls that the provider ran itself. */
   hosted?: readonly HostedCall[];
 }
 
-/** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion, and tokens of the cache part of the prompt. */
+/** Returns the cost of usage in US dollars. Reasoning tokens are part of the completion, and cache tokens part of the prompt. */
 export function costOf(
   { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 }: UsageStats,
   price: ModelPrice,
@@ -173,7 +173,7 @@ function priceOfHosted({ hosted = {} }: ModelPrice, name: string): number {
   return Object.hasOwn(hosted, name) ? (hosted[name] ?? 0) : 0;
 }
 
-/** Adds the price of a model, `provider/model`, to usage, if it is known. What the provider itself says about the cost comes first. */
+/** Adds the price of a model, `provider/model`, to usage, if the price is known. The provider's own cost has precedence. */
 export function priced<Usage extends UsageStats>(
   prices: Record<string, ModelPrice> | undefined,
   model: string,
@@ -187,25 +187,25 @@ function withCost<Usage extends UsageStats>(usage: Usage, price: ModelPrice | un
   return price === undefined || usage.costUsd !== undefined ? usage : { ...usage, costUsd: costOf(usage, price, tier) };
 }
 
-/** Returns the cost of attempts with the price of the model that made them, if it is known. */
+/** Returns the cost of attempts, priced for the model that made them if its price is known. */
 export function pricedSpent({ reported, estimated }: Spent, price: ModelPrice | undefined): Spent {
   const cost = <Usage extends UsageStats>(usage: Usage | undefined): Usage | undefined =>
     usage === undefined ? undefined : withCost(usage, price);
   return defined({ reported: cost(reported), estimated: cost(estimated) });
 }
 
-/** Returns the share of a prompt that came from the provider's cache, as text: `87 % cached`. Undefined if the provider reports none. */
+/** Returns the cached share of a prompt as text: `87 % cached`. Undefined if the provider does not report it. */
 export function cachedText({ promptTokens, cachedTokens = 0 }: Pick<UsageStats, 'promptTokens' | 'cachedTokens'>): string | undefined {
   return cachedTokens > 0 && promptTokens > 0 ? `${Math.floor((cachedTokens / promptTokens) * 100)} % cached` : undefined;
 }
 
-/** Formats an amount of US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
+/** Formats US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
 export function dollars(amount: number): string {
   if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
   return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
 }
 
-/** Returns the US dollars of usage, reported and estimated; undefined if no price was known. */
+/** Returns the US dollars of usage, both reported and estimated, or undefined if no price was known. */
 export function dollarsSpent({
   costUsd,
   estimated,
@@ -213,7 +213,7 @@ export function dollarsSpent({
   return costUsd === undefined && estimated?.costUsd === undefined ? undefined : (costUsd ?? 0) + (estimated?.costUsd ?? 0);
 }
 
-/** Returns US dollars with their limit as text: `$0.10 of at most $1.00`; undefined if neither is known. */
+/** Returns US dollars and their limit as text: `$0.10 of at most $1.00`. Undefined if neither is known. */
 export function costText(
   spent: number | undefined,
   { costUsd: limit = null }: { costUsd?: number | null | undefined },
@@ -223,20 +223,20 @@ export function costText(
 }
 
 /**
- * The details of a heartbeat or a failure that report the cost of failed attempts of a model call. The next attempt reads them
- * from the last heartbeat, and the run reads them from the last failure.
+ * The details of a heartbeat or failure that report the cost of a model call's failed attempts. The next attempt reads them from the last
+ * heartbeat, and the run reads them from the last failure.
  */
 export interface SpentDetails {
   spent: Spent;
 }
 
-/** Adds up the cost of attempts; undefined if neither has any. */
+/** Adds up the cost of attempts. Undefined if neither has any. */
 export function addSpent(one: Spent | undefined, other: Spent | undefined): Spent | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return spentOf(addTokens(one.reported, other.reported), addTokens(one.estimated, other.estimated));
 }
 
-/** Reads the cost from the details of a heartbeat or a failure; undefined if they hold none. Nothing in the details is trusted. */
+/** Reads the cost from the details of a heartbeat or failure, or returns undefined. Nothing in the details is trusted. */
 export function spentIn(details: unknown): Spent | undefined {
   const claim = fieldOf(activityDetails(details), 'spent');
   return spentOf(cleanUsage(fieldOf(claim, 'reported')) ?? undefined, cleanUsage(fieldOf(claim, 'estimated')) ?? undefined);
@@ -247,7 +247,7 @@ function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undef
   return defined({ reported, estimated });
 }
 
-/** Adds up tokens, and the cost of those that have one: the run adds that of the others itself. */
+/** Adds up tokens, and the costs that are known: the run itself adds unknown costs. */
 function addTokens(one: UsageStats | undefined, other: UsageStats | undefined): UsageStats | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const field = (name: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens' | 'costUsd'): Partial<UsageStats> =>
@@ -268,8 +268,8 @@ function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * Returns token counts that can be added up: anything but a whole number of at least 0 counts as not reported. Null if none is left. Usage
- * keeps the cost that it came with: a provider has told it, or an attempt of a list of models was priced where it was made.
+ * Returns token counts that can be added up: anything other than an integer of at least 0 counts as not reported. Null if none is left. The
+ * given cost is kept: it was reported by a provider, or computed where an attempt of a list of models was made.
  */
 export function cleanUsage(usage: unknown): UsageStats | null {
   if (typeof usage !== 'object' || usage === null) return null;
@@ -289,42 +289,45 @@ export function cleanUsage(usage: unknown): UsageStats | null {
   };
 }
 
-/** The most dollars of one call that are believed: more is no price. */
+/** The maximum dollars of one call that are believed: more is not a plausible price. */
 const MOST_DOLLARS = 1_000_000;
 
 function dollarCount(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= MOST_DOLLARS ? value + 0 : undefined;
 }
 
-/** Returns the cost of a call, in US dollars, as a field of its usage: a number, or its decimal text. Anything else is none. */
+/** Returns the cost of a call in US dollars as a field of its usage, from a number or its decimal text. Empty for anything else. */
 export function toldCost(told: unknown): Pick<UsageStats, 'costUsd'> {
   const cost = typeof told === 'string' && /^\d{1,7}(\.\d{1,20})?$/.test(told) ? Number(told) : told;
   return defined({ costUsd: dollarCount(cost) });
 }
 
 function tokenCount(value: unknown): number | undefined {
-  // Adding 0 turns -0 into 0: JSON does not keep -0.
+  // Adding 0 turns -0 into 0: JSON does not preserve -0.
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
 }
 
-/** The amounts that the descendants of a run have used, as far as they have ended. They are no part of the usage of the run itself. */
+/** The amounts used by the ended descendants of a run. They are not part of the run's own usage. */
 export interface SpentByDescendants {
-  /** Tokens and costs of their model calls. */
+  /** The tokens and costs of their model calls. */
   usage: AggregatedUsage;
-  /** The number of calls that their tools executed. */
+  /** The number of calls executed by their tools. */
   toolCalls: number;
-  /** The number of runs that were started. */
+  /** The number of started runs. */
   runs: number;
 }
 
-/** The amounts of a run that has ended. */
+/** The amounts of an ended run. */
 interface SpentRun {
   usage: AggregatedUsage;
   toolCallsTotal: number;
   descendants?: SpentByDescendants;
 }
 
-/** Returns the amounts with those of a child that has ended, and of its descendants. `isNew`: false for a further turn of a session, which counts as one run. */
+/**
+ * Returns the amounts plus those of an ended child and its descendants. `isNew`: false for a further turn of a session, which counts as one
+ * run.
+ */
 export function withChild(
   before: SpentByDescendants | undefined,
   { usage, toolCallsTotal, descendants }: SpentRun,
@@ -339,7 +342,7 @@ export function withChild(
   };
 }
 
-/** Returns the amounts with those of a child whose use is not known. It counts as having used all that it was given. */
+/** Returns the amounts plus those of a child with unknown usage. It counts as having used everything it was given. */
 export function withUnknownChild(
   before: SpentByDescendants | undefined,
   given: LimitChanges,

@@ -2,17 +2,20 @@ import { cutText, jsonBytes } from './byte-budgets.ts';
 import type { ErrorCode } from './errors.ts';
 import { defined } from './json.ts';
 
-/** The checks of one answer, as the activity that received the answer recorded them. */
+/** The checks of one answer, as recorded by the activity that received it. */
 export interface AnswerVerdict {
   /** The answer has no text: it was not checked any further. */
   empty?: true;
   /** Absent if the step has no anchors. */
   anchors?: AnchorVerdict;
-  /** The violations of the semantic validator, warnings included. Absent if the answer was not validated: it breaches an anchor, or the step declares nothing. */
+  /**
+   * The violations found by the semantic validator, including warnings. Absent if the answer was not validated: it breaches an anchor, or
+   * the step declares nothing.
+   */
   violations?: Violation[];
-  /** The confidence that the answer declares. */
+  /** The confidence declared by the answer. */
   confidence?: number;
-  /** The answer does not have the form that the step declares: the problem. */
+  /** The problem, if the answer does not have the form that the step declares. */
   misfit?: string;
 }
 
@@ -24,13 +27,13 @@ export interface AnchorBreach {
   violations: string[];
 }
 
-/** The outcome of all anchors of an answer, as plain data. */
+/** The outcome of all anchors for an answer, as plain data. */
 export interface AnchorVerdict {
-  /** True if no anchor stops the answer. */
+  /** True if no anchor blocks the answer. */
   passed: boolean;
   /** The names of the anchors that were checked, in order. */
   checked: string[];
-  /** The breaches that stop the answer, in the order of the anchors. */
+  /** The breaches that block the answer, in the order of the anchors. */
   breaches: AnchorBreach[];
   /** The breaches of anchors that only warn, in the order of the anchors. */
   warnings: AnchorBreach[];
@@ -54,9 +57,9 @@ export interface Violation {
   rule: ViolationRule;
   /** What is wrong with the answer, in words. */
   message: string;
-  /** The rule expects this of the answer. */
+  /** What the rule expects of the answer. */
   expected: string;
-  /** The answer has this instead. */
+  /** What the answer has instead. */
   actual: string;
   /** A warning does not make an answer invalid. */
   severity: 'error' | 'warning';
@@ -68,11 +71,11 @@ export interface ValidationResult {
   isValid: boolean;
   /** All violations, in the order of the checks. */
   violations: Violation[];
-  /** The confidence that the answer declares; null if it declares none, or if no least confidence is asked for. */
+  /** The confidence declared by the answer; null if it declares none, or no minimum is required. */
   confidence: number | null;
 }
 
-/** The part of an event that says which step of a program it belongs to. */
+/** The part of an event that identifies its program step. */
 export interface StepNote {
   /** The unit, or the address of the step: `sort`, `sort.Kind`, `fan.Sum[3]`. */
   at: string;
@@ -80,7 +83,7 @@ export interface StepNote {
   kind: string;
   /** `attempt`: an attempt has ended. `start` and `end`: the step or unit has begun or ended. */
   type: 'start' | 'attempt' | 'end';
-  /** From 1. */
+  /** 1-based. */
   attempt?: number;
   /** The beginning of the attempt or of the step. ISO 8601. */
   startedAt?: string;
@@ -94,49 +97,49 @@ export interface StepNote {
   structured?: true;
   /** The checks of the answer, for an attempt that had one. */
   verdict?: AnswerVerdict;
-  /** For a model call: what the provider says about its request. */
+  /** For a model call: the provider's warnings about its request. */
   warnings?: string[];
   /** Why the step failed. Absent unless it failed. */
   error?: StepError;
   /** The reason why the step was skipped. */
   reason?: string;
-  /** The id of the run that the step has started as a child. */
+  /** The id of the child run started by the step. */
   child?: string;
-  /** The output was taken over from an earlier run, at no cost. */
+  /** The output was reused from an earlier run, at no cost. */
   reused?: true;
 }
 
 /** A failure of a step of a program, as plain data. */
 export interface StepError {
-  /** The code of the error, as the table of errors explains it. */
+  /** The code of the error, as described in the table of errors. */
   code: ErrorCode;
   /** What failed, in words. */
   message: string;
   /** Where it failed. */
   context: StepErrorContext;
-  /** For used-up attempts: the failure of the last one. */
+  /** For used-up attempts: the last attempt's failure. */
   cause?: StepError;
 }
 
-/** The circumstances of a failure. Fields that say nothing are absent. */
+/** The circumstances of a failure. Empty fields are absent. */
 export interface StepErrorContext {
   /** The name of the step. */
   step?: string;
   /** The name of the unit of the step (AXON's flow). */
   unit?: string;
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt. 1-based. */
   attempt?: number;
-  /** The type that the step declares. */
+  /** The type declared by the step. */
   expectedType?: string;
-  /** The answer that failed, as debug text. */
+  /** The failed answer, as debug text. */
   actualValue?: string;
   /** The anchors that were breached, separated by commas. */
   anchorName?: string;
-  /** The violations, or more about the failure. */
+  /** The violations, or further details of the failure. */
   details?: string;
 }
 
-/** Something that the checks of an answer found: the rule of the validator, an anchor, or the form that the step declares. */
+/** A violation found by the checks of an answer: by a validator rule, an anchor, or the declared form. */
 export interface StepViolation extends Pick<Violation, 'message' | 'severity'>, Partial<Pick<Violation, 'expected' | 'actual'>> {
   /** The rule that the answer breaks. */
   rule: Violation['rule'] | 'anchor' | 'form';
@@ -144,13 +147,13 @@ export interface StepViolation extends Pick<Violation, 'message' | 'severity'>, 
   anchor?: string;
 }
 
-/** What is known about one attempt of a step. */
+/** The details of one attempt of a step. */
 export interface AttemptDetails {
-  /** From 1. */
+  /** 1-based. */
   attempt: number;
-  /** Whether the attempt had an answer that passed. */
+  /** True if the attempt had an answer that passed. */
   success: boolean;
-  /** What the checks of its answer found, warnings included. */
+  /** The violations found in its answer, including warnings. */
   violations?: StepViolation[];
   /** The code of the failure. */
   code?: ErrorCode;
@@ -158,11 +161,11 @@ export interface AttemptDetails {
   message?: string;
 }
 
-/** Bytes of JSON of the details of one step, and of one message in them. The record of events has everything. */
+/** The maximum bytes of JSON of a step's details, and of one message in them. The record of events has everything. */
 const MAX_BYTES = 4_000;
 const MAX_MESSAGE_BYTES = 500;
 
-/** Lists what the checks of an answer found: by anchors, by its form, and by the validator. */
+/** Lists the violations in an answer: of anchors, of its form, and of validator rules. */
 function violationsOf({ anchors, misfit, violations = [] }: AnswerVerdict): StepViolation[] {
   const ofAnchors = (severity: StepViolation['severity'], breaches: NonNullable<typeof anchors>['breaches'] = []): StepViolation[] =>
     breaches.flatMap(({ anchor, violations: messages }) => messages.map((message) => ({ rule: 'anchor', anchor, message, severity })));
@@ -174,7 +177,7 @@ function violationsOf({ anchors, misfit, violations = [] }: AnswerVerdict): Step
   ];
 }
 
-/** The outcome of an attempt: the checks of its answer, or its failure. Both are absent if there is nothing to tell. */
+/** The outcome of an attempt: the checks of its answer, or its failure. Both are absent if there is nothing to report. */
 interface AttemptOutcome {
   attempt: number;
   verdict?: AnswerVerdict;
@@ -182,8 +185,8 @@ interface AttemptOutcome {
 }
 
 /**
- * Adds the outcome of an attempt to the details of a step. An answer that was checked may fail later, by a review: then its entry is
- * replaced. The details of the first attempts are left out if there are too many.
+ * Adds the outcome of an attempt to a step's details. A checked answer may fail later in a review: then its entry is replaced. If there are
+ * too many, the details of the first attempts are dropped.
  */
 export function withAttempt(known: readonly AttemptDetails[], { attempt, verdict, error }: AttemptOutcome): AttemptDetails[] {
   const same = known.find((one) => one.attempt === attempt);
@@ -202,7 +205,7 @@ export function withAttempt(known: readonly AttemptDetails[], { attempt, verdict
   return details;
 }
 
-/** Returns as many violations as fit, the first ones. */
+/** Returns the first violations that fit. */
 function fittingViolations(violations: readonly StepViolation[]): StepViolation[] {
   let bytes = 0;
   return violations.filter((violation) => {

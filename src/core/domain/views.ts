@@ -17,23 +17,23 @@ const REFUSED_CALL = s.object({
   code: s.TEXT,
   /** The number of refusals so far. */
   times: s.NUMBER,
-  /** The time of the next attempt, ISO 8601. Absent if the server does not say it. */
+  /** The time of the next attempt, ISO 8601. Absent if the server does not report it. */
   nextAttemptAt: s.optional(s.TIMESTAMP),
-  /** The time at which the call is given up, ISO 8601. */
+  /** The time when the call is given up, ISO 8601. */
   givesUpAt: s.TIMESTAMP,
 });
 
-/** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
+/** A model call that its provider refuses (429, 5xx), and that is retried within the agent's patience. */
 export interface RefusedCall extends s.ValueOf<typeof REFUSED_CALL> {}
 
 const BATCHED_CALL = s.object({
-  /** The workflow that collects the calls of the provider into batches. */
+  /** The workflow that collects the provider's calls into batches. */
   collector: s.TEXT,
-  /** The time since which the call waits, ISO 8601. */
+  /** The start of the wait, ISO 8601. */
   since: s.TIMESTAMP,
-  /** The number of the batch among those of the collector. Absent: the call is in no batch yet. */
+  /** The number of the batch in the collector. Absent: the call is not in a batch yet. */
   batch: s.optional(s.NUMBER),
-  /** The id that the provider has given the batch. */
+  /** The provider's id of the batch. */
   id: s.optional(s.TEXT),
 });
 
@@ -42,23 +42,23 @@ export interface WaitingForBatch extends s.ValueOf<typeof BATCHED_CALL> {}
 
 const RUNNING_CALL = s.object({
   /**
-   * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
-   * for the function of that name.
+   * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a
+   * program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded` for the function of that name.
    */
   name: s.TEXT,
   /** 1-based. */
   attempt: s.NUMBER,
   /** The details of the last heartbeat: `context.heartbeat(progress)` of a tool. */
   progress: s.optional(s.ANY_JSON),
-  /** The error of the attempt before. */
+  /** The error of the previous attempt. */
   lastFailure: s.optional(s.TEXT),
-  /** Set while a model call waits for its next attempt because the provider has refused it. */
+  /** Set while a model call waits for its next attempt after the provider refused it. */
   refused: s.optional(s.shape<RefusedCall>(REFUSED_CALL)),
   /** Set while a model call waits for a batch. */
   waitsForBatch: s.optional(s.shape<WaitingForBatch>(BATCHED_CALL)),
 });
 
-/** A call of a tool, the model, the archive or a function of the worker that is in progress or waits for its next attempt. */
+/** A call of a tool, the model, the archive or a worker function that is in progress or waits for its next attempt. */
 export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
 const POSTPONED = s.object({
@@ -72,7 +72,7 @@ const POSTPONED = s.object({
   reason: s.TEXT,
 });
 
-/** A call of a tool that only the time holds back. */
+/** A tool call that is postponed only by the time. */
 export interface PostponedCall extends s.ValueOf<typeof POSTPONED> {}
 
 const STATUS_MEMBERS = {
@@ -82,21 +82,21 @@ const STATUS_MEMBERS = {
   runId: s.TEXT,
   /** The agent that the run began with. */
   agentName: s.TEXT,
-  /** The agent that acts. Only if the run was handed over. */
+  /** The current agent. Present only if the run was handed over. */
   currentAgent: s.optional(s.TEXT),
-  /** What an approver needs to know about the run. */
+  /** The information about the run that an approver needs. */
   about: RUN_SUBJECT,
-  /** What the run is doing, or how it ended. */
+  /** The current status, or how the run ended. */
   status: RUN_STATUS,
-  /** The number of steps that are complete: 0 before the first. */
+  /** The number of completed steps: 0 before the first. */
   currentStep: s.NUMBER,
-  /** The usage of the run itself; that of a program includes its descendants that have ended. */
+  /** The usage of the run itself; for a program, including its ended descendants. */
   usage: AGGREGATED_USAGE,
-  /** The usage of the run and of its descendants that have ended. Absent if there are none, and for a program: it is then `usage`. */
+  /** The usage of the run and its ended descendants. Absent if there are none, and for a program: then it equals `usage`. */
   treeUsage: s.optional(AGGREGATED_USAGE),
-  /** The number of calls that tools executed. */
+  /** The number of calls executed by tools. */
   toolCallsTotal: s.NUMBER,
-  /** The number of calls that did not run, by reason and name. Absent if all have run. */
+  /** The number of calls that did not run, by reason and tool name. Absent if all calls ran. */
   toolCallsNotRun: s.optional(CALLS_NOT_RUN),
   /** The number of recorded events. */
   events: s.NUMBER,
@@ -106,35 +106,35 @@ const STATUS_MEMBERS = {
   queued: s.NUMBER,
   /** The names of the tools whose calls wait for a decision. */
   waitingFor: s.listOf(s.TEXT),
-  /** The calls that wait until a time, which nobody has to decide about. Absent if there are none. */
+  /** The calls that wait until a time, without needing a decision. Absent if there are none. */
   postponed: s.optional(s.listOf<PostponedCall>(POSTPONED)),
   /** The current limits. Undefined until the agent is resolved. */
   limits: s.optional(RUN_LIMITS),
-  /** The turns and the limits, if the run is a session. */
+  /** The turns and limits, if the run is a session. */
   session: s.optional(SESSION_VIEW),
   /** The ids of the children that the run waits for. Absent if there are none. */
   children: s.optional(s.listOf(s.TEXT)),
-  /** The ids of those of them that wait for a person. Absent if there are none. */
+  /** The ids of the children that wait for a person. Absent if there are none. */
   waitingChildren: s.optional(s.listOf(s.TEXT)),
-  /** The ids of the children that have ended in the current step. Absent if there are none. */
+  /** The ids of the children that ended in the current step. Absent if there are none. */
   endedChildren: s.optional(s.listOf(s.TEXT)),
-  /** The number of tool calls that have started: limits count these. */
+  /** The number of started tool calls: limits count these. */
   toolCallsStarted: s.NUMBER,
   /** The newest error of a tool, an activity or a request. */
   lastError: s.optional(s.TEXT),
-  /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
+  /** The definitions that every worker which took the run's tasks has lacked so far. Absent if there are none. */
   missing: s.optional(s.listOf(s.anyObject<Missing>())),
-  /** The events that the archive is storing: the run continues, or ends, afterwards. */
+  /** The events that the archive is storing: the run continues or ends afterwards. */
   archiving: s.optional(ARCHIVING),
-  /** The events of the run that are not in the archive, because storing them failed. */
+  /** The events that are not in the archive because storing them failed. */
   notArchived: s.optional(s.listOf(NOT_ARCHIVED)),
-  /** The remote calls in progress, as reported by the server. Only the client adds them, and only if there are some. */
+  /** The remote calls in progress, as reported by the server. Added only by the client, and only if there are any. */
   running: s.optional(s.listOf<RunningCall>(RUNNING_CALL)),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
   /**
-   * Present while the run waits for a burst: the time of the last outcome that the run has, ISO 8601. What the calls of the burst have given since
-   * then follows at its end.
+   * Present while the run waits for a burst: the time of the last outcome that the run has, ISO 8601. Later outcomes of the burst's calls
+   * follow at its end.
    */
   asOf: s.optional(s.TIMESTAMP),
 };
@@ -148,7 +148,7 @@ export interface ApprovalsPage {
   version: 1;
   runId: string;
   agentName: string;
-  /** What an approver needs to know about the run. */
+  /** The information about the run that an approver needs. */
   about: RunSubject;
   status: RunStatus;
   /** Index of the first pending approval of this page. */
@@ -158,36 +158,36 @@ export interface ApprovalsPage {
   total: number;
   /** Decisions that apply to further calls. */
   remembered: RememberedDecision[];
-  /** The ids of the children that the run waits for, with approvals of their own. Absent if there are none. */
+  /** The ids of the children that the run waits for and that have their own approvals. Absent if there are none. */
   children?: string[];
 }
 
 export const CONTEXT_PAGE = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
-  /** Temporal's run id of the execution that has answered. */
+  /** The Temporal run id of the execution that answered. */
   executionId: s.TEXT,
-  /** What the run is doing, or how it ended. */
+  /** The current status, or how the run ended. */
   status: RUN_STATUS,
-  /** The number of steps that are complete: 0 before the first. */
+  /** The number of completed steps: 0 before the first. */
   currentStep: s.NUMBER,
-  /** The state of the run, as tools have set it by `context.setState`. */
+  /** The state of the run, as set by tools with `context.setState`. */
   state: s.JSON_OBJECT,
   /** The current deps of the run. */
   deps: s.JSON_OBJECT,
   /** The answer; null until the run has one. */
   finalResult: s.ANY_JSON,
-  /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
+  /** Offset of the first event in the answering execution. Earlier events are in earlier executions. */
   firstOffset: s.NUMBER,
   /** Offset of the first event of this page. */
   from: s.NUMBER,
   /** The events of this page. */
   events: s.listOf(EVENT),
-  /** The id of the first event of the page, if it is too large for any answer and the page is therefore empty. */
+  /** The id of the page's first event, if it is too large for any answer and the page is therefore empty. */
   nextId: s.optional(s.TEXT),
-  /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
+  /** The total number of events; the next page begins at `from + events.length`, if that is less. */
   total: s.NUMBER,
-  /** As of the status. */
+  /** The same as `asOf` of the status. */
   asOf: s.optional(s.TIMESTAMP),
 });
 
@@ -197,7 +197,7 @@ export interface ContextPage extends s.ValueOf<typeof CONTEXT_PAGE> {}
 /** Answer of the `steps` query. */
 export interface StepsPage {
   version: 1;
-  /** Index of the first step of the execution that answers. */
+  /** Index of the first step in the answering execution. */
   firstIndex: number;
   /** Index of the first step of this page. */
   from: number;
@@ -205,42 +205,42 @@ export interface StepsPage {
   total: number;
 }
 
-/** Answer of the `record` query: what a run has recorded, from an event and a step on. */
+/** Answer of the `record` query: the run's record from an event and a step on. */
 export interface RecordPage {
   version: 1;
-  /** Temporal's run id of the execution that answers. Absent in runs in memory. */
+  /** The Temporal run id of the answering execution. Absent in runs in memory. */
   executionId?: string;
   status: RunStatus;
-  /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
+  /** Offset of the first event in the answering execution. Earlier events are in earlier executions. */
   firstOffset: number;
   /** Offset of the first event of this page. */
   from: number;
-  /** The events from the requested offset on. Empty also if the next one is too large for any answer. */
+  /** The events from the requested offset on. Also empty if the next one is too large for any answer. */
   events: Event[];
-  /** True if events that were asked for are left out, because of the bytes that the question allows. */
+  /** True if requested events were left out because of the requested maximum of bytes. */
   cut?: true;
-  /** The number of all events. */
+  /** The total number of events. */
   total: number;
-  /** Index of the first step of the execution that answers. */
+  /** Index of the first step in the answering execution. */
   firstStep: number;
-  /** The steps from the requested index on. Empty also if the events leave no room for the next one. */
+  /** The steps from the requested index on. Also empty if the events leave no room for the next one. */
   steps: StepResult[];
-  /** The number of all steps. */
+  /** The total number of steps. */
   totalSteps: number;
-  /** As of the status. */
+  /** The same as `asOf` of the status. */
   asOf?: string;
 }
 
 const PINNED_MEMBERS = {
   /** The id of the run. */
   runId: s.TEXT,
-  /** The offset that was asked for. Absent: the agent is the one that acts now. */
+  /** The requested offset. Absent: the current agent. */
   offset: s.optional(s.NUMBER),
   /** Instructions, tools with their schemas, settings, limits and so on, and their digest. */
   snapshot: s.anyObject<AgentSnapshot>(),
 };
 
-/** The agent of a run as it is pinned, at a place of the record. */
+/** The agent of a run, as pinned at a place in the record. */
 export interface PinnedAgent extends s.ObjectOf<typeof PINNED_MEMBERS> {}
 export const PINNED_AGENT: s.Shape<PinnedAgent> = s.object(PINNED_MEMBERS);
 
@@ -248,11 +248,11 @@ const CALL_RESULT = s.object({
   /** `success` or `error`. */
   status: s.TEXT,
   content: s.ANY_LIST,
-  /** The location of the whole result, if `content` is only its preview. */
+  /** The location of the full result, if `content` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),
   /** The offset of the event that records it. */
   offset: s.NUMBER,
-  /** The time of recording it, ISO 8601. */
+  /** The time when it was recorded, ISO 8601. */
   at: s.TIMESTAMP,
 });
 
@@ -263,7 +263,7 @@ const CALL_MEMBERS = {
   callId: s.TEXT,
   /** The name of the tool. */
   toolName: s.TEXT,
-  /** The agent whose model has made the call. */
+  /** The agent whose model made the call. */
   agentName: s.TEXT,
   /** The step that the call belongs to. Absent until the step is complete. */
   step: s.optional(s.NUMBER),
@@ -273,33 +273,36 @@ const CALL_MEMBERS = {
   requestedAt: s.TIMESTAMP,
   /** The call was made by code that the model wrote. */
   caller: s.optional(s.fixed('code')),
-  /** The tool as the run is pinned to it. Absent: the agent has no tool of that name. */
+  /** The tool's description, as pinned for the run. Absent: the agent has no tool of that name. */
   description: s.optional(s.TEXT),
   /** The JSON Schema of the arguments. */
   schema: s.optional(s.JSON_OBJECT),
-  /** The kind of effect that the tool has. */
+  /** The kind of the tool's effect. */
   category: s.optional(s.TEXT),
-  /** The arguments as the model wrote them, whole. */
+  /** The complete arguments as the model wrote them. */
   arguments: s.JSON_OBJECT,
-  /** The arguments that it ran with, if others have been put in the place of those. */
+  /** The arguments that it ran with, if they differ. */
   ranWith: s.optional(s.JSON_OBJECT),
-  /** Present while the call waits for a decision, with the whole arguments that the decision is about: a gate may have changed those of the model. */
+  /**
+   * Present while the call waits for a decision, with the complete arguments that the decision is about: a gate may have changed the
+   * model's.
+   */
   waiting: s.optional(APPROVAL_VIEW),
-  /** The decisions about the call, in their order. */
+  /** The decisions about the call, in order. */
   decisions: s.listOf(DECISION),
   /** Absent while the call has no result. */
   result: s.optional(CALL_RESULT),
   ...CALL_FACT_MEMBERS,
 };
 
-/** One call of a run, with everything that is recorded about it. */
+/** One call of a run, with everything recorded about it. */
 export interface CallDetails extends s.ObjectOf<typeof CALL_FACT_MEMBERS>, s.ObjectOf<typeof CALL_MEMBERS> {}
 export const CALL_DETAILS: s.Shape<CallDetails> = s.object(CALL_MEMBERS);
 
 const TURN_MEMBERS = {
   /** 1-based. */
   turn: s.NUMBER,
-  /** Absent: the turn continues. */
+  /** Absent: the turn is still running. */
   status: s.optional(TERMINAL_STATUS),
   /** Why the turn ended. Absent while it runs. */
   stopReason: s.optional(s.TEXT),
@@ -313,9 +316,9 @@ const TURN_MEMBERS = {
   firstOffset: s.NUMBER,
   /** The number of its events so far. */
   events: s.NUMBER,
-  /** The number of steps that are complete. */
+  /** The number of completed steps. */
   steps: s.NUMBER,
-  /** The tokens of its model calls, with estimates. */
+  /** The tokens of its model calls, including estimates. */
   tokens: s.NUMBER,
   /** The beginning of the message that it answers. */
   question: s.optional(s.TEXT),
@@ -327,7 +330,7 @@ const TURN_MEMBERS = {
 export interface TurnEntry extends s.ObjectOf<typeof TURN_MEMBERS> {}
 export const TURN_ENTRY: s.Shape<TurnEntry> = s.object(TURN_MEMBERS);
 
-/** A page of the turns of a session, the oldest first. `next` is the first turn of the next page. */
+/** A page of a session's turns, oldest first. `next` is the first turn of the next page. */
 export interface TurnsPage {
   /** The id of the session. */
   sessionId: string;
@@ -338,12 +341,12 @@ export interface TurnsPage {
 }
 
 /**
- * What a span is: a model call, a tool call (also a cell of code), an activity of Longhaul itself, a workflow task, the wait for a person, or
- * a child run.
+ * The kind of a span: a model call, a tool call (including cells of code), an activity of Longhaul itself, a workflow task, a wait for a
+ * person, or a child run.
  */
 const SPAN_KIND = s.oneOf('model', 'tool', 'own', 'task', 'person', 'child');
 
-/** What the time of a span was spent on. @useDeclaredType */
+/** The use of a span's time. @useDeclaredType */
 export type SpanKind = s.ValueOf<typeof SPAN_KIND>;
 
 const FAILED_ATTEMPT = s.object({
@@ -357,31 +360,34 @@ const FAILED_ATTEMPT = s.object({
 const SPAN_MEMBERS = {
   /** The same whenever the timeline is read. */
   id: s.TEXT,
-  /** A model call, a tool call (also a cell of code), an activity of Longhaul itself, a workflow task, the wait for a person, or a child run. */
+  /**
+   * A model call, a tool call (including cells of code), an activity of Longhaul itself, a workflow task, a wait for a person, or a child
+   * run.
+   */
   kind: SPAN_KIND,
-  /** The name of the tool, the activity or the child run; `message` for the wait of a session for its next message. */
+  /** The name of the tool, the activity or the child run; `message` for a session's wait for its next message. */
   name: s.TEXT,
-  /** The number of events that the run had recorded when it began. */
+  /** The number of recorded events when it began. */
   offset: s.NUMBER,
-  /** The moment at which it was requested, ISO 8601. */
+  /** The time when it was requested, ISO 8601. */
   from: s.TIMESTAMP,
   /** Absent: it has not ended. */
   to: s.optional(s.TIMESTAMP),
-  /** Milliseconds until a worker took its only attempt. Absent for what no worker takes, and if there were further attempts. */
+  /** Milliseconds until a worker took its only attempt. Absent if no worker takes it, and if it had further attempts. */
   queueMs: s.optional(s.NUMBER),
-  /** Milliseconds of earlier attempts, with the pauses between them and the waits for a worker: the server keeps their sum alone. */
+  /** Milliseconds of earlier attempts, including the pauses between them and the waits for a worker: the server keeps only their sum. */
   retryMs: s.optional(s.NUMBER),
-  /** Milliseconds of the last attempt, or of the wait. Absent while it continues. */
+  /** Milliseconds of the last attempt or of the wait. Absent until it ends. */
   runMs: s.optional(s.NUMBER),
-  /** The number of attempts. Absent for what has none, and before the first has ended. */
+  /** The number of attempts. Absent if it has none, and before the first has ended. */
   attempts: s.optional(s.NUMBER),
-  /** The failures that the server keeps: of the last attempt, and of the one before it. */
+  /** The failures that the server keeps: of the last attempt and the previous one. */
   failures: s.optional(s.listOf(FAILED_ATTEMPT)),
   /** How it ended, unless it succeeded. */
   ended: s.optional(s.oneOf('failed', 'cancelled', 'timed_out', 'terminated')),
   /** The step that it belongs to. 1-based. */
   step: s.optional(s.NUMBER),
-  /** The id of the tool call that it belongs to. Absent if it belongs to none. */
+  /** The id of the tool call that it belongs to. Absent if there is none. */
   callId: s.optional(s.TEXT),
   /** The run id of the child. Absent unless the span is a child run. */
   childRunId: s.optional(s.TEXT),
@@ -389,14 +395,14 @@ const SPAN_MEMBERS = {
   decision: s.optional(s.TEXT),
 };
 
-/** A stretch of the time of a run. */
+/** A span of a run's time. */
 export interface TimelineSpan extends s.ObjectOf<typeof SPAN_MEMBERS> {}
 export const TIMELINE_SPAN: s.Shape<TimelineSpan> = s.object(SPAN_MEMBERS);
 
 const MS_MEMBERS = {
   /** Milliseconds in model calls. */
   model: s.NUMBER,
-  /** Milliseconds in tool calls, those of code included. */
+  /** Milliseconds in tool calls, including those made by code. */
   tool: s.NUMBER,
   /** Milliseconds in activities of Longhaul itself. */
   own: s.NUMBER,
@@ -406,33 +412,33 @@ const MS_MEMBERS = {
   person: s.NUMBER,
   /** Milliseconds in child runs. */
   child: s.NUMBER,
-  /** The waits for a worker of all of them. */
+  /** Milliseconds of all waits for a worker. */
   queue: s.NUMBER,
-  /** The earlier attempts of all of them. */
+  /** Milliseconds of all earlier attempts. */
   retry: s.NUMBER,
 };
 
-/** Milliseconds by kind: those of spans that have ended. Spans overlap, so the sum may be more than the time of the run. */
+/** Milliseconds of ended spans, by kind. Spans overlap, so the sum may exceed the run's time. */
 export interface TimeByKind extends s.ObjectOf<typeof MS_MEMBERS> {}
 
 const TIMELINE_MEMBERS = {
   /** The id of the run. */
   runId: s.TEXT,
-  /** The offset of the page: spans that began with fewer events are on pages before. */
+  /** The offset of the page: spans that began earlier are on earlier pages. */
   from: s.NUMBER,
-  /** The spans of the page, in the order in which they began. */
+  /** The spans of the page, in the order of their starts. */
   spans: s.listOf(TIMELINE_SPAN),
-  /** The sums of the page: those of all pages add up. */
+  /** The sums for the page; the sums of all pages add up. */
   ms: s.shape<TimeByKind>(s.object(MS_MEMBERS)),
   /** The offset of the next page. Absent on the last one. */
   next: s.optional(s.NUMBER),
 };
 
-/** A page of the timeline of a run, the spans in the order in which they began. */
+/** A page of a run's timeline, with spans in the order of their starts. */
 export interface RunTimeline extends s.ObjectOf<typeof TIMELINE_MEMBERS> {}
 export const RUN_TIMELINE: s.Shape<RunTimeline> = s.object(TIMELINE_MEMBERS);
 
-/** Adds up the time of spans by their kinds. */
+/** Adds up the time of spans by kind. */
 export function timeByKind(spans: readonly TimelineSpan[]): TimeByKind {
   const ms: TimeByKind = { model: 0, tool: 0, own: 0, task: 0, person: 0, child: 0, queue: 0, retry: 0 };
   for (const { kind, queueMs = 0, retryMs = 0, runMs = 0 } of spans) {
@@ -444,29 +450,29 @@ export function timeByKind(spans: readonly TimelineSpan[]): TimeByKind {
 }
 
 const UNKNOWN_PART = s.object({
-  /** What the record does not hold. */
+  /** The part that the record does not contain. */
   part: s.oneOf('instructions', 'memory', 'account', 'rules', 'wire'),
-  /** Why this part of the request is not known any more. */
+  /** Why this part of the request is no longer known. */
   reason: s.TEXT,
 });
 
-/** A part of a request that the record does not hold. */
+/** A part of a request that the record does not contain. */
 export interface UnknownPart extends s.ValueOf<typeof UNKNOWN_PART> {}
 
 const REQUEST_ITEM = s.object({
   /** The offset of its event in the record. */
   offset: s.NUMBER,
-  /** The index in the content of the event. */
+  /** The index in the event's content. */
   index: s.NUMBER,
-  /** `user`, the name of the agent, or `memory`. Results of tools have the agent as their author. */
+  /** `user`, the name of the agent, or `memory`. The author of tool results is the agent. */
   author: s.TEXT,
   /** The kind of the part. */
   type: s.oneOf('message', 'tool_call', 'tool_result'),
   /** The name of the tool, or the role of the message. */
   name: s.TEXT,
-  /** The call to which it belongs. Absent unless it is a call or a result. */
+  /** The id of the call. Absent unless it is a call or a result. */
   callId: s.optional(s.TEXT),
-  /** The beginning of it. */
+  /** The beginning of its text. */
   text: s.TEXT,
 });
 
@@ -474,19 +480,19 @@ const REQUEST_ITEM = s.object({
 export interface RequestItem extends s.ValueOf<typeof REQUEST_ITEM> {}
 
 const DIFF_MEMBERS = {
-  /** The step that the request is compared with. */
+  /** The step whose request is compared. */
   step: s.NUMBER,
-  /** Items that the other request does not have. */
+  /** Items that are not in the other request. */
   added: s.listOf<RequestItem>(REQUEST_ITEM),
-  /** Results of tools whose content was taken out since. */
+  /** Tool results whose content has been evicted since. */
   evicted: s.listOf<RequestItem>(REQUEST_ITEM),
-  /** Items that are not in the conversation any more: a summary stands in their place, if there is one, or a check has refused them. */
+  /** Items that are no longer in the conversation: replaced by a summary, if there is one, or refused by a check. */
   summarised: s.listOf<RequestItem>(REQUEST_ITEM),
-  /** The entries of the memory among those that were added. */
+  /** The memory entries among the added items. */
   recalled: s.listOf<RequestItem>(REQUEST_ITEM),
-  /** The parts besides the conversation that differ, such as `model`, `instructions/0`, `tools/search`, `settings/toolChoice`. */
+  /** The parts outside of the conversation that differ, such as `model`, `instructions/0`, `tools/search`, `settings/toolChoice`. */
   changed: s.listOf(s.TEXT),
-  /** What both begin with, in the order of tools, instructions, conversation: what the cache of a provider can use. Estimated. */
+  /** The common beginning of both, in the order of tools, instructions, conversation: what a provider's cache can use. Estimated. */
   commonPrefix: s.object({
     tokens: s.NUMBER,
     /** All tokens of this request. */
@@ -494,48 +500,48 @@ const DIFF_MEMBERS = {
   }),
 };
 
-/** The difference of a request to another one. */
+/** The difference between two requests. */
 export interface RequestDiff extends s.ObjectOf<typeof DIFF_MEMBERS> {}
 
 const WIRE = s.object({
   /** The API, such as `openai.chat`. */
   api: s.TEXT,
-  /** The path behind the base URL. */
+  /** The path after the base URL. */
   path: s.TEXT,
   /** The body as the provider received it, without secrets. */
   body: s.shape<JsonObject>(s.JSON_OBJECT),
 });
 
-/** A request in the form of the API of its provider. */
+/** A request in the form of its provider's API. */
 export interface WireRequest extends s.ValueOf<typeof WIRE> {}
 
 const MEMBERS = {
-  /** The run whose step it is. */
+  /** The run that the step belongs to. */
   runId: s.TEXT,
   /** 1-based. */
   step: s.NUMBER,
-  /** `provider/model`: the one that answered, or the first of the agent. */
+  /** `provider/model`: the model that answered, or the agent's first model. */
   model: s.TEXT,
-  /** The digest of the agent that acted: `snapshot` has it. */
+  /** The digest of the agent that acted: `snapshot` returns it. */
   agentDigest: s.TEXT,
-  /** The number of events that the conversation was made of. */
+  /** The number of events in the conversation. */
   through: s.NUMBER,
   /** The optional final attempt after the step limit. */
   final: s.optional(s.TRUE),
   /** The model has not answered yet. */
   open: s.optional(s.TRUE),
-  /** What the model was given. */
+  /** The request to the model. */
   request: s.anyObject<ModelRequest>(),
-  /** Absent if the reader has no provider that can tell. */
+  /** Absent if the reader has no provider that can describe it. */
   wire: s.optional(s.shape<WireRequest>(WIRE)),
-  /** What changed since the request of the step before. Absent for the first step. */
+  /** The changes since the previous step's request. Absent for the first step. */
   diff: s.optional(s.shape<RequestDiff>(s.object(DIFF_MEMBERS))),
-  /** The request was built from the record, by the code of the worker. */
+  /** The request was rebuilt from the record, by the worker's code. */
   asOf: s.fixed('rebuilt'),
-  /** What the record does not hold, and is therefore missing. */
+  /** The missing parts, which the record does not contain. */
   unknown: s.listOf<UnknownPart>(UNKNOWN_PART),
 };
 
-/** The request of a step: what the model was asked. */
+/** The request of a step to the model. */
 export interface StepRequest extends s.ObjectOf<typeof MEMBERS> {}
 export const STEP_REQUEST: s.Shape<StepRequest> = s.object(MEMBERS);

@@ -11,28 +11,30 @@ export interface WindowEvent {
   author: string;
   content: ContentItem[];
   providerItems?: JsonValue[];
-  /** The model that answered, if it is not the first one of its agent. */
+  /** The model that answered, unless it is the agent's first model. */
   answeredBy?: string;
 }
 
 /**
- * The part of a run that the model sees: the record of events without the compacted parts. It is a fold of the record, so every
- * process that has the same events computes the same window, and a window can be carried on without the events behind it.
+ * The part of a run that the model sees: the record of events without the compacted parts. It is a fold of the record, so every process
+ * with the same events computes the same window, and a window can be carried over without the underlying events.
  */
 export interface Window {
   events: WindowEvent[];
-  /** The number of events of the record that the window includes. */
+  /** The number of recorded events that the window covers. */
   through: number;
-  /** The id of the last of them, or an empty text if there is none. */
+  /** The id of the last of them, or an empty text. */
   lastEventId: string;
-  /** Bytes of JSON of the content of the events. */
+  /** Bytes of JSON of the events' content. */
   bytes: number;
 }
 
-/** The fields of an event by which it extends a window. */
+/** The fields with which an event extends a window. */
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'answeredBy' | 'compaction' | 'guardrails'>;
 
-/** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
+/**
+ * Returns the fields with which an event extends a window. The content of calls made by code, and of their results, is not in the window.
+ */
 export function foldedEvent({
   id,
   author,
@@ -57,7 +59,7 @@ export function emptyWindow(): Window {
   return { events: [], through: 0, lastEventId: '', bytes: 0 };
 }
 
-/** Returns the window after one more event of the record. Leaves the window before it unchanged. */
+/** Returns the window after one more event of the record. Does not modify the given window. */
 export function extendWindow(window: Window, event: Folded): Window {
   const { id, compaction, guardrails } = event;
   const added = windowEvent(window.through, event);
@@ -86,10 +88,10 @@ function bytesOf(events: readonly WindowEvent[]): number {
   return events.reduce((sum, event) => sum + windowEventBytes(event), 0);
 }
 
-/** The bytes of events. They never change, and each compaction counts all of them. */
+/** The bytes of events, cached because events never change and each compaction counts all of them. */
 const bytesOfEvents = new WeakMap<WindowEvent, number>();
 
-/** Returns the bytes that an event takes in the window. */
+/** Returns the bytes of an event in the window. */
 export function windowEventBytes(event: WindowEvent): number {
   const known = bytesOfEvents.get(event);
   if (known !== undefined) return known;
@@ -117,7 +119,7 @@ export function evictedResult(result: ToolResult): ToolResult {
   return isEvicted(result) ? result : { ...result, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
 }
 
-/** True for a result whose content was evicted from the window. The whole text is matched, because a tool may return a similar one. */
+/** True for a result whose content was evicted from the window. Compares the whole text, because a tool may return a similar one. */
 export function isEvicted(result: ToolResult): boolean {
   const [text, ...others] = result.content;
   const marker = markerOf(result);
@@ -128,7 +130,7 @@ function markerOf({ name }: ToolResult): string {
   return `[removed to save space: the result of "${name}", `;
 }
 
-/** Replaces all events between the two by the summary. */
+/** Replaces all events between the two offsets with the summary. */
 function withSummary(
   events: readonly WindowEvent[],
   { head, tail }: NonNullable<Compaction['summarised']>,
