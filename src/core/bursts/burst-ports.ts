@@ -6,30 +6,30 @@ import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome
 import { recordEvent, type RunState } from '../kernel/run-state.ts';
 import { type BegunCall, type BurstEntry, burstIds, type BurstRecord, modelKey, toolKey } from './burst.ts';
 
-/** How a run makes bursts, and what is left of them. */
+/** The functions with which a run makes bursts, and continues their unfinished calls. */
 export interface Bursts extends BurstListener {
-  /** Returns the state of the run. Undefined before it has one. */
+  /** Returns the state of the run, or undefined before it has one. */
   state(): RunState | undefined;
   /** Makes a burst that begins with a model call. Undefined: the run makes the call itself. */
   make(call: ModelCall): Promise<EndedBurst | undefined> | undefined;
-  /** Make a call to its end that a burst has begun. */
+  /** Complete a call that a burst has begun. */
   continueModelCall(call: ModelCall, begun: BegunCall): Promise<ModelCallOutcome>;
   continueTool(invocation: ToolInvocation, begun: BegunCall): Promise<ToolOutcome>;
-  /** The bytes by which a burst may make the history grow. */
+  /** The number of bytes that a burst may add to the history. */
   growth(): number;
 }
 
-/** The ports of a run that makes bursts. */
+/** The ports of a run with bursts. */
 export interface BurstingPorts<Ports extends RunPorts> {
   ports: Ports;
-  /** Called when the loop has ended. Throws if outcomes are left that it has not asked for. */
+  /** Called when the loop has ended. Throws if it has not requested all outcomes. */
   end: () => void;
 }
 
 /**
- * Adds bursts to the ports of a run. A model call begins one; its outcomes are then played back to the loop, which takes all decisions again:
- * nothing else interprets them. As long as outcomes are left, the loop sees the run as the burst has seen it, without requests and at the
- * time of the last outcome. Every other port is that of the run: it has ended the burst.
+ * Adds bursts to the ports of a run. A model call begins a burst; its outcomes are then played back to the loop, which makes all decisions
+ * again: nothing else interprets the outcomes. While outcomes remain, the loop sees the run as the burst saw it: without requests, and at
+ * the time of the last outcome. Any other port is the run's own, and only called once the burst is over.
  */
 export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts): BurstingPorts<Ports> {
   const player = new BurstPlayer(ports, bursts);
@@ -59,20 +59,23 @@ export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts)
   return { ports: decorated as Ports, end };
 }
 
-/** The most model calls that the run makes itself before it tries a burst again. */
+/** The maximum number of model calls that the run makes itself before it tries a burst again. */
 const MOST_SINGLE_CALLS = 64;
 
-/** Makes bursts, and plays their outcomes back. */
+/** Makes bursts and plays back their outcomes. */
 class BurstPlayer {
   readonly noRequests = new Inbox();
-  /** Returns the id of the next event that the run makes itself. Undefined before the first burst. */
+  /** Returns the id of the next event that the run creates itself. Undefined before the first burst. */
   nextId: RunPorts['uuid'] | undefined;
   readonly #ports: RunPorts;
   readonly #bursts: Bursts;
   #burst: RecordedBurst | undefined;
-  /** The bursts in a row that have come to nothing: their workers are those of another release or stop, or the first call was left. */
+  /**
+   * The number of consecutive bursts without a result: their workers have another release or are stopping, or the first call was left to
+   * the run.
+   */
   #inVain = 0;
-  /** The model calls that the run makes itself before the next burst. */
+  /** The number of model calls that the run makes itself before the next burst. */
   #singleCalls = 0;
 
   constructor(ports: RunPorts, bursts: Bursts) {
@@ -80,19 +83,19 @@ class BurstPlayer {
     this.#bursts = bursts;
   }
 
-  /** The burst of which outcomes are left. */
+  /** The burst with remaining outcomes. */
   get playing(): RecordedBurst | undefined {
     return this.#burst?.isPlaying ? this.#burst : undefined;
   }
 
-  /** The time of the last outcome. The clock of a burst may be ahead of the server's, and the time of a run never goes back for it. */
+  /** The time of the last outcome. The clock of a burst may be ahead of the server's, but the time of a run never goes back. */
   get at(): number {
     return this.#burst?.at ?? 0;
   }
 
   callModel(call: ModelCall): Promise<ModelCallOutcome> {
     const key = modelKey(call);
-    // No model call is made beside another call: all outcomes before it have been asked for.
+    // No model call is made during another call: all earlier outcomes have been requested.
     if (this.playing?.isEarly(key)) this.end();
     const outcome = this.playing?.take(key, this.#modelOutcome);
     if (outcome !== undefined) return outcome;
@@ -130,19 +133,19 @@ class BurstPlayer {
     const outcome = burst.take(key, this.#modelOutcome);
     if (outcome !== undefined) return outcome;
     if (ended.record.givenUp) return { type: this.#ports.cancelRequested() ? 'cancelled' : 'interrupted' };
-    // It cannot have made any other call before this one.
+    // The burst cannot have made any other call before this one.
     this.end();
     const begun = burst.takeBegun(key);
     if (this.#isInterrupted) return interruptedCall(begun);
     return begun === undefined ? this.#ports.callModel(call) : this.#bursts.continueModelCall(call, begun);
   }
 
-  /** True if a message that came during a burst interrupts the call with which it began: the run reads it before it makes any call. */
+  /** True if a message that arrived during a burst interrupts its first call: the run reads it before it makes any call. */
   get #isInterrupted(): boolean {
     return this.#ports.inbox.isInterrupted && !this.#ports.cancelRequested();
   }
 
-  /** True if the run makes the call itself because bursts have come to nothing. */
+  /** True if the run makes the call itself because bursts have had no result. */
   #isSingle(): boolean {
     if (this.#singleCalls === 0) return false;
     this.#singleCalls -= 1;
@@ -150,8 +153,8 @@ class BurstPlayer {
   }
 
   /**
-   * Notes whether a burst was worth its activity. After one that was not, the next is tried after one call, then after two, four, and so on.
-   * One that has left its first call was not: the run makes it as an activity of its own all the same.
+   * Records whether a burst was worth its activity. After one that was not, the run makes one call itself before the next burst, then two,
+   * four, and so on. A burst that left its first call to the run was not, because the run makes the call in a separate activity anyway.
    */
   #noteWorth({ entries, givenUp }: BurstRecord = { entries: [] }): void {
     if (givenUp) return;
@@ -161,12 +164,12 @@ class BurstPlayer {
 
   readonly #modelOutcome = ({ model }: BurstEntry): ModelCallOutcome => {
     if (model === undefined) throw new LonghaulError('internal', 'A burst has the outcome of a tool for a model call');
-    // As of a call of the run itself: what is given up while the run is not cancelled is given up for a message.
+    // Like a call of the run itself: a call that is given up while the run is not cancelled is given up for a message.
     return model.type === 'cancelled' && !this.#ports.cancelRequested() ? { ...model, type: 'interrupted' } : model;
   };
 }
 
-/** Returns the outcome of a model call that a message interrupts between two attempts. What they have cost is recorded, as far as it is known. */
+/** Returns the outcome of a model call that a message interrupts between two attempts. The known cost of the attempts is recorded. */
 function interruptedCall(begun: BegunCall | undefined): ModelCallOutcome {
   const spent = spentIn(begun?.details);
   return spent === undefined
@@ -179,7 +182,7 @@ function toolOutcome({ tool }: BurstEntry): ToolOutcome {
   return tool;
 }
 
-/** Returns the other ports: the loop calls none of them as long as there are outcomes that it has not asked for. */
+/** Returns the other ports. The loop calls none of them while there are outcomes that it has not requested. */
 function othersOf<Ports extends RunPorts>(ports: Ports, end: () => void): Ports {
   const checked = Object.entries(ports).map(([name, port]: [string, unknown]) => {
     if (typeof port !== 'function') return [name, port];
@@ -194,12 +197,12 @@ function othersOf<Ports extends RunPorts>(ports: Ports, end: () => void): Ports 
   return Object.fromEntries(checked) as Ports;
 }
 
-/** Names the call of an outcome for a person. */
+/** Names the call of an outcome, for people. */
 function nameOf({ key, tool }: BurstEntry): string {
   return tool === undefined ? `the model call after ${key.slice(1)} events` : `tool call ${key.slice(1)}, whose effect is unknown`;
 }
 
-/** Records the cost of outcomes that nobody asks for. It was paid, whatever becomes of the run. */
+/** Records the cost of outcomes that were never requested. They were paid for, whatever happens to the run. */
 function recordUnasked(state: RunState | undefined, clock: Pick<RunPorts, 'now' | 'uuid'>, unasked: readonly BurstEntry[]): void {
   if (state === undefined) return;
   const { model, name: author } = state.snapshot;
@@ -209,45 +212,45 @@ function recordUnasked(state: RunState | undefined, clock: Pick<RunPorts, 'now' 
     if (outcome?.type !== 'response') continue;
     const { answeredBy, usage, content, failedAttempts, hosted } = outcome.response;
     const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts, hosted });
-    // The conversation has no place for it: only its usage is recorded.
+    // The answer has no place in the conversation: only its usage is recorded.
     recordEvent(state, clock, { author, content: [], ...spending, failed: { code: 'internal' } });
   }
 }
 
-/** Calls back as soon as the code that runs has ended. */
+/** Calls back as soon as the currently running code has finished. */
 const LATER = Promise.resolve();
 
 /** A burst that has ended. */
 export interface EndedBurst {
   record: BurstRecord;
-  /** The ids of the events that the run makes itself are made of it. */
+  /** The ids of the events that the run creates itself are derived from it. */
   seed: string;
-  /** The time at which it began, in milliseconds since the epoch. */
+  /** The time when the burst began, in milliseconds since the epoch. */
   begunAt: number;
 }
 
-/** What stands around the loop that receives outcomes. */
+/** The environment of a loop that receives outcomes. */
 export interface BurstListener {
   /** Resolves once the loop has done everything that it can. */
   settled(): Promise<void>;
-  /** Called when the loop has received an outcome: for conditions that are checked only after something has happened. */
+  /** Called when the loop has received an outcome, so that waiting conditions are checked. */
   delivered?(): void;
 }
 
 /**
- * Plays the outcomes of a burst back to the loop of the run, each to the call that it belongs to, in the order in which the loop of the burst
- * has learned of them: before the next one, the loop does everything that it can with those before.
+ * Plays the outcomes of a burst back to the run's loop, each to its call, in the order in which the burst's loop learned of them: before
+ * the next one, the loop does everything that it can with the earlier ones.
  */
 export class RecordedBurst {
-  /** The time at which the burst learned of the last outcome that the loop has, in milliseconds since the epoch. */
+  /** The time when the burst learned of the last outcome that the loop has, in milliseconds since the epoch. */
   at: number;
   readonly #begunAt: number;
   readonly #entries: readonly BurstEntry[];
   readonly #left: BegunCall[];
   readonly #listener: BurstListener;
-  /** The entries that the loop has asked for, by their indexes. */
+  /** The indexes of the entries that the loop has requested. */
   readonly #taken = new Set<number>();
-  /** Give the outcomes to the calls that wait for them, by the index of the entry. */
+  /** The functions that pass outcomes to the waiting calls, by entry index. */
   readonly #waiting = new Map<number, (entry: BurstEntry) => void>();
   #delivered = 0;
   #isDelivering = false;
@@ -260,24 +263,24 @@ export class RecordedBurst {
     this.#listener = listener;
   }
 
-  /** True as long as there are outcomes that the loop has not received. */
+  /** True while there are outcomes that the loop has not received. */
   get isPlaying(): boolean {
     return this.#delivered < this.#entries.length;
   }
 
-  /** The entries that the loop has not asked for. */
+  /** The entries that the loop has not requested. */
   get unasked(): BurstEntry[] {
     return this.isPlaying ? this.#entries.filter((_, index) => !this.#taken.has(index)) : [];
   }
 
-  /** Removes and returns a call that the burst has begun and left to the run. */
+  /** Removes and returns a call that the burst began and left to the run. */
   takeBegun(key: string): BegunCall | undefined {
     const index = this.#left.findIndex((one) => one.key === key);
     return index < 0 ? undefined : this.#left.splice(index, 1)[0];
   }
 
   /**
-   * Returns the outcome of a call, as `read` reads it, once it is its turn; undefined if the burst has not made the call to its end. Every
+   * Returns the outcome of a call, read by `read`, when it is its turn; undefined if the burst has not completed the call. Not async: every
    * promise in the sandbox costs time, and each step has two calls.
    */
   take<Outcome>(key: string, read: (entry: BurstEntry) => Outcome): Promise<Outcome> | undefined {
@@ -295,12 +298,12 @@ export class RecordedBurst {
       });
       if (this.#isDelivering) return;
       this.#isDelivering = true;
-      // The loop may be about to start further calls, which see the time before the first outcome.
+      // The loop may be about to start more calls, which see the time before the first outcome.
       void LATER.then(() => this.#deliver());
     });
   }
 
-  /** True if the loop asks for this entry although it has not asked for all that came before. */
+  /** True if the loop requests this entry before it has requested all earlier ones. */
   isEarly(key: string): boolean {
     const index = this.#entries.findIndex((entry) => entry.key === key);
     return this.#entries.some((_, before) => !this.#taken.has(before) && (index < 0 || before < index));
@@ -309,7 +312,7 @@ export class RecordedBurst {
   /** `isSettled`: the loop has done everything that it can. */
   #deliver(isSettled = false): void {
     const index = Math.min(...this.#waiting.keys());
-    // An outcome that came before, and that nobody asks for even then, is not waited for: it is found left over.
+    // An earlier outcome that is not requested even then is not waited for: it remains unrequested.
     if (index !== this.#delivered && !isSettled) return this.#deliverOnceSettled();
     const give = this.#waiting.get(index);
     const entry = this.#entries[index];
@@ -320,7 +323,7 @@ export class RecordedBurst {
       give(entry);
       this.#listener.delivered?.();
     }
-    // The loop acts on it before it learns of the next one.
+    // The loop acts on it before it receives the next one.
     if (this.#waiting.size > 0) return this.#deliverOnceSettled();
     this.#isDelivering = false;
   }

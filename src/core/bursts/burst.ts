@@ -10,47 +10,44 @@ import { thoughtOf } from '../kernel/next-step.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import { noApprovals, type RunState, type UnnamedEvent } from '../kernel/run-state.ts';
 
-/**
- * One call of a burst that has ended, and what it gave. `at`: when the loop of the burst learned of it, in milliseconds since the burst
- * began.
- */
+/** One ended call of a burst, and its outcome. `at`: when the burst's loop learned of it, in milliseconds since the burst began. */
 export type BurstEntry = { at: number; key: string } & ({ model: ModelCallOutcome; tool?: never } | { tool: ToolOutcome; model?: never });
 
-/** A call that a burst has begun and left to the run: the attempts that were made, and the details that the next one reads. */
+/** A call that a burst began and left to the run: the attempts made, and the details for the next attempt. */
 export interface BegunCall {
   key: string;
   attempts: number;
   details?: JsonValue;
 }
 
-/** The outcomes of the calls of a burst, in the order in which they came. There is no decision in it: the run takes them again. */
+/** The outcomes of a burst's calls, in order of arrival. It contains no decisions: the run makes them again. */
 export interface BurstRecord {
   entries: BurstEntry[];
-  /** The calls that the run makes to their end. Absent: none was begun. */
+  /** The calls that the run must complete. Absent: none was begun. */
   left?: BegunCall[];
-  /** How many attempts each call took, by its key. Absent for a call: one. 0: it ended because all its attempts were lost. */
+  /** The number of attempts at each call, by its key. Absent for a call: one. 0: the call ended because all its attempts were lost. */
   attempts?: Record<string, number>;
   /** A request ended the burst before its first call. */
   givenUp?: true;
 }
 
-/** Names a model call of a run: no other one that has an answer follows as many events. */
+/** Returns the key of a model call: no two calls of a run with an answer follow the same number of events. */
 export function modelKey({ through }: Pick<ModelCall, 'through'>): string {
   return `m${through}`;
 }
 
-/** Names a tool call of a run. */
+/** Returns the key of a tool call. */
 export function toolKey({ offset, index }: Pick<ToolInvocation, 'offset' | 'index'>): string {
   return `t${offset}/${index}`;
 }
 
-/** The last characters of an id, in hexadecimal digits: those after the last hyphen of a UUID. */
+/** The number of hexadecimal digits at the end of an id: those after the last hyphen of a UUID. */
 const DIGITS = 12;
 
 /**
- * Returns the ids of the events that a run makes itself from the beginning of a burst on: the same in its activity, and later in the run.
- * The id of an event follows from its content, or the ids of the results in it, and from the event before it, whose id follows from all before:
- * two attempts that have received different answers never name two conversations the same.
+ * Returns the ids of the events that a run creates itself from the beginning of a burst on: the same ids in the burst's activity and later
+ * in the run. The id of an event is derived from its content, or from the ids of its results, and from the previous event's id, and thus
+ * from all earlier events: two attempts that received different answers never give two conversations the same id.
  */
 export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   const prefix = seed.slice(0, -DIGITS);
@@ -58,10 +55,10 @@ export function burstIds(seed: string): (event?: UnnamedEvent) => string {
   return (event) => prefix + fingerprint(JSON.stringify(event === undefined ? [seed, (others += 1)] : [event.after, event.content]));
 }
 
-/** The factors of the two halves of a fingerprint: primes, as FNV has one. */
+/** The factors of the two halves of a fingerprint: primes, as in FNV. */
 const FACTORS = [0x01000193, 0x5bd1e995] as const;
 
-/** Returns 48 bits of a text in hexadecimal digits. Not against people who want two texts with the same: against chance. */
+/** Returns 48 bits of a text in hexadecimal digits. Protects against chance collisions, not against deliberate ones. */
 function fingerprint(text: string): string {
   let [high, low] = [0x811c9dc5, 0x9e3779b9];
   for (let index = 0; index < text.length; index += 1) {
@@ -74,14 +71,17 @@ function fingerprint(text: string): string {
   return ((high >>> 0) % 0x10000).toString(16).padStart(4, '0') + (low >>> 0).toString(16).padStart(8, '0');
 }
 
-/** True if a run makes bursts as long as it has this agent. A model call that waits for a batch is ended by another workflow, as an activity. */
+/**
+ * True if a run with this agent makes bursts. A model call that waits for a batch must be an activity, because another workflow completes
+ * it.
+ */
 export function makesBursts({ burst, tier }: Pick<AgentSnapshot, 'burst'> & { tier?: Tier }): boolean {
   return burst !== undefined && tier !== 'batch';
 }
 
 /**
- * True if a burst may make the calls of a tool. It makes those that may run twice with the same key and nowhere else in particular: a call
- * that may have begun before a crash counts as an attempt, and a tool with a single one would lose it.
+ * True if a burst may make the calls of a tool: calls that may run twice with the same key, and on any worker. A call that may have begun
+ * before a crash counts as an attempt, so a tool with a single attempt would lose it.
  */
 export function mayRunInBurst(tool: ToolSnapshot): boolean {
   const { effect, tier, taskQueue, heartbeatTimeoutMs, concurrency, agent } = tool;
@@ -90,30 +90,32 @@ export function mayRunInBurst(tool: ToolSnapshot): boolean {
 }
 
 /**
- * True if a model call may begin before the server has stored the result of this tool: it only reads, so that a crash in between costs no
- * more than reading again. The result is stored with the answer to it, or before a call that is more than reading.
+ * True if a model call may begin before the server has stored the result of this tool. The tool only reads, so a crash in between only
+ * costs another read. The result is stored with the answer to it, or before a call that does more than read.
  */
 export function mayBeReadAgain({ category }: ToolSnapshot): boolean {
   return category === 'read' || category === 'search';
 }
 
-/** The parts of a carried state that a burst has from elsewhere: from its worker, from the conversation, or not at all. */
+/** The parts of a carried state that a burst gets from its worker, from the conversation, or not at all. */
 type FromElsewhere = 'version' | 'runId' | 'executions' | 'snapshot' | 'window' | 'inbox' | 'position' | 'thought' | 'principal';
 
-/** The parts that most bursts begin with as their run has begun. */
+/** The parts that are mostly unchanged since the beginning of the run when a burst begins. */
 type UsuallyBlank = 'deps' | 'state' | 'usage' | 'toolCallsTotal' | 'outputRetries' | 'approvals' | 'limits';
 
-/** The parts that are absent if they are as at the beginning of the run, or follow from others: most calls that have started have ended. */
+/**
+ * The parts that are absent if they are unchanged since the beginning of the run, or if they can be derived: most started calls have ended.
+ */
 type Followed = UsuallyBlank | 'toolCallsStarted';
 
-/** The state of a run as a burst begins with it, without what its worker knows. Plain JSON, mostly counters. */
+/** The initial state of a burst, without what its worker knows. Plain JSON, mostly counters. */
 export type BurstState = Omit<ContinueAsNewState, FromElsewhere | Followed> &
   Partial<Pick<ContinueAsNewState, Followed>> & {
     /** Absent: it is the last text of the conversation. */
     thought?: string;
   };
 
-/** What a burst asks its run: the state, if its input has none, and why the run waits for its end. */
+/** The answer to a burst's query: the state, if it is not in the burst's input, and why the run waits for the burst's end. */
 export interface BurstView {
   state: BurstState | null;
   /** The run, or its turn, is cancelled. */
@@ -122,12 +124,12 @@ export interface BurstView {
   isInterrupted: boolean;
 }
 
-/** A burst sees no request. */
+/** A burst sees no requests. */
 const NO_REQUESTS = { messages: [], seen: [], paused: false };
 
 const POSITION = { type: 'call_model', final: false } as const;
 
-/** Returns the state that a burst begins with. */
+/** Returns the initial state of a burst. */
 export function toBurstState(state: RunState): BurstState {
   const carried = toContinueAsNewState(state, POSITION, { executions: 0, inbox: NO_REQUESTS });
   const {
@@ -148,7 +150,7 @@ export function toBurstState(state: RunState): BurstState {
   return lastThought(window, snapshot.name) === thought ? parts : { ...parts, thought };
 }
 
-/** Returns the parts that are left out of the state if they have these values. */
+/** Returns the parts that are omitted from the state if they have these values. */
 function knownParts(
   { limits }: Pick<AgentSnapshot, 'limits'>,
   { toolCallsByName }: Pick<ContinueAsNewState, 'toolCallsByName'>,
@@ -165,10 +167,10 @@ function knownParts(
   };
 }
 
-/** What a worker knows of a run. */
+/** The data of a run that a worker knows. */
 export interface KnownRun extends Pick<RunState, 'runId' | 'snapshot' | 'window' | 'principal'> {}
 
-/** Returns the state of the loop of a burst. */
+/** Returns the state of a burst's loop. */
 export function fromBurstState({ runId, snapshot, window, principal }: KnownRun, { thought, ...left }: BurstState): RunState {
   const { state } = fromContinueAsNewState({
     ...knownParts(snapshot, left),
@@ -195,17 +197,17 @@ function lastThought({ events }: Window, agent: string): string {
   return '';
 }
 
-// The outcomes of a burst as the server stores them. Each step has two, so that what follows from the rest of an outcome is left out.
+// The outcomes of a burst as stored by the server. Each step has two, so everything that can be derived from the rest is omitted.
 
-/** The answer of a model. The reason for its end, and the sum of its tokens, are absent if they follow from the rest. */
+/** The answer of a model. The finish reason and the token total are omitted if they can be derived. */
 export type StoredAnswer = Omit<RecordedResponse, 'finishReason' | 'usage'> & {
   finishReason?: RecordedResponse['finishReason'];
   usage: (Omit<UsageStats, 'totalTokens'> & Partial<Pick<UsageStats, 'totalTokens'>>) | null;
 };
 
 /**
- * An entry: when the burst learned of it, the key of the call, and the answer of a model, or the content of a result, its milliseconds, and
- * its id, which tells it from that of another attempt at the same call. Every other outcome follows the name of its kind.
+ * An entry: when the burst learned of it, the key of the call, and the answer of a model, or the content of a result with its milliseconds
+ * and its id, which distinguishes it from the results of other attempts at the call. Any other outcome is preceded by the name of its kind.
  */
 export type StoredEntry =
   | [at: number, key: string, answer: StoredAnswer]
@@ -213,21 +215,21 @@ export type StoredEntry =
   | [at: number, key: string, kind: 'model', outcome: ModelCallOutcome]
   | [at: number, key: string, kind: 'tool', outcome: ToolOutcome];
 
-/** The outcomes of a burst, as its activity returns them. */
+/** The outcomes of a burst, as returned by its activity. */
 export interface StoredBurst extends Omit<BurstRecord, 'entries'> {
   entries: StoredEntry[];
 }
 
-/** What a burst stores while it runs: the outcomes so far, the attempt of its activity that has stored them, and the seed of the burst. */
+/** The data that a burst stores while it runs: the outcomes so far, the attempt of its activity, and the seed of the burst. */
 export interface Checkpoint {
   record: Pick<StoredBurst, 'entries' | 'attempts'>;
   attempt: number;
-  /** The calls that had begun and had no outcome, by their keys, with the number of attempts at each, the current one included. */
+  /** The keys of the calls in progress, with the number of attempts at each, including the current one. */
   running?: [key: string, attempts: number][];
   seed?: string;
 }
 
-/** Reads a checkpoint; undefined for anything else. The outcomes come from the server as the burst has sent them. */
+/** Reads a checkpoint, or returns undefined. The server returns the outcomes unchanged. */
 export function checkpointIn(details: unknown): Checkpoint | undefined {
   if (!isJsonObject(details)) return undefined;
   const { record, attempt, running, seed } = details;
@@ -241,7 +243,7 @@ export function checkpointIn(details: unknown): Checkpoint | undefined {
   };
 }
 
-/** The type of the failure of an attempt at a burst whose outcomes the server has not stored. */
+/** The failure type of a burst attempt whose outcomes the server has not stored. */
 export const BURST_NOT_STORED = 'burst_not_stored';
 
 function numbersIn(object: JsonObject): Record<string, number> {
@@ -253,15 +255,15 @@ function isRunningCall(value: unknown): value is [key: string, attempts: number]
 }
 
 /**
- * Returns what is known of a burst that has ended. One that the server has ended between two attempts, because a request had come, returns
- * nothing: then it is what the server had stored of it before.
+ * Returns the known outcomes of an ended burst. A burst that the server ended between two attempts because of a request returns nothing:
+ * then the outcomes are those that the server had stored before.
  */
 export function withCheckpoint(record: BurstRecord | undefined, stored: Checkpoint | undefined): BurstRecord | undefined {
   if (!record?.givenUp || stored === undefined || stored.record.entries.length === 0) return record;
   return burstRecordOf(stored.record);
 }
 
-/** Returns an entry as it is stored. */
+/** Converts an entry to its stored form. */
 export function storedEntry({ at, key, model, tool }: BurstEntry): StoredEntry {
   if (model !== undefined) return model.type === 'response' ? [at, key, storedAnswer(model.response)] : [at, key, 'model', model];
   if (tool.type !== 'result' || tool.status !== 'success' || tool.durationMs === null) return [at, key, 'tool', tool];
@@ -270,7 +272,7 @@ export function storedEntry({ at, key, model, tool }: BurstEntry): StoredEntry {
   return isPlain ? [at, key, content, durationMs, resultId] : [at, key, 'tool', tool];
 }
 
-/** Returns the entry that was stored. */
+/** Converts a stored entry back. */
 export function entryOf(stored: StoredEntry): BurstEntry {
   const [at, key] = stored;
   if (stored[2] === 'model') return { at, key, model: stored[3] };
@@ -280,12 +282,12 @@ export function entryOf(stored: StoredEntry): BurstEntry {
   return { at, key, tool: { type: 'result', status: 'success', content, resultId, durationMs } };
 }
 
-/** Returns the outcomes of a burst as its run reads them. */
+/** Converts the outcomes of a burst to the form that its run reads. */
 export function burstRecordOf({ entries, ...rest }: StoredBurst): BurstRecord {
   return { ...rest, entries: entries.map(entryOf) };
 }
 
-/** True for a stored entry: the outcomes come from the server as the burst has sent them. */
+/** True for a stored entry. The server returns the outcomes unchanged. */
 export function isStoredEntry(value: unknown): value is StoredEntry {
   if (!Array.isArray(value)) return false;
   const [at, key, third, fourth, fifth]: unknown[] = value;
@@ -293,7 +295,7 @@ export function isStoredEntry(value: unknown): value is StoredEntry {
   if (value.length === 3) return isStoredAnswer(third);
   if (value.length === 5) return Array.isArray(third) && typeof fourth === 'number' && typeof fifth === 'string';
   if (value.length !== 4 || !isJsonObject(fourth)) return false;
-  // An answer has a form of its own.
+  // An answer has its own form.
   if (third === 'model') return typeof fourth['type'] === 'string' && fourth['type'] !== 'response';
   return third === 'tool' && (fourth['type'] === 'result' ? Array.isArray(fourth['content']) : typeof fourth['type'] === 'string');
 }
@@ -319,7 +321,7 @@ function answerOf({ finishReason, usage, ...answer }: StoredAnswer): RecordedRes
   };
 }
 
-/** The reason for which an answer usually ends: it calls tools, or it is whole. */
+/** The usual finish reason of an answer: it calls tools, or it is complete. */
 function usualReason({ content }: Pick<RecordedResponse, 'content'>): RecordedResponse['finishReason'] {
   return content.some(isToolCall) ? 'tool_calls' : 'stop';
 }

@@ -29,7 +29,7 @@ export const reject = decisionKind<RejectInput>(
   'Rejects a call, with a reason for the model: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
 );
 
-/** Answers a call instead of its tool. */
+/** Answers a call instead of running its tool. */
 export const respond = decisionKind<RespondInput>(
   'respond',
   'Answers a call instead of its tool: {"callId", "id": "your own", "digest", "content", "by"?}',
@@ -63,12 +63,12 @@ function toDecision({ state }: MessageReceiver, type: Decision['type'], request:
   };
 }
 
-/** Returns the proposed limits for an approval of a limit, so that its record names the limits even if the approver gave none. */
+/** Returns the proposed limits for an approval of a limit, so that its record contains the limits even if the approver gave none. */
 function proposedLimits(waiting: PendingApproval | undefined, type: Decision['type']): { arguments?: JsonObject } {
   return type === 'approve' && waiting?.proposal !== undefined ? { arguments: { ...waiting.proposal } } : {};
 }
 
-/** Returns the decision with that id, applied before or still to be applied. */
+/** Returns the decision with that id, whether applied or pending. */
 function sameDecision({ state, inbox }: MessageReceiver, id: string): DecidedCall | undefined {
   const queued = inbox.decisions.find((one) => one.id === id);
   return queued === undefined ? state?.approvals.decided.findLast((one) => one.id === id) : withoutContent(queued);
@@ -85,7 +85,7 @@ function decisionRefusal(run: MessageReceiver, type: Decision['type'], input: un
   if (busy !== undefined) return busy;
 
   const waiting = run.state === undefined ? undefined : pendingOf(run.state.approvals, callId);
-  // If the worker authorizes decisions, it may still refuse the first one: it then checks both, in their order.
+  // If the worker authorizes decisions, it may still refuse the first one: then it checks both, in order.
   const queued = run.state?.snapshot.authorize ? undefined : run.inbox.decisions.find((one) => one.callId === callId);
   const decided = queued ?? (waiting === undefined && run.state !== undefined ? decidedOf(run.state.approvals, callId) : undefined);
   if (decided !== undefined) return alreadyDecided(run.runId, decided);
@@ -99,7 +99,7 @@ function decisionRefusal(run: MessageReceiver, type: Decision['type'], input: un
   return contentRefusal(run, waiting, type, request) ?? noRoomForRequest(toDecision(run, type, request, { source: 'update', now: 0 }), run);
 }
 
-/** Refuses a decision whose type or content does not suit the pending approval. */
+/** Refuses a decision whose type or content does not fit the pending approval. */
 function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: Decision['type'], request: AnyInput): Refusal | undefined {
   const { kind, toolName, callId } = waiting;
   const refused = (problem: string): Refusal => invalidRequest(run, type, problem);
@@ -121,7 +121,7 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
   return undefined;
 }
 
-/** Refuses edited arguments with which a rule denies the call. */
+/** Refuses edited arguments if a rule denies the call with them. */
 function deniedArguments({ runId, state }: MessageReceiver, { toolName, callId }: PendingApproval, args: JsonObject): Refusal | undefined {
   const call = { type: 'tool_call' as const, toolCallId: callId, name: toolName, arguments: args };
   const denied = state === undefined ? undefined : deniedAgain(state, { call, made: { content: [call] }, place: '' });
@@ -161,7 +161,7 @@ function valueRefusal(
   };
 }
 
-/** Raises limits of the run while it runs or waits. */
+/** Raises limits of the run while it is running or waiting. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
   description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, ...}, "by"?}',
   refusal(run, input) {
@@ -170,7 +170,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     const busy = unavailable(run, 'decisions');
     if (busy !== undefined) return busy;
     const { id, limits = {}, session } = input as RaiseInput;
-    // This state is short: the first activity of the run resolves the agent.
+    // This state is brief: the first activity of the run resolves the agent.
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
     if (run.inbox.has(id)) return undefined;
@@ -192,7 +192,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
   },
 };
 
-/** Returns why the changes do not raise the limits of the session: one of them would be lower, or the run is none. */
+/** Returns why the changes do not raise the session's limits: one of them would be lower, or the run is not a session. */
 function loweredOfSession(state: RunState, changes: RaiseInput['session']): string | undefined {
   if (changes === undefined) return undefined;
   if (!isSession(state)) return 'the run is not a session: it has no session limits to raise';
@@ -205,7 +205,7 @@ function loweredOfSession(state: RunState, changes: RaiseInput['session']): stri
   return undefined;
 }
 
-/** Returns why the changes do not raise the limits: one of them would be lower, or does not exist. Undefined if all do. */
+/** Returns why the changes do not raise the limits: one of them would be lower, or does not exist. Undefined if all are raised. */
 function loweredLimit(limits: RunLimits, changes: LimitChanges): string | undefined {
   const { toolCallsByName = {}, ...rest } = changes;
   for (const [name, value] of Object.entries(rest)) {
@@ -222,8 +222,8 @@ function loweredLimit(limits: RunLimits, changes: LimitChanges): string | undefi
 }
 
 /**
- * The requests that a run accepts from callers, and their effects. The handlers of the workflow use them, and so does the client
- * when it reads a run back from its history, so that both get the same result.
+ * The requests that a run accepts from callers, and their effects. Both the workflow's handlers and the client, when it reads a run back
+ * from its history, use them, so that both get the same result.
  */
 
 /** The part of a run that receives requests. */
@@ -234,7 +234,7 @@ export interface MessageReceiver {
   readonly state?: RunState;
   /** The identity on whose behalf the run acts, before it has a state. */
   readonly principal?: Principal;
-  /** The kind of session that the run begins as, before it has a state. Absent for a run that ends with its answer. */
+  /** The kind of session that the run starts as, before it has a state. Absent for a run that ends with its answer. */
   readonly opensAs?: SessionKind;
 }
 
@@ -244,7 +244,7 @@ export interface Refusal {
   message: string;
 }
 
-/** The source and the time of a request. */
+/** The source and time of a request. */
 export interface InboundMessage {
   source: 'update' | 'signal';
   /** Milliseconds since the epoch. */
@@ -253,26 +253,28 @@ export interface InboundMessage {
 
 /** The checks and the effect of one kind of request. */
 export interface RequestKind<Input, Receipt> {
-  /** Description for a person who sends the request from the Temporal UI. */
+  /** A description for people who send the request from the Temporal UI. */
   readonly description: string;
-  /** Returns why the request is refused; undefined if it is accepted. `now` is in milliseconds since the epoch. Must not change anything, and never throws. */
+  /**
+   * Returns why the request is refused, or undefined. `now` is in milliseconds since the epoch. Must not change anything, and never throws.
+   */
   refusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined;
   /** Accepts a request that was not refused: stores it for the loop and returns at once. */
   take(run: MessageReceiver, input: Input, arrival: InboundMessage): Receipt;
 }
 
-/** Returns why a run accepts no requests at the moment, or no more at all; undefined if it accepts them. */
+/** Returns why a run accepts no requests at the moment or any more, or undefined. */
 export function unavailable(run: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
   if (run.inbox.closed || !run.inbox.isBusy(about)) return refuseIfEnded(run);
   return { code: 'busy', message: `Run "${run.runId}" accepts no requests until it has continued as new: send it again in a moment` };
 }
 
-/** Returns the refusal of a run that has ended; undefined for a running one. */
+/** Returns the refusal of a run that has ended, or undefined for a running one. */
 export function refuseIfEnded({ runId, inbox }: MessageReceiver): Refusal | undefined {
   return inbox.closed ? { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` } : undefined;
 }
 
-/** Returns why a run has no room for one more request; undefined if it has. There is room again once the loop has applied the others. */
+/** Returns why a run has no room for another request, or undefined. There is room again once the loop has applied the others. */
 export function noRoomForRequest(request: unknown, { runId, inbox }: MessageReceiver): Refusal | undefined {
   if (inbox.hasRoomForRequest(request)) return undefined;
   return { code: 'busy', message: `Run "${runId}" has not applied the requests before this one yet: send it again in a moment` };

@@ -76,14 +76,14 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   return unavailable(run, 'messages') ?? sessionLimitRefusal(run, now);
 }
 
-/** Returns the refusal of a message to the run of another principal: the sender must not learn that the run exists. */
+/** Refuses a message to another principal's run: the sender must not learn that the run exists. */
 function otherPrincipalRefusal({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
   if (sender === undefined) return undefined;
   const own = state === undefined ? principal : state.principal;
   return isSameIdentity(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
 }
 
-/** Returns the refusal of a message to a session that has reached one of its limits. */
+/** Refuses a message to a session that has reached one of its limits. */
 function sessionLimitRefusal({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
   const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
   if (reached === undefined) return undefined;
@@ -101,8 +101,8 @@ function nextAnswer({ state, opensAs }: MessageReceiver): number | undefined {
 }
 
 /**
- * Returns the number of recorded events, and the step whose model call reads the message: the next step, unless the model call of
- * the current one has not begun or is repeated for the message.
+ * Returns the number of recorded events, and the step whose model call reads the message: the next step, unless the current step's model
+ * call has not begun or is repeated for the message.
  */
 function positionOf(state: RunState | undefined, { mode }: QueuedMessage): Required<Pick<MessageReceipt, 'offset' | 'beforeStep'>> {
   if (state === undefined) return { offset: 1, beforeStep: 1 };
@@ -125,7 +125,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
     const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
     const current = presentTurn(run);
     if (turn !== undefined && turn !== current && turn === nextTurnOf(inbox)?.turn) {
-      // The run that keeps the session has given up the turn before it could begin.
+      // The parent that keeps the session has given up the turn before it could begin.
       takeNextTurn(inbox);
       return { version: 1, interrupted: true, turn };
     }
@@ -136,7 +136,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   },
 };
 
-/** Closes a session, after the current turn. */
+/** Closes a session after its current turn. */
 export const close: RequestKind<CloseInput, CloseReceipt> = {
   description: 'Closes a session after the current turn: {"by"?: "name"}',
   refusal(run, input) {
@@ -152,7 +152,7 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
   },
 };
 
-/** Has the agent of a session resolved again before its next turn. */
+/** Requests that a session's agent is resolved again before its next turn. */
 export const refresh: RequestKind<unknown, RefreshReceipt> = {
   description: 'Resolves the agent of a session again before its next turn: {}',
   refusal: (run) => noSessionRefusal(run, 'refresh') ?? pinnedAgentRefusal(run) ?? unavailable(run, 'decisions'),
@@ -163,7 +163,7 @@ export const refresh: RequestKind<unknown, RefreshReceipt> = {
   },
 };
 
-/** Empties the conversation of a session: deps, turns and limits stay. During a turn, it is emptied after it. */
+/** Empties the conversation of a session after its current turn, if any. Deps, turns and limits stay. */
 export const reset: RequestKind<unknown, ResetReceipt> = {
   description: 'Empties the conversation of a session, and keeps its deps: {}',
   refusal: (run) => noSessionRefusal(run, 'reset') ?? unavailable(run, 'decisions'),
@@ -174,7 +174,7 @@ export const reset: RequestKind<unknown, ResetReceipt> = {
   },
 };
 
-/** Takes the next message of the run that keeps a session. A message that is sent again is ignored. */
+/** Takes the next message from the parent that keeps a session. A repeated message is ignored. */
 export const nextTurn: RequestKind<NextTurnInput, void> = {
   description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
   refusal(run, input) {
@@ -182,20 +182,20 @@ export const nextTurn: RequestKind<NextTurnInput, void> = {
     return problem === undefined ? refuseIfEnded(run) : invalidRequest(run, 'nextTurn', problem);
   },
   take({ state, inbox }, input) {
-    // A session that was paused with that run continues with it.
+    // A session that was paused along with its parent continues.
     inbox.pauseWithOther(false);
     if (input.turn > (sessionOf(state ?? {})?.turns ?? 0)) keepNextTurn(inbox, input);
   },
 };
 
-/** Returns the current turn. One that a run has asked for counts before it begins: that run may give it up at once. */
+/** Returns the current turn. A turn requested by a parent counts before it begins: the parent may give it up at once. */
 function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
   if (state === undefined) return 1;
   const session = sessionOf(state);
   return session?.turn?.number ?? (parentOf(state)?.kept ? (nextTurnOf(inbox)?.turn ?? (session?.opens ? 1 : undefined)) : undefined);
 }
 
-/** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
+/** Returns why a session accepts no requests. A parent sends its requests as Signals, none of which may be lost. */
 function unavailableFor(run: MessageReceiver): Refusal | undefined {
   return isKept(run) ? refuseIfEnded(run) : unavailable(run, 'decisions');
 }
@@ -205,10 +205,13 @@ function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefi
   return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
 }
 
-/** Returns the refusal of a request that only a session takes; undefined for a session. `opening`: the kinds that take it before they have a state. */
+/**
+ * Refuses a request that only sessions accept; undefined for a session. `opening`: the kinds of sessions that accept it before they have a
+ * state.
+ */
 function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
   if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;
-  // This state is short: the first activity of the run resolves the agent.
+  // This state is brief: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (isSession(state)) return undefined;
   return { code: 'invalid_input', message: `Run "${runId}" is not a session, and "${request}" is for sessions: cancel the run instead` };

@@ -39,7 +39,7 @@ import {
 import { close, interrupt, nextTurn, refresh, reset, send } from './messages.ts';
 import { setPermissions } from './set-permissions.ts';
 
-/** Names the run that is told of the end of this one. Sent by the run that has started it. */
+/** Sets the run that is notified of this run's end. Sent by the parent. */
 export const notifyOnEnd: RequestKind<NotifyOnEndInput, void> = {
   description: 'Between runs: the run tells another one of its end: {"to": "run id"}',
   refusal: (run, input) => idProblem(run, 'notifyOnEnd', input, 'to'),
@@ -48,7 +48,7 @@ export const notifyOnEnd: RequestKind<NotifyOnEndInput, void> = {
   },
 };
 
-/** Tells of the end of a child. Ids that are not those of children are ignored. */
+/** Reports the end of a child. Ids of unknown children are ignored. */
 export const childEnded: RequestKind<ChildEndedInput, void> = {
   description: 'Between runs: a child of the run, or one of its turns, has ended: {"runId", "turn"?}',
   refusal: (run, input) => idProblem(run, 'childEnded', input, 'runId'),
@@ -57,7 +57,7 @@ export const childEnded: RequestKind<ChildEndedInput, void> = {
   },
 };
 
-/** Tells that a child waits for a person, or that it does not wait any more. */
+/** Reports that a child waits for a person, or no longer waits. */
 export const childWaiting: RequestKind<ChildWaitingInput, void> = {
   description: 'Between runs: a child of the run waits for a person, or no longer: {"runId", "waiting"}',
   refusal: (run, input) => idProblem(run, 'childWaiting', input, 'runId'),
@@ -66,7 +66,7 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
   },
 };
 
-/** Pauses the run with the one that started it, or lets it continue with that. A caller's own pause of this run stays. */
+/** Pauses or resumes the run along with its parent. A caller's own pause of this run stays in effect. */
 export const parentPaused: RequestKind<PausedByParentInput, void> = {
   description: 'Between runs: the parent was paused or resumed: {"paused"}',
   refusal: (run, input) =>
@@ -78,7 +78,7 @@ export const parentPaused: RequestKind<PausedByParentInput, void> = {
   },
 };
 
-/** Cancels a run whose parent was terminated and has been started again under the same id: the new one starts its own children. */
+/** Cancels a run whose parent was terminated and started again under the same id: the new parent starts its own children. */
 export const startedAgain: RequestKind<StartedAgainInput, void> = {
   description: 'Between runs: the run that started this one has ended, and was started again: {"runId", "firstRunId"}',
   refusal: (run, input) => idProblem(run, 'startedAgain', input, 'runId') ?? idProblem(run, 'startedAgain', input, 'firstRunId'),
@@ -90,14 +90,14 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
   },
 };
 
-/** The most characters of the id of a run. */
+/** The maximum characters of a run id. */
 const MAX_ID = 1_000;
 
 function isChild({ state }: MessageReceiver, runId: string): boolean {
   return childrenOf(state).includes(runId);
 }
 
-/** True unless an earlier turn of a session has ended, whose answer was given up. */
+/** False for an earlier turn of a session, whose answer was given up. */
 function isWaitedFor({ state }: MessageReceiver, runId: string, turn: number | undefined): boolean {
   return turn === undefined || agentsOfCalls(state ?? {}).some((child) => child.runId === runId && child.turn === turn);
 }
@@ -108,7 +108,7 @@ function idProblem(run: MessageReceiver, request: string, input: unknown, field:
   return invalidRequest(run, request, `"${field}" must be the id of a run`);
 }
 
-/** Revokes a remembered decision. Calls that it has already let run continue. */
+/** Revokes a remembered decision. Calls that it has already released continue. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
   description: 'Revokes a remembered decision, so that it applies to no further calls: {"decision": "its id"}',
   refusal(run, input) {
@@ -129,7 +129,7 @@ function pausing(paused: boolean, description: string): RequestKind<unknown, Pau
   };
 }
 
-/** Cancels the run: stores the reason, and an activity then asks the server to cancel the workflow. */
+/** Cancels the run: stores the reason, and then an activity asks the server to cancel the workflow. */
 const cancel: RequestKind<CancelInput | undefined, void> = {
   description: 'Cancels the run: {"reason"?: "text", "by"?: "name"}',
   refusal(run, input) {
@@ -156,7 +156,7 @@ type AnyKind = RequestKind<never, unknown>;
 const pause = pausing(true, 'Pauses the run after the current step, until it is resumed');
 const resume = pausing(false, 'Resumes the run');
 
-/** The Updates that a run accepts, by name, in the order in which the handlers are registered. */
+/** The Updates that a run accepts, by name, in the order of handler registration. */
 export const UPDATE_KINDS = {
   send,
   pause,
@@ -173,7 +173,7 @@ export const UPDATE_KINDS = {
   reset,
 } as Readonly<Record<keyof typeof UPDATES, AnyKind>>;
 
-/** The Signals that a run accepts, by the same rules, for callers that can only signal. */
+/** The Signals that a run accepts, by the same rules, for callers that can only send Signals. */
 export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   send,
   pause,
@@ -194,7 +194,7 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   close,
 };
 
-/** Returns why an Update is refused; undefined if it is accepted. */
+/** Returns why an Update is refused, or undefined. */
 export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): Refusal | undefined {
   return requestRefusal(UPDATE_KINDS[name], run, { name, input, now });
 }
@@ -228,7 +228,7 @@ function acceptRequest(kind: AnyKind, run: MessageReceiver, input: unknown, arri
   return kind.take(run, input as never, arrival);
 }
 
-/** Returns the ids and the caller that a refused request names, each cut to a safe length. */
+/** Returns the ids and the caller in a refused request, each cut to a safe length. */
 function identityOf(input: unknown): { id?: string; callId?: string; by?: string } {
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? cutText(value, 200) : undefined);
   const { id, callId, by } = isJsonObject(input) ? input : {};

@@ -6,7 +6,7 @@ import { requestProblem } from '../input-checks.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { invalidRequest, type MessageReceiver, noRoomForRequest, type Refusal, type RequestKind, unavailable } from './decisions.ts';
 
-/** Sets the permissions of the run. What makes them wider needs the `authorize` of the worker. */
+/** Sets the permissions of the run. Wider permissions require the worker's `authorize`. */
 export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsReceipt> = {
   description: 'Sets the permissions: {"id": "your own", "permissions": {"mode": "default", "deny": [{"tool": "web_*"}], ...}, "by"?}',
   refusal: permissionsRefusal,
@@ -28,7 +28,7 @@ function permissionsRefusal(run: MessageReceiver, input: unknown): Refusal | und
   if (wrong !== undefined) return invalidRequest(run, 'setPermissions', `permissions.${wrong}`);
   const busy = unavailable(run, 'decisions');
   if (busy !== undefined) return busy;
-  // This state is short: the first activity of the run resolves the agent.
+  // This state is brief: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (inbox.has(id)) return undefined;
   if (state.program !== undefined) return invalidRequest(run, 'setPermissions', 'it is the run of a program, which has no permissions');
@@ -42,7 +42,7 @@ function permissionsRefusal(run: MessageReceiver, input: unknown): Refusal | und
   return noRoomForRequest(input, run);
 }
 
-/** Returns the policy as it will be after the changes that are not applied yet. */
+/** Returns the policy after the pending changes. */
 function newestOwn({ inbox }: Pick<MessageReceiver, 'inbox'>, state: RunState): SetPermissionsInput['permissions'] {
   return permissionChanges(inbox).at(-1)?.permissions ?? ownPermissions(state);
 }

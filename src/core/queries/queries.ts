@@ -40,20 +40,20 @@ import {
 import { approvalsPage, asOfField, contextPage, page, type QueriedRun, statusView, stepsPage, turnView } from './run-views.ts';
 
 /**
- * One kind of query. The handlers of the workflow use it, and so does the in-memory run of tests, so that an activity gets the same
- * answer from both.
+ * One kind of query. Both the workflow's handlers and the in-memory run of tests use it, so that an activity gets the same answer from
+ * both.
  */
 interface QueryKind {
-  /** Description for a person who sends the query from the Temporal UI. */
+  /** A description for people who send the query from the Temporal UI. */
   readonly description: string;
   /** Answers the query. Must not change anything. Throws an ApplicationFailure if the run cannot answer. */
   answer(run: QueriedRun, argument: never): unknown;
 }
 
-/** The argument of a query with pages: the index at which the page begins. Any other value means the beginning. */
+/** The argument of a paged query: the index at which the page begins. Any other value means the beginning. */
 type From = { from?: number } | null | undefined;
 
-/** Characters of one page: an answer is one payload of at most 2 MiB, and a character has up to three bytes. */
+/** The maximum characters of a page: an answer is one payload of at most 2 MiB, and a character has up to three bytes. */
 const PAGE_CHARACTERS = 500_000;
 
 /** The queries of a run, by name. */
@@ -127,7 +127,7 @@ function snapshot(run: QueriedRun): AgentSnapshot {
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
 }
 
-/** Returns the result of the run; null if it has not ended, or its worker has no `notifyEnded`. */
+/** Returns the result of the run, or null if it has not ended or its worker has no `notifyEnded`. */
 function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }
@@ -139,7 +139,10 @@ function dataView({ state, deps, document, input, principal: given }: QueriedRun
   return { ...data, ...defined({ document, input }) };
 }
 
-/** Returns the edited arguments of a call, or those of a call that code waits for. Throws if there are none, so that the call does not run with empty arguments. */
+/**
+ * Returns the edited arguments of a call, or the arguments of a call made by code. Throws if there are none, so that the call does not run
+ * with empty arguments.
+ */
 function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   if (approved !== undefined) return approved;
@@ -150,7 +153,7 @@ function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQu
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
 }
 
-/** Returns the calls that hooks review. */
+/** Returns the calls that hooks are reviewing. */
 function hookedCalls({ runId, state }: QueriedRun): HookedCalls {
   const calls = state && hookedCallsOf(state);
   if (calls !== undefined) return calls;
@@ -183,7 +186,7 @@ function journalPage({ runId, state }: QueriedRun, question: JournalQuestion | n
   return { text: text.slice(start, start + PAGE_CHARACTERS), total: text.length };
 }
 
-/** Answers the `childInput` query: with the input and the deps of the agent that a call has started, while it runs. */
+/** Answers the `childInput` query with the input and deps of the agent that a call has started, while it runs. */
 function childInput({ runId, state }: QueriedRun, ask: Partial<ChildInputQuestion> | null | undefined): ChildInputAnswer {
   const { eventId = '', index = -1 } = ask ?? {};
   const item = state === undefined ? undefined : findEvent(state, eventId)?.content[index];
@@ -197,13 +200,13 @@ function childInput({ runId, state }: QueriedRun, ask: Partial<ChildInputQuestio
   }
   const edited = state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments;
   const input = requestOf(state, agent, edited ?? asRewritten(state, call).arguments);
-  // Parts are in the input of the agent already.
+  // Input in the form of parts is already in the agent's input.
   return { ...(typeof input === 'string' ? { input } : {}), deps: sharedDeps(agent, state.deps) };
 }
 
 /**
- * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. The trace of an agent
- * is made from its events and steps by the reader: its page has no lines.
+ * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. The reader builds an
+ * agent's trace from its events and steps, so its page has no lines.
  */
 function tracePage({ runId, agentName, startedAt, state }: QueriedRun, from: number): TracePage {
   const head = { version: 1 as const, runId, startTime: startedAt / 1000 };
@@ -244,8 +247,8 @@ function tracePage({ runId, agentName, startedAt, state }: QueriedRun, from: num
 type Known = TranscriptQuestion['known'][number];
 
 /**
- * Returns the part of the conversation that an activity lacks: the events since a window that it has, or the whole window if the
- * run knows none of its windows.
+ * Returns the part of the conversation that an activity lacks: the events since a window that it has, or the whole window if the run knows
+ * none of the activity's windows.
  */
 export function transcriptPage(state: RunState | undefined, ask: TranscriptQuestion | undefined): TranscriptAnswer {
   if (state === undefined) return { type: 'window', ...emptyWindow(), from: 0, total: 0 };
@@ -261,15 +264,15 @@ export function transcriptPage(state: RunState | undefined, ask: TranscriptQuest
 }
 
 /**
- * Returns the events after the activity's last one; undefined if they are unknown, or too large. After a compaction, the window may
- * be smaller than the events.
+ * Returns the events after the activity's last one, or undefined if they are unknown or too large. After a compaction, the window may be
+ * smaller than the events.
  */
 function eventsSince(state: RunState, known: Known): Folded[] | undefined {
   const events = recordedSince(state, known) ?? foldedSince(state.window, known);
   return events === undefined || jsonBytes(events) > PAGE_BYTES ? undefined : events;
 }
 
-/** Finds them in the record of this execution, if the activity's last event is in it or right before it. */
+/** Finds the events in the record of this execution, if the activity's last event is in it or right before it. */
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const index = through - firstOffset;
   const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
@@ -277,8 +280,8 @@ function recordedSince({ context, firstOffset, carriedEventId }: RunState, { thr
 }
 
 /**
- * Finds them in the window, if the activity's last event is of an earlier execution. Requires that every later event is in the
- * window in the order of the record: the event of a compaction is not in it, or is at another index.
+ * Finds the events in the window, if the activity's last event is from an earlier execution. Requires that every later event is in the
+ * window in record order: a compaction's event is not in it, or is at another index.
  */
 function foldedSince({ events, through }: Window, known: Known): Folded[] | undefined {
   const index = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
@@ -287,12 +290,12 @@ function foldedSince({ events, through }: Window, known: Known): Folded[] | unde
   return since.every(({ offset }, count) => offset === known.through + count) ? since.map(foldedEvent) : undefined;
 }
 
-/** Answers an activity of a program that lacks values. Throws an ApplicationFailure if the run has none of them any more. */
+/** Answers an activity of a program that lacks values. Throws an ApplicationFailure if the run no longer has any of them. */
 export function stepValues(run: QueriedRun, question: StepValuesQuestion | null): StepValuesAnswer {
   const { outputs: addresses = [], step, piece } = question ?? {};
   const program = run.state?.program;
   if (program === undefined) {
-    // The activity that pins the program asks for it before there is a state.
+    // The activity that pins the program requests it before there is a state.
     if (run.programInput !== undefined) return { program: run.programInput };
     throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has no program yet` });
   }
@@ -307,7 +310,7 @@ export function stepValues(run: QueriedRun, question: StepValuesQuestion | null)
   };
 }
 
-/** Returns the outputs in their order, as many as fit into a page: each as its value, its location, or a mark that it is too long. */
+/** Returns as many of the outputs as fit into a page, in order: each as its value, its location, or a mark that it is too long. */
 function outputsOf(run: QueriedRun, program: ProgramState, addresses: readonly string[]): StepValuesAnswer {
   const outputs: Record<string, JsonValue> = {};
   const spilled: NonNullable<StepValuesAnswer['spilled']> = {};
@@ -334,7 +337,7 @@ function outputsOf(run: QueriedRun, program: ProgramState, addresses: readonly s
   };
 }
 
-/** Returns the output at an address, or the outputs of the items of a `forEach` that are not stored yet. */
+/** Returns the output at an address, or the unstored outputs of a `forEach`'s items. */
 function valueAt({ steps }: ProgramState, address: string): JsonValue | undefined {
   return address.endsWith(ITEMS_SUFFIX) ? steps.get(address.slice(0, -ITEMS_SUFFIX.length))?.items : steps.get(address)?.output;
 }
@@ -349,7 +352,7 @@ export interface RecordQuestion {
   from?: unknown;
   /** Index of the first step to return. */
   step?: unknown;
-  /** Bytes of JSON that the events may have together: for code of the user, which is given a bounded number of events. */
+  /** The maximum total bytes of JSON of the events: for code of the user, which gets a bounded number of events. */
   bytes?: unknown;
   /** Only with `bytes`: the number of newest events to return. */
   last?: unknown;
@@ -363,7 +366,7 @@ const ANSWER_BYTES = 1_800_000;
 /** Answers the `record` query with events and steps of this execution. A page that would begin before them begins with the first. */
 export function recordPage({ state, burst }: QueriedRun, question: RecordQuestion): RecordPage {
   const { events = [], currentStep: counted = 0 } = state?.context ?? {};
-  // A program counts its model calls, and has no steps of an agent.
+  // A program counts its model calls as steps, but has no agent steps.
   const currentStep = state?.program === undefined ? counted : 0;
   const { steps = [], firstOffset = 0, status = 'running' } = state ?? {};
   const firstStep = currentStep - steps.length;
@@ -385,7 +388,7 @@ export function recordPage({ state, burst }: QueriedRun, question: RecordQuestio
 }
 
 interface PagedEvents {
-  /** The index of the first of them. */
+  /** The index of the first event. */
   index: number;
   events: Event[];
   cut?: true;
@@ -395,7 +398,7 @@ function wholePage(events: readonly Event[], from: number): PagedEvents {
   return { index: Math.max(0, from), events: page(events, from) };
 }
 
-/** Returns the newest events, or those from an offset on, within the bounds for code of the user. */
+/** Returns the newest events, or the events from an offset on, within the bounds for code of the user. */
 function boundedPage(events: readonly Event[], firstOffset: number, { from, last, bytes }: RecordQuestion): PagedEvents {
   const start = Math.max(0, pageIndex(from) - firstOffset);
   const most = Math.min(pageIndex(bytes), EVENTS_READ.mostBytes);
@@ -409,7 +412,7 @@ function boundedPage(events: readonly Event[], firstOffset: number, { from, last
   return { index: events.length - fitting.length, events: fitting, ...(fitting.length < newest.length ? { cut: true } : {}) };
 }
 
-/** Returns the first events that have at most so many bytes together. */
+/** Returns the first events with at most this many bytes in total. */
 function within(events: readonly Event[], most: number): Event[] {
   let bytes = 0;
   const over = events.findIndex((event) => (bytes += jsonBytes(event)) > most);
@@ -420,12 +423,12 @@ function pageIndex(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.floor(value) : 0;
 }
 
-/** The most bytes of JSON that are handed over. The digest of more would cost the sandbox as much as the query that it saves. */
+/** The maximum bytes of JSON that are handed over. The digest of more would cost the sandbox as much as the query that it saves. */
 const MAX_NEWS_BYTES = 64_000;
 
 /**
- * Returns the events that a model call is the first to be given, for the process of the worker; undefined if activities of that process
- * have most likely made all of them, or if they are many.
+ * Returns the events that a model call is the first to see, for the worker process. Undefined if that process's activities have most likely
+ * produced all of them, or if they are too large.
  */
 export function newEvents(state: RunState | undefined, { through, resultIds }: ModelCall): NewEvents | undefined {
   if (state === undefined || resultIds !== undefined) return undefined;

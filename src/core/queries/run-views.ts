@@ -35,12 +35,12 @@ export function statusView(run: QueriedRun): StatusView {
   };
 }
 
-/** Names what waits for a decision: the calls of the run, and the children in which something waits. */
+/** Returns a key of everything that waits for a decision: the run's own calls, and the children with waiting calls. */
 export function waitsOf({ approvals }: RunState, inbox: Inbox): string {
   return JSON.stringify([approvals.pending.map(({ callId }) => callId), childrenWaiting(inbox)]);
 }
 
-/** What the status says of a run besides its id, known with and without a worker. */
+/** The data of a run's status besides its id, known with and without a worker. */
 interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'startedAt' | 'state' | 'principal'> {
   /** The number of messages in the queue. */
   readonly queued: number;
@@ -48,7 +48,7 @@ interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'starte
   readonly burst?: Pick<NonNullable<QueriedRun['burst']>, 'begunAt'>;
 }
 
-/** Returns the status of a run without what only a worker knows. */
+/** Returns the status of a run without the data that only a worker knows. */
 export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): StatusView {
   const { agentName, executions, queued, startedAt, state, principal, burst } = facts;
   return {
@@ -67,7 +67,7 @@ export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): 
   };
 }
 
-/** Returns the field of a view that says of when it is, if a burst is in progress: the run learns of its calls when it has ended. */
+/** Returns the time of a view's data if a burst is in progress: the run learns of the burst's calls only at its end. */
 export function asOfField(burst: RunFacts['burst']): { asOf?: string } {
   return burst === undefined ? {} : { asOf: isoTime(burst.begunAt) };
 }
@@ -95,7 +95,7 @@ export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
   };
 }
 
-/** Returns the field of a view with the children of a run. */
+/** Returns the field of a view with the run's children. */
 export function childrenField(state: QueriedRun['state']): { children?: string[] } {
   const children = childrenOf(state);
   return children.length === 0 ? {} : { children };
@@ -134,13 +134,13 @@ export function stepsPage(run: QueriedRun, from: number): StepsPage {
   return { version: 1, firstIndex, from: Math.max(from, firstIndex), steps: page(steps, from - firstIndex), total };
 }
 
-/** Bytes of the question of a run: a list has many of them. */
+/** The maximum bytes of a run's question: a list has many of them. */
 const QUESTION_BYTES = 300;
 
-/** The characters of a message that are looked at: it may be very large, and each query of the status asks for it. */
+/** The number of characters of a message that are examined: it may be very large, and each status query needs it. */
 const READ_CHARACTERS = 2_000;
 
-/** Returns what an approver needs to know about a run, from what it has recorded. Before it has a state, its principal may be known. */
+/** Returns the information about a run that an approver needs, from its record. Before it has a state, its principal may be known. */
 export function runSubject(agentName: string, state: RunState | undefined, given?: Principal): RunSubject {
   const { tenant, user } = (state === undefined ? given : state.principal) ?? {};
   const { tags = [] } = state?.snapshot ?? {};
@@ -155,7 +155,7 @@ export function runSubject(agentName: string, state: RunState | undefined, given
   };
 }
 
-/** Returns what the user asked: of a program its input, of a session the newest message. Compaction keeps the first message of other runs. */
+/** Returns the user's request: a program's input, or a session's newest message. For other runs, compaction keeps the first message. */
 function questionOf(state: RunState): string {
   const { program, context, firstOffset, window } = state;
   if (program !== undefined) return Object.keys(program.input).length === 0 ? '' : JSON.stringify(program.input);
@@ -163,7 +163,7 @@ function questionOf(state: RunState): string {
   if (firstOffset > 0) return userText(window.events.find(isOfUser));
   const begun = context.events.findIndex(({ given, author }) => !given && author !== 'user');
   const opening = begun < 0 ? context.events : context.events.slice(0, begun);
-  // A conversation that the run was given comes before its own input.
+  // A given conversation comes before the run's own input.
   return userText(opening.find((event) => !event.given && isOfUser(event)) ?? opening.findLast(isOfUser));
 }
 
@@ -194,7 +194,7 @@ function sessionField(state: RunState | undefined, now: number): { session?: Ses
   };
 }
 
-/** Answers the `turn` query: the result of a turn that has ended in this execution. */
+/** Answers the `turn` query with the result of a turn that ended in this execution. */
 export function turnView({ state }: QueriedRun, question: TurnQuestion | null | undefined): TurnView {
   const { turns = 0, turn } = sessionOf(state ?? {}) ?? {};
   const ended = endedTurns(state ?? {});
@@ -213,40 +213,42 @@ export function turnView({ state }: QueriedRun, question: TurnQuestion | null | 
 export interface QueriedRun {
   readonly runId: string;
   readonly agentName: string;
-  /** The deps at the start of the execution: those in `state` are newer. */
+  /** The deps at the start of the execution: the deps in `state` are newer. */
   readonly deps: JsonObject;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** The number of executions of the run, including this one. */
   readonly executions: number;
   readonly inbox: Inbox;
-  /** Decisions whose approver is being checked, by their id. */
+  /** Decisions whose approver is being checked, by id. */
   readonly authorizing: ReadonlyMap<string, Decision>;
-  /** The definitions that activities wait for because workers lack them. Absent if no activity waits for another worker. */
+  /** The definitions that activities are waiting for because workers lack them. Absent if there are none. */
   readonly missing?: readonly Missing[];
-  /** The input of a program, and its document if it is part of the input. Present in the first execution of its run. */
+  /** The input of a program, and its document if it is part of the input. Present in the first execution. */
   readonly programInput?: NonNullable<StepValuesAnswer['program']>;
-  /** The agent that came with the input of the run. Present in its first execution. */
+  /** The agent that came with the run's input. Present in the first execution. */
   readonly document?: AgentDocument;
-  /** The text of the input of the run. Present in its first execution. */
+  /** The text of the run's input. Present in the first execution. */
   readonly input?: string;
-  /** The identity on whose behalf the run acts. Present in its first execution. */
+  /** The identity on whose behalf the run acts. Present in the first execution. */
   readonly principal?: Principal;
-  /** The burst in progress, and the time at which it began, in milliseconds since the epoch. `isCancelled`: the run, or its turn, is cancelled. */
+  /**
+   * The burst in progress, and the time when it began, in milliseconds since the epoch. `isCancelled`: the run, or its turn, is cancelled.
+   */
   readonly burst?: { readonly begunAt: number; readonly isCancelled: boolean };
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;
-  /** Present once the run has ended and its worker has a `notifyEnded`. */
+  /** Present once the run has ended, if its worker has a `notifyEnded`. */
   readonly result?: RunResultFields;
 }
 
-/** Bytes of the largest item that fits an answer besides its other fields. The event of two hundred results is larger. */
+/** Bytes of the largest item that fits into an answer along with the other fields. An event with two hundred results is larger. */
 const MAX_ITEM_BYTES = 1_250_000;
 
 /**
- * Returns the items from index `from` on that fit one answer, or the given bytes of it. The list is empty if the first is too large for any answer: the
- * caller then reads it from the history, which has it in parts.
+ * Returns the items from index `from` on that fit into one answer, or into the given bytes. The list is empty if the first is too large for
+ * any answer: the caller then reads it from the history, which has it in parts.
  */
 export function page<Item>(items: readonly Item[], from: number, most = MAX_ITEM_BYTES): Item[] {
   const fitting: Item[] = [];
@@ -261,7 +263,7 @@ export function page<Item>(items: readonly Item[], from: number, most = MAX_ITEM
 
 // Shared state: the progress of a run.
 
-/** The status of a run without what its state does not know: ids, times, its queue, and what waits outside of the loop. */
+/** The part of a run's status that its state contains: without ids, times, the queue, and waits outside of the loop. */
 type RunProgress = Omit<
   StatusView,
   | 'version'
@@ -279,7 +281,7 @@ type RunProgress = Omit<
   | 'startTime'
 >;
 
-/** Returns the progress of a run in that state; without a state, of a run that has not begun. */
+/** Returns the progress of a run with this state, or, without a state, of a run that has not begun. */
 export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
@@ -300,14 +302,14 @@ export function progressOf(state: RunState | undefined): RunProgress {
   };
 }
 
-// Shared state: pending decisions as a person sees them.
+// Shared state: pending decisions as shown to people.
 
-/** Bytes of JSON of the arguments of one call in a list of pending approvals. */
+/** The maximum bytes of JSON of a call's arguments in a list of pending approvals. */
 const MAX_ARGUMENT_BYTES = 20_000;
 
 /**
- * Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. Large arguments are cut, unless
- * `isWhole` asks for all of them.
+ * Returns the pending approvals in the order of their requests, with everything that an approver needs to decide them. Large arguments are
+ * cut, unless `isWhole` is set.
  */
 export function approvalViews(
   state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>,
@@ -326,11 +328,11 @@ export function approvalViews(
   });
 }
 
-/** Bytes of JSON of the schema of one call, and of the description of its tool, in a list of pending approvals. */
+/** The maximum bytes of JSON of a call's schema, and of its tool's description, in a list of pending approvals. */
 const MAX_SCHEMA_BYTES = 20_000;
 const MAX_DESCRIPTION_BYTES = 2_000;
 
-/** Returns what an approver needs to know about the tool of a call. */
+/** Returns the information about a call's tool that an approver needs. */
 function subjectOf({ name }: AgentSnapshot, tool: ToolSnapshot | undefined): Pick<ApprovalView, 'agentName' | 'description' | 'schema'> {
   if (tool === undefined) return {};
   const { description, schema } = tool;
@@ -342,8 +344,8 @@ function subjectOf({ name }: AgentSnapshot, tool: ToolSnapshot | undefined): Pic
 }
 
 /**
- * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
- * that has started may have been approved with edited arguments.
+ * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window while it has no result. A started call may
+ * have been approved with edited arguments.
  */
 function argumentsOf(
   state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'rewrites'>,
@@ -360,7 +362,7 @@ function argumentsOf(
   return call?.type === 'tool_call' ? call.arguments : {};
 }
 
-/** Returns a pending approval with its times as they are shown. */
+/** Returns a pending approval with formatted times. */
 function withIsoTimes({ requestedAt, deadlineAt, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
   return { ...waiting, requestedAt: isoTime(requestedAt), ...(deadlineAt === undefined ? {} : { deadlineAt: isoTime(deadlineAt) }) };
 }

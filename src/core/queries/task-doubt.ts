@@ -1,6 +1,6 @@
 /**
- * Milliseconds after a replay in which the newest events may have come with a query instead of a workflow task. Such a query
- * arrives at once, while the end of a workflow task takes a call to the server. The time is longer than a busy worker stalls.
+ * Milliseconds after a replay during which the newest events may have come with a query instead of a workflow task. Such a query arrives at
+ * once, while the end of a workflow task takes a call to the server. The time is longer than a busy worker stalls.
  */
 const DOUBT_MS = 1_000;
 
@@ -9,16 +9,16 @@ export interface ActivationPosition {
   isReplaying: boolean;
   /** The number of history events that the worker has applied. */
   historyLength: number;
-  /** The start of the newest workflow task. Events without a workflow task leave it unchanged. */
+  /** The start time of the newest workflow task. Events without a workflow task leave it unchanged. */
   taskTime: string;
   /**
-   * True if it contains a job that only a history event can cause: not the end of a local call, nor of a call that the workflow
-   * gave up itself.
+   * True if it contains a job that only a history event can cause: not the end of a local call, or of a call that the workflow itself gave
+   * up.
    */
   hasNews: boolean;
 }
 
-/** The newest events that were handled outside of a replay, as long as it is unknown if they came with a workflow task. */
+/** The newest events handled outside of a replay, while it is unknown whether they came with a workflow task. */
 interface Doubt {
   /** True if they certainly came without a workflow task. */
   certain: boolean;
@@ -29,23 +29,23 @@ interface Doubt {
 }
 
 /**
- * Infers, for one cached copy of an execution, if its newest events came with a workflow task or with the replay for a query,
- * because the worker does not tell. After a replay for a query, the run must not act on them: no later replay could repeat it.
+ * Infers, for one cached copy of an execution, whether its newest events came with a workflow task or with the replay for a query, because
+ * the worker does not say. After a replay for a query, the run must not act on them: no later replay could repeat it.
  */
 export class TaskDoubt {
   readonly #now: () => number;
   #doubt: Doubt | undefined;
   #last: ActivationPosition | undefined;
-  /** True once this copy was replayed, until it gets a new event. */
+  /** True once this copy has been replayed, until it gets a new event. */
   #isReplayed = false;
   #isEnding = false;
 
-  /** `now`: the clock of the worker, in milliseconds since the epoch. */
+  /** `now`: the worker's clock, in milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Notes an activation that is not a query. */
+  /** Records an activation that is not a query. */
   activated(position: ActivationPosition): void {
     const last = this.#last;
     this.#last = position;
@@ -61,7 +61,7 @@ export class TaskDoubt {
     this.#isReplayed = false;
   }
 
-  /** Notes the end of an activation that is not a query, with the activities that it schedules, and if it ends the execution. */
+  /** Records the end of an activation that is not a query, with the activities that it schedules, and whether it ends the execution. */
   concluded(activityIds: Iterable<string>, { ends = false }: { ends?: boolean } = {}): void {
     this.#isEnding ||= ends && this.#last?.isReplaying !== true;
     if (this.#doubt === undefined) return;
@@ -70,14 +70,14 @@ export class TaskDoubt {
   }
 
   /**
-   * True if the workflow has ended in a way that the server may refuse: if an event has come meanwhile, the workflow task is done again,
+   * True if the workflow has ended in a way that the server may refuse: if an event has arrived meanwhile, the workflow task is repeated
    * with that event. Once the server has recorded the end, the worker forgets this copy.
    */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** True if a query that came without a workflow task must be refused. `activityId` is the id of the activity that sent it. */
+  /** True if a query that came without a workflow task must be refused. `activityId`: the activity that sent it. */
   refuses(activityId: string | undefined): boolean {
     if (this.#doubt === undefined) return false;
     const { certain, since, activityIds } = this.#doubt;
@@ -85,7 +85,7 @@ export class TaskDoubt {
     return this.#now() - since < DOUBT_MS && (activityId === undefined || !activityIds.has(activityId));
   }
 
-  /** Notes that a query is answered: the server has recorded everything that was handled so far. */
+  /** Records that a query was answered: the server has recorded everything handled so far. */
   answered(): void {
     this.#doubt = undefined;
     this.#isReplayed = false;

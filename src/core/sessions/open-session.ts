@@ -22,19 +22,19 @@ import { anyObject, listOf } from '../domain/shape.ts';
 import { countsOf } from '../kernel/run-loop.ts';
 import { type RunState, slice, type Slices, type WithSlices } from '../kernel/run-state.ts';
 
-/** The turns, the limits and the amounts of a session. A run that ends with its answer has none. */
+/** The turns, limits and amounts of a session. Absent for a run that ends with its answer. */
 const opened = slice<SessionState>(SESSION, anyObject<SessionState>(), { bytes: jsonBytes });
 
-/** The results of the turns that have ended in this execution: those of earlier ones are in their histories. */
+/** The results of the turns that ended in this execution: earlier ones are in earlier histories. */
 const turnResults = slice<TurnResultFields[]>(TURNS, listOf(anyObject<TurnResultFields>()), { isPassing: true });
 
-/** Set once a caller has closed the session: it ends with its turn. */
+/** Set once a caller has closed the session: it ends with its current turn. */
 const closing = slice<CloseRequest>('closing', anyObject<CloseRequest>());
 
 /** Set once a caller has interrupted the current turn. */
 const turnInterrupt = slice<TurnInterrupt>('turnInterrupt', anyObject<TurnInterrupt>());
 
-/** The message of the run that keeps the session, before its turn has begun. */
+/** The message from the parent that keeps the session, before its turn begins. */
 const nextTurn = slice<NextTurnInput>('nextTurn', anyObject<NextTurnInput>());
 
 type OfInbox = Required<WithSlices>;
@@ -51,7 +51,7 @@ export function closeAfterTurn(inbox: OfInbox, by: CloseRequest): void {
   closing.set(inbox, by);
 }
 
-/** Returns the request to interrupt the current turn; undefined if there is none. */
+/** Returns the request to interrupt the current turn, or undefined. */
 export function interruptOf(inbox: WithSlices): TurnInterrupt | undefined {
   return turnInterrupt.of(inbox);
 }
@@ -61,22 +61,22 @@ export function interruptTurn(inbox: OfInbox, request: TurnInterrupt): void {
   turnInterrupt.set(inbox, request);
 }
 
-/** Forgets the requests about a turn that has ended. */
+/** Drops the requests about an ended turn. */
 export function forgetInterrupt(inbox: OfInbox): void {
   turnInterrupt.clear(inbox);
 }
 
-/** Returns the message of the run that keeps the session, before its turn has begun. */
+/** Returns the message from the parent that keeps the session, before its turn begins. */
 export function nextTurnOf(inbox: WithSlices): NextTurnInput | undefined {
   return nextTurn.of(inbox);
 }
 
-/** Keeps that message until its turn begins. */
+/** Keeps the parent's message until its turn begins. */
 export function keepNextTurn(inbox: OfInbox, next: NextTurnInput): void {
   nextTurn.set(inbox, next);
 }
 
-/** Removes and returns the message of the run that keeps the session. */
+/** Removes and returns the message from the parent that keeps the session. */
 export function takeNextTurn(inbox: OfInbox): NextTurnInput | undefined {
   const next = nextTurn.of(inbox);
   nextTurn.clear(inbox);
@@ -95,21 +95,21 @@ export function stateOf({ slices }: Pick<OpenSession, 'slices'>): SessionState {
   return slices[SESSION];
 }
 
-/** Makes a run a session. */
+/** Turns a run into a session. */
 export function openAs(run: RunState, session: SessionState): void {
   opened.set(run, session);
 }
 
-/** Keeps the result of a turn that has ended. */
+/** Stores the result of an ended turn. */
 export function noteTurnEnd(run: RunState, turn: TurnResultFields): void {
   turnResults.set(run, [...endedTurns(run), turn]);
 }
 
-/** The beginning of a session, besides its input. */
+/** The initial values of a session besides its input. */
 interface SessionBeginning {
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The first messages are to be answered. */
+  /** The first messages need an answer. */
   opens: boolean;
   overrides: SessionOverrides;
 }
@@ -127,12 +127,12 @@ export function beginSession(input: SessionInput, { startedAt, opens, overrides 
   };
 }
 
-/** Returns the limits of a session, with the defaults. */
+/** Returns the limits of a session, including defaults. */
 export function limitsOf(state: Pick<OpenSession, 'slices'>): Required<SessionLimits> {
   return { ...DEFAULT_SESSION_LIMITS, ...stateOf(state).limits };
 }
 
-/** Returns the limit that a session has reached; undefined if it may take another turn. */
+/** Returns the limit that a session has reached, or undefined if it may take another turn. */
 export function sessionLimitReached(state: OpenSession, now: number): SessionLimitReached | undefined {
   const session = stateOf(state);
   const limits = limitsOf(state);
@@ -158,12 +158,12 @@ export function sessionLimitReached(state: OpenSession, now: number): SessionLim
   }
 }
 
-/** Returns the amounts of a session without turns. */
+/** Returns the amounts of a session before any turn. */
 function nothingSpent(): SpentByTurns {
   return { stepsUsed: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsByName: {} };
 }
 
-/** Returns the amounts with those of one more turn. */
+/** Returns the amounts plus those of one more turn. */
 export function withTurn(before: SpentByTurns, turn: SpentByTurns): SpentByTurns {
   const byName = new Map(Object.entries(before.toolCallsByName));
   for (const [name, calls] of Object.entries(turn.toolCallsByName)) byName.set(name, (byName.get(name) ?? 0) + calls);
@@ -183,7 +183,7 @@ function addSpent(before: SpentByDescendants | undefined, { usage, toolCalls, ru
   return { usage: addRunUsage(before.usage, usage), toolCalls: before.toolCalls + toolCalls, runs: before.runs + runs };
 }
 
-/** Returns the amounts of all turns of a session, the current one included. */
+/** Returns the amounts of all turns of a session, including the current one. */
 export function spentBySession(state: RunState): SpentByTurns {
   const session = opened.of(state);
   if (session === undefined) return countsOf(state);

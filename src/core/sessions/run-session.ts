@@ -42,8 +42,8 @@ import {
 } from './open-session.ts';
 
 /**
- * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
- * check ends the turn and not the session, and so does an interrupt. Pure, like the loop of a run.
+ * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next ones. An error, a limit, a check or
+ * an interrupt ends the turn, not the session. Pure, like the loop of a run.
  */
 export async function runSession(state: OpenSession, ports: SessionPorts, from: RunPosition): Promise<LoopEnd> {
   const session = stateOf(state);
@@ -64,7 +64,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
     });
     if (end.type === 'continue') {
-      // The next execution may be on a worker of another build: the agent is resolved again before the next turn.
+      // The next execution may run on a worker of another build: the agent is resolved again before the next turn.
       session.refreshDue = true;
       return end;
     }
@@ -78,7 +78,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
   }
 }
 
-/** Begins a turn with the messages that it answers. Returns its end if the message of the run that keeps the session cannot be read. */
+/** Begins a turn with the messages that it answers. Returns the turn's end if the parent's message cannot be read. */
 async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
   const refreshes = isRefreshDue(state, ports.now());
   const next = stateOf(state).opens ? undefined : takeNextTurn(ports.inbox);
@@ -88,15 +88,15 @@ async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEn
   if (ending !== undefined) return { type: 'finish', ending };
   if (refreshes) await refreshAgent(state, ports);
   await compactAfterTurns(state, ports);
-  // However the turn ends, it has taken the messages that it began for: the next one does not begin for them again. Those that came after
-  // an interrupt are left to it.
+  // However the turn ends, it has taken the messages that it began with: the next turn must not begin with them again. Messages that
+  // arrived after an interrupt are left to the next turn.
   takeMessages(state, ports, ports.cancelRequested() ? queued : undefined);
   return undefined;
 }
 
 /**
- * Returns the end of a turn, which is cancelled if a caller has interrupted it: its receipt says so, also if the answer arrived in the
- * same task. A call whose worker dies while it is cancelled fails.
+ * Returns the end of a turn. It is cancelled if a caller has interrupted it, as the caller's receipt says, even if the answer arrived in
+ * the same task. A call whose worker dies while it is being cancelled fails.
  */
 function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
   if (end.type === 'continue' || end.ending.status === 'cancelled') return end;
@@ -108,7 +108,7 @@ function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd
 
 const IDLE: RunPosition = { type: 'idle' };
 
-/** Closes a session: its output is the answer of its last turn, and its amounts are those of all turns. */
+/** Closes a session: its output is the last turn's answer, and its amounts are the sums of all turns. */
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {
   takeMessages(state, ports);
   const session = stateOf(state);
@@ -128,14 +128,14 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
 }
 
 /**
- * Compacts the conversation of a session after some turns, also if its window is not full: long conversations cost tokens with each
- * answer. A summary that fails is left for a later turn.
+ * Compacts the conversation of a session after some turns, even if its window is not full: long conversations cost tokens with each answer.
+ * A failed summary is retried in a later turn.
  */
 async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<void> {
   const session = stateOf(state);
   const { snapshot } = state;
   if (snapshot.window?.summarise !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
-  // The turn that begins is the first after the compaction.
+  // The beginning turn is the first one after the compaction.
   session.compactedAt = session.turns - 1;
   await shortenConversation(state, ports);
 }
@@ -143,19 +143,22 @@ async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Pr
 /** The time without a turn after which the agent is resolved again, in milliseconds. */
 const REFRESH_AFTER_MS = 3_600_000;
 
-/** True if the agent is resolved again before the turn that begins: a caller has asked for it, or its definition may have changed since. */
+/** True if the agent is resolved again before this turn: a caller has requested it, or its definition may have changed since. */
 function isRefreshDue(state: OpenSession, now: number): boolean {
   const session = stateOf(state);
-  // Each agent of a run that was handed over is pinned with it.
+  // In a run that was handed over, every agent is pinned.
   if (session.refresh === 'never' || handoffCount(state) > 0) return false;
   return session.refreshDue === true || now - (session.idleSince ?? now) >= REFRESH_AFTER_MS;
 }
 
-/** Resolves the agent again. If that fails, for instance because the deps do not fit any more, the agent stays as it was, and the record says so. */
+/**
+ * Resolves the agent again. If that fails, for example because the deps no longer fit, the agent stays unchanged, and the failure is
+ * recorded.
+ */
 async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<void> {
   const session = stateOf(state);
   const { snapshot } = state;
-  // A caller may ask once more meanwhile: the worker may have read the definition before that.
+  // A caller may request it again meanwhile: the worker may have read the definition before that.
   delete session.refreshDue;
   const resolved = await ports.refreshAgent();
   if (resolved.type === 'cancelled') {
@@ -173,14 +176,14 @@ async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<vo
   if (digest === snapshot.digest) return;
   state.snapshot = resolved.snapshot;
   takeLimits(state, resolved.snapshot.limits);
-  // The provider counted the tokens of another request.
+  // The provider counted the tokens of a different request.
   delete state.measured;
   points.agentRefreshed(state, snapshot);
   ports.switchAgent(resolved.snapshot);
   recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...defined({ notices }) });
 }
 
-/** Gives the turn the limits of the new agent, those of the start of the session included. A limit that was raised for the turn stays as high. */
+/** Gives the turn the new agent's limits, including those from the session's start. A limit that was raised for the turn is not lowered. */
 function takeLimits(state: OpenSession, limits: RunLimits): void {
   const session = stateOf(state);
   const raises = raisesBetween(session.unraised ?? state.limits, state.limits, limits);
@@ -189,7 +192,7 @@ function takeLimits(state: OpenSession, limits: RunLimits): void {
   raiseLimits(state, raises);
 }
 
-/** Returns the limits that were raised, as far as the new agent has them and they are not as high. */
+/** Returns the raised limits that the new agent has, too, but with lower values. */
 function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): LimitChanges {
   const [old, now] = [limitNumbers(before), limitNumbers(next)];
   const { toolCallsByName = {}, ...others } = after;
@@ -203,8 +206,8 @@ function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): Li
 }
 
 /**
- * Begins a turn: the counts of the agent's limits start at zero, and the conversation continues. `number`: that of a later turn, if the
- * run which keeps the session has given up those before it.
+ * Begins a turn: the counts of the agent's limits start at zero, and the conversation continues. `number`: the turn's number, if the parent
+ * has given up earlier turns.
  */
 function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, number = 0): void {
   const session = stateOf(state);
@@ -230,7 +233,7 @@ function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, n
   points.turnBegins(state);
 }
 
-/** Ends a turn, successful or not: the session is idle afterwards. Calls that wait for a decision are given up. */
+/** Ends a turn, successfully or not: afterwards the session is idle. Calls that wait for a decision are given up. */
 function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResultFields {
   const session = stateOf(state);
   const { number, stepsBefore } = session.turn ?? { number: session.turns, stepsBefore: state.context.currentStep };
@@ -248,7 +251,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
     ...unanswered,
   };
   session.spent = withTurn(session.spent, result);
-  // The next execution knows that text, and no result of a turn.
+  // The next execution knows this text, but no turn results.
   if (result.output === state.thought) delete session.output;
   else session.output = result.output;
   delete session.turn;
@@ -267,7 +270,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   return turn;
 }
 
-/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it continues as new, and waits there. */
+/** Why the wait has ended. `ended`: the session is closed or cancelled. `continue`: it continues as new, and waits there. */
 type Woken = 'message' | 'ended' | 'continue';
 
 /** Waits without a timer until there is a message to answer. */
@@ -280,7 +283,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
     if (session.resetDue && !ports.cancelRequested()) await clearConversation(state, ports);
     const woken = wokenBy(state, ports);
     if (woken !== undefined) {
-      // Also if its answer arrived in the same task: a message comes before it.
+      // Even if its answer arrived in the same task: a message takes precedence.
       if (title !== undefined) giveUpTitle(state, ports, title);
       return woken;
     }
@@ -317,8 +320,8 @@ function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean 
 }
 
 /**
- * Empties the conversation that the model sees, and has the agents that the session keeps forget theirs. The record keeps it; deps,
- * state, turns and limits of the session stay.
+ * Empties the conversation that the model sees, and the conversations of the agents that the session keeps. The record keeps it; the
+ * session's deps, state, turns and limits stay.
  */
 async function clearConversation(state: OpenSession, ports: SessionPorts): Promise<void> {
   delete stateOf(state).resetDue;
@@ -340,14 +343,14 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
   points.conversationCleared(state);
 }
 
-/** True if there is a message to answer. A session that a run keeps answers that run alone: other messages wait for its next turn. */
+/** True if there is a message to answer. A kept session answers only its parent: other messages wait for its next turn. */
 function hasMessage(state: OpenSession, inbox: Inbox): boolean {
   return parentOf(state)?.kept ? nextTurnOf(inbox) !== undefined : inbox.queued > 0;
 }
 
 /**
- * Records the message of the run that keeps the session, whose turn has the part of the limits that the message gives. Returns the
- * ending of the turn if the message cannot be read.
+ * Records the parent's message, and gives the turn the share of the limits in the message. Returns the ending of the turn if the message
+ * cannot be read.
  */
 async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextTurnInput): Promise<Ending | undefined> {
   applyLimits(state, ports, next);
@@ -365,7 +368,7 @@ async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextT
   return undefined;
 }
 
-/** Gives the turn its part of the limits, and the policies of the run that keeps the session. */
+/** Gives the turn its share of the limits, and the parent's policies. */
 function applyLimits(state: OpenSession, ports: SessionPorts, next: NextTurnInput): void {
   const { left, runs } = next;
   const parent = parentOf(state);
@@ -385,21 +388,20 @@ function readMessage(state: OpenSession, ports: SessionPorts, { of }: NextTurnIn
   return Promise.resolve({ type: 'failed', code: 'internal', message: `The message to session "${runId}" has no content` });
 }
 
-/** Bytes that a title may have. */
+/** The maximum bytes of a title. */
 const TITLE_BYTES = 120;
 
-/** The number of calls that are begun for a title: a message that arrives meanwhile ends a call. */
+/** The maximum number of calls for a title: a message that arrives meanwhile ends a call. */
 const MOST_CALLS = 3;
 
-/** Asks for a title before the next message, if the session is to generate one and a turn has given an answer. */
+/** Requests a title before the next message, if the session generates titles and a turn has given an answer. */
 function noteAnswer(state: OpenSession): void {
   const session = stateOf(state);
   if (session.generateTitle) session.titleDue = true;
 }
 
 /**
- * Begins the model call that gives a session its title, during the wait for the next message. Its cost is that of the session, and of
- * no turn.
+ * Begins the model call for a session's title, during the wait for the next message. Its cost counts for the session, but not for a turn.
  */
 function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<SummaryOutcome> | undefined {
   const session = stateOf(state);
@@ -413,7 +415,7 @@ function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<Sum
   return ports.inBackground(() => ports.summarise(request));
 }
 
-/** Gives the session the title that the call has made. If the call failed, the session stays without a title. */
+/** Sets the title from the call. If the call failed, the session has no title. */
 function recordTitle(state: OpenSession, ports: SessionPorts, outcome: SummaryOutcome): void {
   if (outcome.type === 'cancelled') return;
   const session = stateOf(state);
@@ -443,7 +445,7 @@ function giveUpTitle(state: OpenSession, ports: SessionPorts, call: BackgroundWo
   });
 }
 
-/** Records a call of the model that gives titles, whose cost is that of the session, and of no turn. */
+/** Records a call of the title model, whose cost counts for the session, but not for a turn. */
 function besideTurns(state: OpenSession, record: (model: string) => void): void {
   const session = stateOf(state);
   const { snapshot } = state;
@@ -458,31 +460,31 @@ function besideTurns(state: OpenSession, record: (model: string) => void): void 
 export interface BackgroundWork<Outcome> {
   /** Undefined until the work has ended. */
   readonly outcome: Outcome | undefined;
-  /** Gives the work up: its outcome is not waited for any more. */
+  /** Gives up the work: its outcome is ignored. */
   giveUp(): void;
 }
 
 /** Every effect of a session. */
 export interface SessionPorts extends CompactionPorts {
-  /** True if a session should continue as new before it waits: waking it would replay a long history. */
+  /** True if a session should continue as new before it waits, because waking it up would replay a long history. */
   continueBeforeSleep(): boolean;
-  /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */
+  /** Runs a turn of a session, which an interrupt cancels: during the turn, `cancelRequested` is also true after an interrupt. */
   withinTurn<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Begins work that runs while the session waits for a message. It must not reject. */
   inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome>;
-  /** Resolves the agent of the session again, with the deps that the session has now. */
+  /** Resolves the session's agent again, with the session's current deps. */
   refreshAgent(): Promise<Resolved>;
-  /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
+  /** Reads a message that is too large to be stored again from the parent's call. */
   readMessage(call: ReadCallInput): Promise<MessageContent>;
-  /** Tells the run that keeps the session of the end of a turn. */
+  /** Notifies the parent of the end of a turn. */
   turnEnded(runId: string, turn: number): Promise<void>;
-  /** Closes sessions that this one keeps. A running turn ends first. */
+  /** Closes sessions that this session keeps. A running turn ends first. */
   closeKept(kept: readonly KeptAgent[]): Promise<void>;
-  /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */
+  /** Called at the end of a session's turn: cancels the children that no step waits for any more. */
   endChildren(state: RunState): Promise<void>;
 }
 
-/** Begins work during the wait of a session where it cannot be cancelled: once it is given up, its outcome is dropped. */
+/** Begins work during a session's wait in an environment that cannot cancel it: its outcome is dropped once it is given up. */
 export function begunWork<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
   let outcome: Outcome | undefined;
   void work().then((ended) => (outcome = ended));
