@@ -26,7 +26,7 @@ import type {
 } from './protocol.ts';
 import { beginSession, openAs } from './sessions/open-session.ts';
 
-/** The start of the first execution of a run: of an agent, or of a program. */
+/** The start of the first execution of a run, of an agent or a program. */
 export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program'; input: ProgramInput };
 
 /** Returns the first activity of a run: it resolves the agent, or checks and pins the program. */
@@ -37,7 +37,7 @@ export function firstRequest(
   return start.type === 'program' ? resolveProgramRequest(run, start.input) : resolveRequest(run, start.input);
 }
 
-/** Returns the start of a run with the input and the deps that its first activity has asked the parent for. */
+/** Returns the start of a run with the input and deps that its first activity requested from the parent. */
 export function withOpening(start: FirstStart, opening: ChildInputAnswer | undefined): FirstStart {
   if (start.type === 'program' || opening === undefined) return start;
   const { input, deps } = opening;
@@ -47,14 +47,14 @@ export function withOpening(start: FirstStart, opening: ChildInputAnswer | undef
   };
 }
 
-/** The values with which a run begins, besides its input. */
+/** The initial values of a run, besides its input. */
 interface BeginningOfRun {
   runId: string;
   snapshot: AgentSnapshot;
   deps: JsonObject;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** What a person should know of the tools of the agent. */
+  /** Notices about the agent's tools. */
   notices?: readonly Notice[] | undefined;
 }
 
@@ -65,7 +65,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
       : newRunState({ ...start.input, ...beginning }, clock);
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) setParent(state, parent);
-  // The agent is resolved without these limits: each turn is given others.
+  // The agent is resolved without these limits: each turn gets its own.
   if (parent?.kept) state.limits = narrowLimits(state.snapshot.limits, parent.left);
   recordNotices(state, clock, notices);
   for (const [key, value] of Object.entries(start.input.state ?? {})) setState(state.context, key, value);
@@ -84,35 +84,35 @@ function overridesOf(input: RunInput): SessionOverrides {
   return { ...overridesIn(input), ...defined({ limits }) };
 }
 
-/** True if the conversation that a session begins with waits for an answer. */
+/** True if the initial conversation of a session waits for an answer. */
 function hasQuestion(messages: readonly ContentItem[]): boolean {
   return messages.some((item) => item.type !== 'message' || item.role !== 'system') && needsResponse(messages);
 }
 
-/** Returns the parent that the input of a run names. It is checked for the first time after the time between two checks. */
+/** Returns the parent in a run's input. It is first checked after one check interval. */
 export function parentOfStart({ input: { parent } }: FirstStart, startedAt: number): ParentRun | undefined {
   if (parent === undefined) return undefined;
   return { ...parent, checkAt: startedAt + parent.checkMs };
 }
 
-/** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
+/** Records in the inbox of a first execution that a kept session notifies its parent of its end. */
 export function rememberParentSession(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
   if (parent?.kept) notifyOnEnd(inbox, parent.runId);
 }
 
-/** Returns the kind of session that a run begins as; nothing for a run that ends with its answer. */
+/** Returns the kind of session that a run starts as; empty for a run that ends with its answer. */
 export function openingKind({ input: { session, parent } }: { input: Pick<RunInput, 'parent' | 'session'> }): { opensAs?: SessionKind } {
   return session === undefined ? {} : { opensAs: parent?.kept ? 'kept session' : 'session' };
 }
 
-/** Returns the name of the agent or the program that a run names. */
+/** Returns the name of the agent or program in a run's input. */
 export function nameOfStart(start: FirstStart): string {
   if (start.type === 'input') return start.input.agent;
   const { program } = start.input;
   return typeof program === 'string' ? program : program.name;
 }
 
-/** The part of the input of a run that its first activity queries. */
+/** The part of a run's input that its first activity queries. */
 export interface QueriedInput {
   programInput?: NonNullable<StepValuesAnswer['program']>;
   /** For an agent that comes as a document. */
@@ -123,7 +123,7 @@ export interface QueriedInput {
   principal?: Principal;
 }
 
-/** Returns the part of the input of a run that its first activity queries. */
+/** Returns the part of a run's input that its first activity queries. */
 export function queriedInput(start: FirstStart): QueriedInput {
   const { principal } = start.input;
   return { ...inputOfKind(start), ...defined({ principal }) };

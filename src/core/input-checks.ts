@@ -26,7 +26,7 @@ import { PRINCIPAL, type Principal } from './domain/run.ts';
 import { checkJson, type JsonProblem, problemsText } from './json-schema/check-json-schema.ts';
 import { propertiesOf, shortJson } from './json-schema/json-schema.ts';
 
-/** Describes the problem of a message to a run; undefined if there is none. Works in the workflow sandbox and never throws. */
+/** Describes the problem of a message to a run, or returns undefined. Works in the workflow sandbox and never throws. */
 export function messageProblem(value: unknown): { code: ErrorCode; message: string } | undefined {
   if (value === undefined) return { code: 'invalid_input', message: 'expected {"id": "your own", "content": "text"}, got nothing' };
   const tooDeep = depthProblem(value);
@@ -43,8 +43,7 @@ export function messageProblem(value: unknown): { code: ErrorCode; message: stri
 const DECISIONS: Record<Decision['type'], JsonObject> = { approve: APPROVE, reject: REJECT, respond: RESPOND };
 
 /**
- * Describes the problem of a decision; undefined if there is none. Works in the workflow sandbox and never throws, as the functions
- * below.
+ * Describes the problem of a decision, or returns undefined. Like the functions below, it works in the workflow sandbox and never throws.
  */
 export function decisionProblem(type: Decision['type'], value: unknown): string | undefined {
   return requestProblem(DECISIONS[type], value);
@@ -65,7 +64,7 @@ export function cancelProblem(value: unknown): string | undefined {
   return requestProblem(CANCEL, value);
 }
 
-/** Describes the problem of a request, by the schema of its argument. */
+/** Describes the problem of a request according to its argument's schema. */
 export function requestProblem(schema: JsonObject, value: unknown): string | undefined {
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return tooDeep;
@@ -83,7 +82,7 @@ export function closeProblem(value: unknown): string | undefined {
   return requestProblem(CLOSE, value);
 }
 
-/** Describes the problem of the message of a run to a session that it keeps. */
+/** Describes the problem of a parent's message to a kept session. */
 export function nextTurnProblem(value: unknown): string | undefined {
   const problem = requestProblem(NEXT_TURN, value);
   if (problem !== undefined) return problem;
@@ -91,22 +90,22 @@ export function nextTurnProblem(value: unknown): string | undefined {
   return bytes <= BYTE_BUDGETS.message ? undefined : `"content" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.message}`;
 }
 
-/** Bytes of JSON that limits may have: enough for a limit for each of a thousand tools. They are carried through the run. */
+/** The maximum bytes of JSON of limits: enough for the limits of a thousand tools. A run carries them until its end. */
 const LIMITS_BYTES = 64_000;
 
-/** Bytes of JSON that settings may have, because they become part of the snapshot. */
+/** The maximum bytes of JSON of settings, which become part of the snapshot. */
 const SETTINGS_BYTES = 16_000;
 
-/** The most problems that a refusal lists. */
+/** The maximum number of problems listed in a refusal. */
 const MAX_PROBLEMS = 20;
 
 /** The input of a run, or its problems, each with its path and the expected value. */
 type RunInputCheck =
   | { ok: true; input: RunInput }
-  /** `lacksInput`: the messages end with an answer, so the user has to say something. */
+  /** `lacksInput`: the messages end with an answer, so the user must say something. */
   | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string; lacksInput?: true };
 
-/** Checks the input of a run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
+/** Checks the input of a run, which any Temporal client may have sent. Works in the workflow sandbox and never throws. */
 export function checkRunInput(value: unknown): RunInputCheck {
   if (value === undefined) {
     return { ok: false, code: 'invalid_input', problem: 'expected an object such as {"agent": "name", "input": "text"}, got nothing' };
@@ -140,15 +139,15 @@ export function checkRunInput(value: unknown): RunInputCheck {
   return { ok: false, code: 'invalid_input', problem: problemsText(bounded(problems)) };
 }
 
-/** Schemas without the members that a value lacks, by the schema and the names of those that it has. */
+/** Schemas without the members that a value lacks, by the schema and the names of the value's members. */
 const smaller = new WeakMap<JsonObject, Map<string, JsonObject>>();
 
-/** The most such schemas that are kept for one schema. */
+/** The maximum number of such schemas kept per schema. */
 const MOST_SMALLER = 100;
 
 /**
- * Checks the value of an object schema as `checkJson` does. A workflow prepares a schema anew for each run, and that of an input is large,
- * while most inputs have few of its members: the others are only prepared for a value that does not fit.
+ * Checks the value of an object schema like `checkJson`. A workflow prepares a schema anew for each run, and an input's schema is large,
+ * while most inputs have few of its members: the others are prepared only for a value that does not fit.
  */
 function checkMembers(schema: JsonObject, value: unknown): JsonProblem[] {
   const has = isJsonObject(value) && checkJson(schemaOfMembers(schema, value), value).length === 0;
@@ -166,7 +165,7 @@ function schemaOfMembers(schema: JsonObject, value: JsonObject): JsonObject {
   return made;
 }
 
-/** Returns the first problems: each item of a long conversation may have one. */
+/** Returns the first problems, because each item of a long conversation may have one. */
 function bounded(problems: readonly JsonProblem[]): JsonProblem[] {
   const left = problems.length - MAX_PROBLEMS;
   return left <= 1 ? [...problems] : [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${left} more problems` }];
@@ -181,7 +180,7 @@ function checkOpening({ input, messages = [], session }: RunInput): RunInputChec
   return { ok: false, code: 'invalid_input', problem: `"messages" ${end}: give "input", what the user says next`, lacksInput: true };
 }
 
-/** Checks the sizes of the fields, because a run carries all of them until its end. */
+/** Checks the sizes of fields that a run carries until its end. */
 function checkSizes(input: RunInput): RunInputCheck {
   const problems = principalSizeProblem(input.principal);
   const inputBytes = input.input === undefined ? 0 : jsonBytes(input.input);
@@ -228,9 +227,9 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
 }
 
 /**
- * Lists the items because of which a provider would refuse the whole conversation: media without a source, calls with the id of an
- * earlier call, and results that do not belong to the answer before them. A call without a result is no problem: it gets one that
- * says that it was interrupted.
+ * Lists the items because of which a provider would refuse the whole conversation: media without a source, calls with the id of an earlier
+ * call, and results that do not belong to the preceding answer. A call without a result is allowed: it gets a result that says it was
+ * interrupted.
  */
 export function conversationProblems(messages: readonly ContentItem[], path: string): JsonProblem[] {
   const called = new Set<string>();
@@ -258,7 +257,7 @@ function misplaced(callId: string): string {
 /** The input of a program's run, or its problems. */
 type ProgramInputCheck = { ok: true; input: ProgramInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
 
-/** Checks the input of a program's run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
+/** Checks the input of a program's run, which any Temporal client may have sent. Works in the workflow sandbox and never throws. */
 export function checkProgramInput(value: unknown): ProgramInputCheck {
   const tooDeep = inputDepthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
@@ -292,10 +291,10 @@ function isProgramInput(value: unknown): value is ProgramInput {
   return isJsonObject(value) && (typeof value['program'] === 'string' || isJsonObject(value['program']));
 }
 
-/** Bytes of JSON that a principal may have: it is carried through the run, and given to each child. */
+/** The maximum bytes of JSON of a principal: a run carries it, and passes it to each child. */
 const PRINCIPAL_BYTES = 8_000;
 
-/** Returns why a principal is too large; empty if it is not. */
+/** Returns the problem of a principal that is too large, or an empty list. */
 function principalSizeProblem(principal: Principal | undefined): string[] {
   const bytes = principal === undefined ? 0 : jsonBytes(principal);
   return bytes > PRINCIPAL_BYTES
@@ -304,8 +303,8 @@ function principalSizeProblem(principal: Principal | undefined): string[] {
 }
 
 /**
- * Lists the media parts that do not have exactly one source. `path` leads to the content. Only what a model has made may be in a payload
- * store: a caller would name the content of others.
+ * Lists the media parts that do not have exactly one source. `path` leads to the content. Only media made by a model may be in a payload
+ * store: otherwise a caller could refer to other users' content.
  */
 function mediaProblems(content: string | readonly ContentPart[], path: string, { ofModel = false } = {}): JsonProblem[] {
   if (typeof content === 'string') return [];
@@ -321,10 +320,7 @@ function mediaProblems(content: string | readonly ContentPart[], path: string, {
   });
 }
 
-/**
- * Returns why a value is no principal whose names can be recorded: half of a surrogate pair would become another name. Undefined if it is
- * one.
- */
+/** Returns why a value is not a principal with recordable names, or undefined: an unpaired surrogate would become a different name. */
 export function principalProblem(value: unknown): string | undefined {
   const problems = isJsonObject(value) ? checkJson(PRINCIPAL, value) : [{ path: '', message: 'expected an object' }];
   if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
@@ -333,19 +329,18 @@ export function principalProblem(value: unknown): string | undefined {
   return '"principal" has half of a surrogate pair in a name: write a text of whole characters';
 }
 
-/** The beginning of an execution as Temporal records it. */
+/** The beginning of an execution, as recorded by Temporal. */
 export interface ExecutionOrigin {
-  /** The execution before; undefined for the first one. */
+  /** The previous execution; undefined for the first one. */
   continuedFrom?: string | undefined;
   cronSchedule?: string | undefined;
-  /** The number of the attempt by a retry policy of the workflow. 1-based. */
+  /** The attempt number under a retry policy of the workflow. 1-based. */
   attempt: number;
 }
 
 /**
- * Returns why an execution cannot have been given a state by the execution before it; undefined if it can. Its state is not checked any
- * further: only the code of a workflow can continue as new. A first execution, one by a cron schedule and a further attempt have the
- * input of a caller.
+ * Returns why an execution cannot have received its state from the previous one, or undefined. The state itself is not checked further:
+ * only a workflow's code can continue as new. A first execution, a cron execution and a retry have a caller's input.
  */
 export function originProblem({ continuedFrom, cronSchedule, attempt }: ExecutionOrigin): string | undefined {
   if (continuedFrom === undefined) return 'this is a first execution';

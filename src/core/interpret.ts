@@ -33,10 +33,10 @@ import { addressText, type StepAddress } from './program/program-index.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 
-/** The effects of whatever a run is about. */
+/** The effects of any kind of run. */
 export interface InterpreterPorts extends AllPorts, ProgramPorts, SessionPorts {}
 
-/** Runs what the run is about until it ends or its history is full: the loop of an agent, the turns of a session, or the steps of a program. */
+/** Runs the loop of an agent, the turns of a session, or the steps of a program until it ends or its history is full. */
 export function interpret(state: RunState, ports: InterpreterPorts, from: RunPosition = BEGINNING): Promise<LoopEnd> {
   if (state.program !== undefined) return runProgram(state, state.program, ports);
   if (isSession(state)) return runSession(state, ports, from);
@@ -46,8 +46,8 @@ export function interpret(state: RunState, ports: InterpreterPorts, from: RunPos
 // Programs: the interpreter.
 
 /**
- * Runs the units of a program until all have ended, a limit or a cancellation stops it, or the history of this execution
- * is full. It is pure: every effect goes through `ports`, and every decision is taken from recorded data.
+ * Runs the units of a program until all have ended, a limit or a cancellation stops it, or the history of this execution is full. Pure:
+ * every effect goes through `ports`, and every decision uses recorded data only.
  */
 export async function runProgram(state: RunState, program: ProgramState, ports: ProgramPorts): Promise<LoopEnd> {
   const run = new ProgramRun({ state, program, ports }, runSteps);
@@ -73,7 +73,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   return { type: 'finished', result: closeRun(state, ports, ending) };
 }
 
-/** Leaves everything else to the next execution, with the outputs that it needs. */
+/** Leaves everything else to the next execution, along with the outputs that it needs. */
 async function continueAsNew(run: ProgramRun): Promise<LoopEnd> {
   const error = await spillOutputs(run);
   if (error === undefined) return { type: 'continue', position: BEGINNING };
@@ -81,7 +81,7 @@ async function continueAsNew(run: ProgramRun): Promise<LoopEnd> {
   return { type: 'finished', result: closeRun(run.state, run.ports, { status: 'error', stopReason: 'error', output: null, error }) };
 }
 
-/** Returns the ending of a program that a cancellation or a limit stopped, with its output as far as it is there. */
+/** Returns the ending of a program that was stopped by a cancellation or a limit, with its output so far. */
 function stopped(stop: Stop, output: ProgramOutput): Ending {
   const value = output.type === 'made' ? output.value : null;
   if (stop.type === 'limit') {
@@ -91,7 +91,7 @@ function stopped(stop: Stop, output: ProgramOutput): Ending {
   return { status: 'cancelled', stopReason: 'cancelled', output: value };
 }
 
-/** Returns the ending of a program whose units have all ended. One that failed makes the program fail. */
+/** Returns the ending of a program whose units have all ended. A failed unit makes the program fail. */
 function programEnding({ program, state }: ProgramRun, output: ProgramOutput): Ending {
   const failed = program.document.units.find(({ name }) => program.units.get(name)?.status === 'failed');
   const value = output.type === 'made' ? output.value : null;
@@ -110,11 +110,11 @@ function programEnding({ program, state }: ProgramRun, output: ProgramOutput): E
 /** The output of a program, or the reason why it has none. */
 type ProgramOutput =
   | { type: 'made'; value: JsonValue }
-  /** A cancellation, or the next execution, came first. */
+  /** A cancellation or the end of the execution came first. */
   | { type: 'stopped' }
   | { type: 'failed'; error: { code: string; message: string } };
 
-/** The place of the output in its program, which is in no unit. */
+/** The place of the output in its program, outside of any unit. */
 const AT = { unit: '', step: '', indexes: [] };
 
 /** Returns the output of a program: its template, or the output of the last step of the last unit. */
@@ -134,9 +134,9 @@ async function outputOf(run: ProgramRun): Promise<ProgramOutput> {
   }
 }
 
-// Programs: steps in their order.
+// Programs: steps in order.
 
-/** Runs steps one after the other, up to the first that fails. Steps that have ended in an earlier execution are passed over. */
+/** Runs steps in order, up to the first that fails. Skips steps that ended in an earlier execution. */
 async function runSteps(run: ProgramRun, { unit, steps, indexes }: StepList): Promise<StepsEnd> {
   for (const step of steps) {
     const end = await runStep(run, { unit, step, indexes });
@@ -151,13 +151,13 @@ interface ListedStep {
   indexes: readonly number[];
 }
 
-/** Runs one step. A step that is skipped counts as completed: the steps after it run. */
+/** Runs one step. A skipped step counts as completed: later steps run. */
 async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Promise<StepsEnd> {
   const address = { unit, step: step.name, indexes };
   const known = run.program.steps.get(addressText(address));
   if (known?.status === 'failed') return 'failed';
   if (known?.status === 'completed' || known?.status === 'skipped') return 'completed';
-  // A child that is running is waited for also if the run stops.
+  // A running child is waited for even if the run stops.
   const mayHoldChild = known !== undefined && (isBlock(step) || known.progress?.child !== undefined);
   if (run.stop !== undefined && !mayHoldChild) return 'stopped';
   const turn = mayHoldChild ? undefined : run.turns.next(run);
@@ -181,7 +181,7 @@ async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Pr
 
 // Programs: results of an earlier run.
 
-/** Reads the results of the earlier run, once. If that fails, the failure ends the run: nothing is paid for twice by accident. */
+/** Reads the results of the earlier run once. A failure ends the run, so that nothing is paid for twice by accident. */
 async function readEarlier({ program, ports }: ProgramRun): Promise<{ code: string; message: string } | undefined> {
   if (program.resume === undefined || program.earlier !== undefined) return undefined;
   const outcome = await ports.readEarlier(program.resume.run);
@@ -189,7 +189,7 @@ async function readEarlier({ program, ports }: ProgramRun): Promise<{ code: stri
   return outcome.type === 'failed' ? outcome : undefined;
 }
 
-/** Ends a step with its output in the earlier run, if the step is the same. Returns false for any other step. */
+/** Ends a step with its output from the earlier run, if the step is the same. Returns false for any other step. */
 function reuse(run: ProgramRun, running: RunningStep): boolean {
   const { earlier } = run.program;
   if (earlier === undefined) return false;
@@ -207,9 +207,9 @@ function earlierLookup({ program: { earlier } }: ProgramRun, at: StepAddress): R
   return lookupOf(earlier.document, contextOf(earlier.input, earlier.outputs), at);
 }
 
-// Programs: units, in their order or as a graph.
+// Programs: units, in order or as a graph.
 
-/** Runs all units. Without any `needs` they run in order; otherwise each runs once those that it needs have ended. */
+/** Runs all units. Without any `needs`, they run in order; otherwise each runs once the units that it needs have ended. */
 async function runUnits(run: ProgramRun): Promise<void> {
   const { units } = run.program.document;
   const isGraph = units.some(({ needs }) => needs !== undefined);
@@ -217,7 +217,7 @@ async function runUnits(run: ProgramRun): Promise<void> {
   let before: Promise<void> = Promise.resolve();
   for (const unit of units) {
     const needed = unit.needs ?? [];
-    // A unit may need one that stands after it: its promise is looked up once all of them exist.
+    // A unit may need a later one: its promise is looked up once all of them exist.
     const end = isGraph ? Promise.resolve().then(() => Promise.all(needed.map(async (name) => ends.get(name)))) : before;
     before = end.then(() => runUnit(run, unit, needed));
     ends.set(unit.name, before);
@@ -228,7 +228,7 @@ async function runUnits(run: ProgramRun): Promise<void> {
 async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly string[]): Promise<void> {
   const known = run.program.units.get(unit.name);
   if (known !== undefined && known.status !== 'running') return;
-  // A unit may hold a child that is running: its end is waited for also if the run stops.
+  // A unit may contain a running child, whose end is waited for even if the run stops.
   if (run.stop !== undefined && known === undefined) return;
   run.budget.lanes += 1;
   await runOpenUnit(run, unit, { needed, known });
@@ -269,7 +269,7 @@ function failToBegin(run: ProgramRun, unit: UnitDocument, error: StepError): voi
   endUnit(run, unit, state, { status: 'failed', error });
 }
 
-/** Returns the reason why a unit is skipped: one that it needs has not completed, or its condition does not hold. */
+/** Returns why a unit is skipped: a unit that it needs has not completed, or its condition does not hold. */
 function reasonToSkip({ program }: ProgramRun, unit: UnitDocument, needed: readonly string[]): string | undefined {
   const missing = needed.find((name) => program.units.get(name)?.status !== 'completed');
   if (missing !== undefined)

@@ -3,7 +3,7 @@ import type { FromCall } from './domain/run-input.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { ContinueAsNewState } from './kernel/continue-as-new.ts';
 
-// The names that workflow, activities and clients share. Renaming one breaks the runs that know it.
+// The names shared by workflow, activities and clients. Renaming one breaks the runs that use it.
 
 /** The workflow type of a run of an agent. */
 export const AGENT_RUN = 'agentRun';
@@ -16,15 +16,15 @@ export const DEFAULT_TASK_QUEUE = 'longhaul';
 
 /** The keys of the search attributes. */
 export const SEARCH_ATTRIBUTES = {
-  /** The name of the agent that acts, or of the program. */
+  /** The name of the current agent, or of the program. */
   agent: 'LonghaulAgent',
   /** The status of the run. */
   status: 'LonghaulStatus',
-  /** What the run waits for: an entry for each tool whose call waits. */
+  /** The tools that the run waits for: one entry for each tool with a waiting call. */
   waitingFor: 'LonghaulWaitingFor',
-  /** The tags of the run, an entry for each. */
+  /** The tags of the run, one entry each. */
   tag: 'LonghaulTag',
-  /** The agent that a session began with: only sessions have it, and the client sets it when it starts one. */
+  /** The agent that a session began with: only sessions have it, and the client sets it at the start. */
   session: 'LonghaulSession',
   /** The tenant of the principal. */
   tenant: 'LonghaulTenant',
@@ -32,7 +32,7 @@ export const SEARCH_ATTRIBUTES = {
   user: 'LonghaulUser',
 } as const;
 
-/** The types of the search attributes, in the words of the Temporal CLI. */
+/** The types of the search attributes, as named by the Temporal CLI. */
 export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulAgent: 'Keyword',
   LonghaulStatus: 'Keyword',
@@ -43,10 +43,10 @@ export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulUser: 'Keyword',
 } as const;
 
-/** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
+/** The memo key for the result of a cancelled run, whose closing event cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
 
-/** The key of the memo that holds the title of a session, for lists. */
+/** The memo key for the title of a session, used in lists. */
 export const TITLE_MEMO = 'longhaulTitle';
 
 /** The names of the queries that a run answers. */
@@ -69,24 +69,24 @@ export const QUERIES = {
   decision: 'decision',
   /** Between a run and its own activities: the calls that hooks review. */
   hookedCalls: 'hookedCalls',
-  /** Between a run and its own activities: the result of a call whose hooks are called. */
+  /** Between a run and its own activities: the result of a call whose hooks are running. */
   hookedResult: 'hookedResult',
-  /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */
+  /** Between a program's run and its own activities: outputs, a failure, an edited prompt. */
   stepValues: 'stepValues',
   /** Between a run and its own activities: the result, before the workflow closes. */
   result: 'result',
   /** Between a run and its own activities: the cells that made the namespace of its code. */
   journal: 'journal',
-  /** Between a run and a child that a tool call has started: the input and the deps of the child. */
+  /** Between a run and the child of a tool call: the child's input and deps. */
   childInput: 'childInput',
   turn: 'turn',
-  /** Between a run and its own burst: the state that it begins with, and why the run waits for its end. */
+  /** Between a run and its own burst: the burst's initial state, and why the run waits for its end. */
   burst: 'burst',
 } as const;
 
 /**
- * The beginning of the error message of a query that the caller should send again: its worker has loaded the run together with
- * events that no workflow task has handled yet. The server passes on nothing of an error but its message.
+ * The beginning of the error message of a query that the caller should send again: its worker has loaded the run along with events that no
+ * workflow task has handled yet. The server passes on only the message of an error.
  */
 export const ASK_AGAIN = 'Ask again';
 
@@ -107,7 +107,7 @@ export const UPDATES = {
   reset: 'reset',
 } as const;
 
-/** The names of the Signals that a run accepts, for callers that can only signal. */
+/** The names of the Signals that a run accepts, for callers that can only send Signals. */
 export const SIGNALS = {
   approve: 'approve',
   reject: 'reject',
@@ -128,14 +128,14 @@ export const SIGNALS = {
   close: 'close',
 } as const;
 
-/** The type of the workflow that collects calls into batches, and the names of its Signal and its queries. */
+/** The workflow type of batch collectors, and the names of its Signal and queries. */
 export const BATCH_COLLECTOR = 'batchCollector';
 export const COLLECTOR_SIGNALS = { register: 'register' } as const;
 export const COLLECTOR_QUERIES = { batch: 'batch', calls: 'calls' } as const;
 
 /**
- * Returns the workflow id of a collector. Calls register with the first one that has room. Each task queue has separate ones, because
- * its workers alone have the agents.
+ * Returns the workflow id of a collector. Calls register with the first one that has room. Each task queue has its own collectors, because
+ * only its workers have the agents.
  */
 export function collectorId(provider: string, number: number, taskQueue: string): string {
   return ['longhaul-batch', provider, ...(taskQueue === DEFAULT_TASK_QUEUE ? [] : [taskQueue]), number].join('/');
@@ -215,23 +215,23 @@ export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } 
 
 export { ACTIVITIES } from './activity-requests/contracts.ts';
 
-/** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
+/** Returns the name of a handler of a run. A run inside a user's workflow prefixes it with its key. */
 export function scopedName(name: string, key: string | undefined): string {
   return key === undefined ? name : `${key}.${name}`;
 }
 
-/** Returns the key by which the burst of a run is ended, in the process of its worker. */
+/** Returns the key with which a run's burst is ended in its worker's process. */
 export function burstKey(key = ''): string {
   return `${key}/burst`;
 }
 
-/** The input of the next execution of a run: the state that the run carries over. */
+/** The input of the next execution of a run: the carried state. */
 export interface ContinuedInput {
-  /** It is read by the code that wrote it. @internal */
+  /** Only the code that wrote it reads it. @internal */
   continuedState: ContinueAsNewState;
 }
 
-/** Argument of the `childInput` query: the event of the call, and its index in the content of that event. */
+/** Argument of the `childInput` query: the call's event, and the index in the event's content. */
 export type ChildInputQuestion = Pick<FromCall, 'eventId' | 'index'>;
 
 /** Argument of the `callArguments` query. */
@@ -247,13 +247,13 @@ export interface DecisionQuestion {
 /** Answer of the `decision` query. */
 export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
 
-/** Bytes of JSON up to which arguments and deps are part of the input of a tool's activity. */
+/** The maximum bytes of JSON of arguments and deps in the input of a tool's activity. */
 export const INLINE_BYTES = 1_000;
 
-/** Bytes of JSON at which a page of a query's answer ends, approximately: an answer is one payload of at most 2 MiB. */
+/** The approximate maximum bytes of JSON of a page in a query's answer: an answer is one payload of at most 2 MiB. */
 export const PAGE_BYTES = 1_000_000;
 
-/** The number of events, and their bytes of JSON, that code of the user reads at once: if it does not say, and at most. */
+/** The number of events, and their bytes of JSON, that the user's code reads at once: by default, and at most. */
 export const EVENTS_READ = { events: 20, mostEvents: 200, bytes: 64_000, mostBytes: 500_000 } as const;
 
 /** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
@@ -261,27 +261,24 @@ export interface QueryingActivity {
   activityId: string;
 }
 
-/**
- * Events that a model call is the first to be given, as the workflow hands them to the process of its worker, which need not ask for
- * them then.
- */
+/** Events that a model call is the first to see, as the workflow passes them to its worker's process, which then need not query them. */
 export interface NewEvents {
-  /** The number of events before them, and the id of the last of those, or an empty text. */
+  /** The number of earlier events, and the id of the last one, or an empty text. */
   since: number;
   sinceEventId: string;
   events: Folded[];
   /**
-   * A digest of the events. The input of the activity has it as well: a workflow task that is executed again may record other events
-   * with the same ids.
+   * A digest of the events. It is also in the activity's input, because a workflow task that is executed again may record other events with
+   * the same ids.
    */
   digest: string;
 }
 
 /** Argument of the `transcript` query. */
 export interface TranscriptQuestion {
-  /** The windows that the activity has, the newest first, each by the last event that it includes. */
+  /** The windows that the activity has, newest first, each identified by its last event. */
   known: { through: number; lastEventId: string }[];
-  /** The index at which the next page begins, in the list of the previous answer. */
+  /** The index at which the next page begins, in the previous answer's list. */
   from: number;
 }
 
@@ -292,7 +289,7 @@ export type TranscriptAnswer = TranscriptPage &
     | /** The whole window, because the run knows none of the activity's. */ { type: 'window'; events: WindowEvent[] }
   );
 
-/** The position of a page in its list, and the window of the run to which the list leads. */
+/** The position of a page in its list, and the resulting window of the run. */
 interface TranscriptPage {
   through: number;
   lastEventId: string;
@@ -301,8 +298,8 @@ interface TranscriptPage {
 }
 
 /**
- * Argument of the Signal `cancelReason`. The client sends it before a request to cancel, because the reason in that request would
- * not be encrypted.
+ * Argument of the Signal `cancelReason`. The client sends it before a request to cancel, because the reason in that request would not be
+ * encrypted.
  */
 export interface CancelReasonInput {
   reason: string;

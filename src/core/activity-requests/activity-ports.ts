@@ -43,7 +43,7 @@ import { decisionPorts } from './decision-requests.ts';
 import { hookPorts } from './hook-requests.ts';
 import { programPorts } from './program-requests.ts';
 
-/** The run that the ports work for. */
+/** The run that the ports belong to. */
 type PortsRun = Parameters<typeof decisionPorts>[0];
 
 type ActivityPorts = ReturnType<typeof toolPorts> &
@@ -54,7 +54,9 @@ type ActivityPorts = ReturnType<typeof toolPorts> &
   ReturnType<typeof childPorts> &
   ReturnType<typeof programPorts>;
 
-/** Builds the ports that only perform activities on a function that does so: by Temporal, in memory in a test, or from a history. */
+/**
+ * Builds the ports that only perform activities, given a function that performs them: by Temporal, in memory in a test, or from a history.
+ */
 export function activityPorts(run: PortsRun, perform: PerformActivity, cancelRequested: () => boolean): ActivityPorts {
   return {
     ...toolPorts(run, perform),
@@ -76,18 +78,18 @@ function toolPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts,
 }
 
 /**
- * Milliseconds that the server waits longer than the worker for an attempt. The worker ends an attempt that takes too long by
- * itself and reports it.
+ * Milliseconds that the server waits longer than the worker for an attempt. The worker itself ends and reports an attempt that takes too
+ * long.
  */
 const TIMEOUT_GRACE_MS = 10_000;
 
-/** Milliseconds that a call may wait on its worker for other calls of a tool whose concurrency is bounded. */
+/** Milliseconds that a call may wait on its worker for other calls of a tool with limited concurrency. */
 const TURN_MS = 3_600_000;
 
-/** The number of attempts to get a tool's report about a lost call. */
+/** The maximum number of attempts to get a tool's report about a lost call. */
 const VERIFY_ATTEMPTS = 5;
 
-/** Returns a tool call as an activity with the name of the tool. */
+/** Returns a tool call as an activity named after the tool. */
 export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
   const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
@@ -118,7 +120,7 @@ function remoteCall(
   };
 }
 
-/** Returns a tool call of a burst: with all data, because none of it is stored again, and the run does not know the call yet. */
+/** Returns a tool call of a burst, with all data included: none of it is stored again, and the run does not know the call yet. */
 export function toolRequestInBurst(run: RequestingRun, invocation: ToolInvocation): ToolCallRequest {
   const { tool, call } = invocation;
   const handling = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
@@ -126,7 +128,7 @@ export function toolRequestInBurst(run: RequestingRun, invocation: ToolInvocatio
 }
 
 /**
- * Asks the tool for the outcome of a call whose answer was lost for the given reason. It is remote and is retried, because it has
+ * Asks the tool for the outcome of a call whose answer was lost for the given reason. The activity is remote and is retried, because it has
  * no effect.
  */
 function verifyRequest(run: RequestingRun, invocation: ToolInvocation, reason: string): RequestOf<'verifyCall', ToolOutcome> {
@@ -146,7 +148,7 @@ function verifyRequest(run: RequestingRun, invocation: ToolInvocation, reason: s
   };
 }
 
-/** Returns the summary of a call, with the thought of the response that contains it. */
+/** Returns the summary of a call, with the thought of its response. */
 function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
   const answer = state && findEvent(state, eventId);
   const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content), tool.label);
@@ -160,14 +162,14 @@ export function remoteOptions({ snapshot }: Pick<RequestingRun, 'snapshot'>, too
       tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use')) + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
-    // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
+    // The run does not wait for a cancelled tool: one that ignores its signal must not delay the run's end.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...remoteRetryOf(tool), maximumAttempts: attemptsOf(tool) },
     ...defined({ taskQueue: tool.taskQueue }),
   };
 }
 
-/** The options of local calls by the snapshot of the tool, which never changes: computing them each time would slow quick calls down. */
+/** The options of local calls, by the tool's snapshot, which never changes: computing them each time would slow down quick calls. */
 const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
 
 /**
@@ -193,15 +195,18 @@ function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
   return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
 }
 
-/** Returns the retries of remote calls: those of attempts that were lost with their worker. One that fails sets the delay of the next one itself. */
+/**
+ * Returns the retries of remote calls, for attempts that were lost with their worker. A failing attempt sets the delay before the next one
+ * itself.
+ */
 function remoteRetryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
   const { initialMs } = backoffOf(tool);
   return { ...LOST_DELAY, initialInterval: Math.min(initialMs, LOST_DELAY.initialInterval) };
 }
 
 /**
- * Returns the input of a remote call. Small arguments are part of it, so that the Temporal UI shows them; large ones are in the
- * history already and go by reference.
+ * Returns the input of a remote call. Small arguments are included so that the Temporal UI shows them; large ones are already in the
+ * history and passed by reference.
  */
 function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
   const { call, edited } = invocation;
@@ -213,7 +218,7 @@ function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInp
 }
 
 /**
- * Returns the input of a local call with all data: it is not stored in the history, and a run cannot answer queries during its
+ * Returns the input of a local call with all data included: it is not stored in the history, and a run cannot answer queries during its
  * workflow task.
  */
 function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
@@ -240,7 +245,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
   };
 }
 
-/** Returns the content that the run is pinned to of the skill that a call names: empty if the agent has no such skill. */
+/** Returns the pinned content of the skill in a call, or an empty object if the agent has no such skill. */
 function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
   const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
   return defined({ digest, stored });
@@ -270,11 +275,11 @@ function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {
 const MAX_LOCAL_BYTES = 2_000_000;
 
 /**
- * True if a call of a local tool can run inside the workflow task. Depends on the response alone, and not on the results of earlier
- * calls: each counts with the most that it may produce.
+ * True if a call of a local tool can run inside the workflow task. Depends only on the response, not on the results of earlier calls: each
+ * call counts with its maximum.
  */
 function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eventId, index }: ToolInvocation): boolean {
-  // Nearly always true, so that the response need not be searched.
+  // Nearly always true, which saves searching the response.
   if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
   const response = state && findEvent(state, eventId);
   const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
@@ -286,7 +291,7 @@ function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eve
   return bytes <= MAX_LOCAL_BYTES;
 }
 
-/** The most bytes that one local call may produce, by snapshot, which never changes. */
+/** The maximum bytes produced by one local call, by snapshot, which never changes. */
 const largest = new WeakMap<AgentSnapshot, number>();
 
 function largestCall(snapshot: AgentSnapshot): number {

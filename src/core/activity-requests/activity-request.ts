@@ -18,28 +18,28 @@ import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from '.
 import { withHookAnswers } from '../capabilities/hooks.ts';
 
 /**
- * One activity that the loop requests: its input and options as plain data, and the functions that turn its end into an outcome.
- * Temporal and the in-memory run of tests perform it with the same input and options: time-outs and retries are set only here.
+ * One activity that the loop requests: its input and options as plain data, and the functions that turn its end into an outcome. Temporal
+ * and the in-memory run of tests perform it with the same input and options: timeouts and retries are set only here.
  */
 export interface ActivityRequest<Input, Output, Outcome> {
   /** The activity's name. */
   name: string;
   /**
-   * What identifies the request among those of its name, read from its input, or from the output of a local activity: a run that is read
-   * back finds its recorded end by it. Absent: requests of this name are found in the order in which they are made.
+   * Returns the key of the request among requests of the same name, from its input, or from the output of a local activity: when a run is
+   * read back, its recorded end is found by this key. Absent: requests of this name are found in the order in which they were made.
    */
   key?: (of: Partial<Input>) => string | undefined;
   /** `local`: inside the workflow task. */
   tier: 'remote' | 'local';
   options: ActivityOptions;
   input: Input;
-  /** The run can do without it: if a worker lacks something, it waits for no other worker. */
+  /** The run can do without it: if a worker lacks a definition, the run does not wait for another worker. */
   isOptional?: true;
-  /** Its end is no progress: an execution that does nothing else must not continue as new. */
+  /** Its end is not progress: an execution that does nothing else must not continue as new. */
   isNoProgress?: true;
   /** For a local activity: returns the same request as a remote activity, for another worker. */
   remotely?: () => ActivityRequest<Input, Output, Outcome>;
-  /** Returns the input with which the activity is scheduled once more, if its output asks for it. Absent: it never does. */
+  /** Returns the input for scheduling the activity again, if its output requires that. Absent: never required. */
   again?: (output: Output) => Input | undefined;
   returned: (output: Output) => Outcome;
   failed: (error: unknown) => Outcome;
@@ -51,38 +51,40 @@ export type RequestOf<Name extends ActivityName, Outcome> = ActivityRequest<Inpu
 /** Performs an activity and returns its outcome. Must not reject. */
 export type PerformActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
 
-/** The part of a run from which its activities are requested. */
+/** The parts of a run from which activity requests are built. */
 export interface RequestingRun {
   runId: string;
-  /** The key of a run inside a workflow of the user. */
+  /** The key of a run inside a user's workflow. */
   key?: string;
   snapshot: AgentSnapshot;
   state?: RunState;
 }
 
-/** The time-out of the wait for a worker, long enough for a long outage. The number and the time of attempts bound the work itself. */
+/**
+ * The timeout of the wait for a worker, long enough for a long outage. The work itself is bounded by the number and duration of attempts.
+ */
 export const SCHEDULE_TO_CLOSE = '7 days';
 
-/** The heartbeat time-out of activities other than model and tool calls. They send three heartbeats in that time. */
+/** The heartbeat timeout of activities other than model and tool calls. They send three heartbeats within it. */
 export const HEARTBEAT_TIMEOUT = '15s';
 
 /**
- * The delay after an attempt that was lost with its worker, which the server has noticed after three heartbeats: it does not grow. An attempt
- * that fails sets the delay of the next one itself, which does.
+ * The delay after an attempt that was lost with its worker, which the server notices after three missed heartbeats: it does not grow. A
+ * failing attempt sets a growing delay itself.
  */
 export const LOST_DELAY = { initialInterval: 1_000, backoffCoefficient: 1 } as const;
 
 /** The retries of an activity that bounds its failed attempts itself. */
 export const RETRY_LOST = { maximumAttempts: 20, ...LOST_DELAY } as const;
 
-/** Returns the reference to the run of the workflow that an activity works for. */
+/** Returns the input's reference to the run that an activity works for. */
 export function runReference({ key }: { key?: string }): OfRun {
   return defined({ run: key });
 }
 
 /**
- * Returns what identifies the call that a request is about. In a program it is the id of the call, because the order of events of steps
- * that run side by side may be another when the run is read back; else the position of the call.
+ * Returns the key of the call that a request is about. In a program, it is the call's id, because events of parallel steps may have a
+ * different order when the run is read back; otherwise it is the call's position.
  */
 export function callKey({ snapshot }: RequestingRun): (of: { at?: readonly number[]; callId?: string }) => string | undefined {
   return snapshot.program === undefined ? ({ at }) => at?.join('/') : ({ callId }) => callId;
@@ -94,8 +96,8 @@ export function fits(value: object): boolean {
 }
 
 /**
- * Returns deps and state for an activity's input if they are small, so that the Temporal UI shows them; otherwise a mark that the
- * activity must query them.
+ * Returns deps and state for an activity's input if they are small, so that the Temporal UI shows them; otherwise a flag that makes the
+ * activity query them.
  */
 export function dataOf({ state }: RequestingRun): DataInput {
   const deps = state?.deps ?? {};
@@ -120,8 +122,8 @@ function unlessEmpty<Name extends 'deps' | 'state'>(name: Name, value: JsonObjec
 }
 
 /**
- * Functions that turn the result or the failure of an activity into an outcome for the loop. The workflow uses them, and so does
- * the client when it reads a run back from its history, so that both get the same events and steps.
+ * Functions that turn the result or failure of an activity into an outcome for the loop. Both the workflow and the client, when it reads a
+ * run back from its history, use them, so that both get the same events and steps.
  */
 
 /** The failure of an activity, as data. */
@@ -130,25 +132,25 @@ type ActivityProblem =
   | { type: 'timed_out'; message: string }
   | { type: 'failed'; code: ErrorCode | undefined; message: string };
 
-/** Returns the failure of an activity without the ActivityFailure that Temporal wraps around it. */
+/** Returns the failure of an activity without Temporal's ActivityFailure around it. */
 export function activityCause(error: unknown): unknown {
   return error instanceof ActivityFailure ? error.cause : error;
 }
 
-/** Reads the failure of an activity. Any other thrown value counts as a failure too, so that none fails the workflow task. */
+/** Reads the failure of an activity. Any other thrown value counts as a failure, too, so that it cannot fail the workflow task. */
 export function activityProblem(error: unknown): ActivityProblem {
   const cause = activityCause(error);
   if (cause instanceof CancelledFailure) return { type: 'cancelled' };
   if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) {
-    // Each of its attempts ended without an answer.
+    // All of its attempts ended without an answer.
     if (cause.type === ATTEMPTS_USED_UP) return { type: 'timed_out', message: cause.message };
     return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
   }
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
 }
 
-/** Returns the input of a model call whose batch has not answered it: it is made once more, at once. */
+/** Returns the input of a model call that no batch answered: it is made again, immediately. */
 export function withoutBatch<Input extends object>(input: Input, output: object): (Input & { unbatched: true }) | undefined {
   return 'type' in output && output.type === 'unbatched' ? { ...input, unbatched: true } : undefined;
 }
@@ -160,8 +162,8 @@ export function toolOutcome({ id, at: _, content, isError, lost, reason, hooks, 
 }
 
 /**
- * Returns the outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. If the effect
- * of the tool is `once`, the outcome is lost, unless the failure proves that the call has not begun.
+ * Returns the outcome of a tool call whose activity failed: an error for the model, not the end of the run. If the tool's effect is `once`,
+ * the outcome is lost, unless the failure proves that the call has not begun.
  */
 export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const problem = activityProblem(error);
@@ -174,7 +176,7 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   return errorOutcome(message);
 }
 
-/** Bytes of JSON of the reason for a lost answer, which is part of a step, of a summary and of views of the run. */
+/** Bytes of JSON of the reason for a lost answer, which is part of a step, a summary and views of the run. */
 const LOST_REASON_BYTES = 200;
 
 /** Returns the reason for a lost answer, cut to its budget. */
@@ -182,7 +184,7 @@ function lostReason(reason = 'its worker gave no answer'): string {
   return cutText(reason, LOST_REASON_BYTES);
 }
 
-/** Returns, for a person and not for the model, why the call could not be made, if the workers that took it lack the tool. */
+/** Returns why the call could not be made, for people and not for the model, if the workers that took it lack the tool. */
 function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
   const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
@@ -191,13 +193,13 @@ function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefi
   return cause.type === 'unknown_tool' || cause.type === 'unknown_hook' ? cause.message : undefined;
 }
 
-/** Returns the code for a run whose call no worker could make. */
+/** Returns the error code of a run with a call that no worker could make. */
 function missingCode(error: unknown): ErrorCode {
   const cause = activityCause(error);
   return cause instanceof ApplicationFailure && cause.type === 'unknown_hook' ? 'unknown_hook' : 'unknown_tool';
 }
 
-/** Describes a time-out. A live worker ends a call at its time-out by itself, so a missed heartbeat means that the worker was lost. */
+/** Describes a timeout. A live worker itself ends a call at its timeout, so a missed heartbeat means that the worker was lost. */
 function timeoutText(tool: ToolSnapshot, error: unknown): string {
   const cause = activityCause(error);
   const attempts = attemptsText(attemptsOf(tool));
@@ -207,18 +209,18 @@ function timeoutText(tool: ToolSnapshot, error: unknown): string {
   return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
 }
 
-/** Returns the outcome of a lost call, as its tool reports it. */
+/** Returns the outcome of a lost call as reported by its tool. */
 export function verifiedOutcome(output: VerifyCallOutput, reason: string): ToolOutcome {
   const found = output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
   return found.type === 'result' ? { ...found, verified: { happened: output.happened, reason } } : found;
 }
 
-/** Returns the outcome of a lost call if its tool could not report one. */
+/** Returns the outcome of a lost call about which its tool could not report. */
 export function verifyFailure(error: unknown, reason: string): ToolOutcome {
   return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost', reason };
 }
 
-/** Returns the requirement of a call whose predicate failed: without its answer, the call requires approval. */
+/** Returns the requirement of a call whose predicate failed: without the predicate's answer, the call requires approval. */
 export function requirementFailure(eventId: string, index: number): ApprovalRequirement {
   return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
@@ -227,13 +229,12 @@ function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
   return { type: 'result', status: 'error', content: [message], durationMs: null };
 }
 
-/** The types of the failures with which the SDK ends an activity that it has not called. */
+/** The failure types of activities that the SDK ends without calling them. */
 const NOT_CALLED: readonly unknown[] = ['NotFoundError', 'WorkerShutdown'];
 
 /**
- * True if a failure proves that the tool was not called. Longhaul's activity fails with an error code only before it calls the
- * tool, and an activity that no worker took was never started. Any other failure may concern the result: that it could not be
- * encoded, or was too large to be sent.
+ * True if a failure proves that the tool was not called. Longhaul's activity fails with an error code only before it calls the tool, and an
+ * activity that no worker took never started. Any other failure may be about the result: it could not be encoded, or was too large to send.
  */
 function hasNotBegun(error: unknown): boolean {
   const cause = activityCause(error);
@@ -260,14 +261,14 @@ export function archiveFailure(error: unknown): string {
 }
 
 /**
- * An activity whose worker lacks a definition fails without having begun, and is scheduled again: as one activity that the server
- * tries on one worker after the other, without further events, until a worker has the definition or the time is up. A worker without
- * Longhaul does not count such attempts and ends that activity earlier. Then it is scheduled once more, after a delay.
+ * An activity whose worker lacks a definition fails without having begun, and is scheduled again, as one activity that the server tries on
+ * one worker after another, without further events, until a worker has the definition or the time is up. A worker without Longhaul does not
+ * count such attempts and ends the activity earlier. Then it is scheduled again after a delay.
  */
 
 /** The definition that a worker lacked. */
 export interface MissingOnWorker extends Missing {
-  /** The number of attempts that workers made before, if known. */
+  /** The number of earlier attempts by workers, if known. */
   attempts: number;
   details?: JsonValue;
 }
@@ -275,12 +276,12 @@ export interface MissingOnWorker extends Missing {
 /** The earlier wait of the same activity. */
 interface Wait {
   missing: Missing;
-  /** The number of times that the activity was scheduled again. */
+  /** The number of times that the activity was rescheduled. */
   times: number;
 }
 
 /**
- * Returns the definition that the worker of a failed activity lacked and another one may have; undefined if the activity failed for
+ * Returns the definition that the worker of a failed activity lacked and another worker may have; undefined if the activity failed for
  * another reason, or the wait is over.
  */
 export function missingOnWorker(
@@ -314,7 +315,7 @@ export function missingOnWorker(
 
 type Reported = NonNullable<ReturnType<typeof missingIn>>;
 
-/** Infers the missing definition from the failure of the SDK, if the worker has no activity of that name. */
+/** Infers the missing definition from the SDK's failure, if the worker has no activity of that name. */
 function inferredMissing(
   name: string,
   { type, message }: ApplicationFailure,
@@ -323,12 +324,14 @@ function inferredMissing(
   return { kind: isOwnActivity(name) ? 'activity' : 'tool', name, known: [] };
 }
 
-/** True for the failure with which the SDK ends an activity that the worker has not registered. */
+/** True for the SDK's failure of an activity that the worker has not registered. */
 function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
 }
 
-/** Returns the request for a call of which attempts were made elsewhere: for those that are left, which read the details of the last one. */
+/**
+ * Returns the request for a call that was already attempted elsewhere: for the remaining attempts, which read the details of the last one.
+ */
 export function afterAttempts<Input, Output, Outcome>(
   request: ActivityRequest<Input, Output, Outcome>,
   made: Pick<MissingOnWorker, 'attempts' | 'details'>,
@@ -337,14 +340,14 @@ export function afterAttempts<Input, Output, Outcome>(
   return onAnotherWorker(request, { ...made, until: isoTime(now + DEFAULT_MISSING_TIMEOUT_MS) }, now);
 }
 
-/** Returns the same activity, to be tried on one worker after the other. */
+/** Returns the same activity, to be tried on one worker after another. */
 export function onAnotherWorker<Input, Output, Outcome>(
   request: ActivityRequest<Input, Output, Outcome>,
   { until, attempts, details }: Pick<MissingOnWorker, 'until' | 'attempts' | 'details'>,
   now: number,
 ): ActivityRequest<Input, Output, Outcome> {
   const call = request.remotely?.() ?? request;
-  // A call that workers may park has no limit here: they count its attempts in any case.
+  // A call that workers may park has no limit here: they count its attempts anyway.
   const { maximumAttempts = Number.MAX_SAFE_INTEGER, ...backoff } = call.options.retry ?? { maximumAttempts: 1 };
   const wait: NonNullable<OfRun['awaitsWorker']> = {
     forMs: Date.parse(until) - now,
@@ -369,12 +372,12 @@ function isUnregisteredEnd(name: string, error: unknown): boolean {
   return cause instanceof ApplicationFailure && isUnregistered(name, cause.type, cause.message);
 }
 
-/** Makes a failure that says nothing about earlier attempts, because one of them may have begun. */
+/** Creates a failure that does not prove anything about earlier attempts, because one of them may have begun. */
 function unknownEnd(error: unknown): ApplicationFailure {
   return ApplicationFailure.nonRetryable('No worker that was left has what the call needs', 'UnknownEnd', error);
 }
 
-/** Returns the delay in milliseconds before the activity is scheduled once more, if a worker that does not count such attempts ended it. */
+/** Returns the delay in milliseconds before the activity is rescheduled, if a worker that does not count such attempts ended it. */
 export function pauseMs(times: number): number {
   return times === 0 ? 0 : Math.min(30_000, 1_000 * 2 ** (times - 1));
 }
@@ -390,13 +393,13 @@ export function compactionSummary(events: number, model: string): string {
   return summaryText(`compaction · ${partsOfModelName(model).id} · ${events} events summarised`);
 }
 
-/** The most bytes of a thought, and of the arguments next to it. The model's answer and the call have the whole. */
+/** The maximum bytes of a thought and the arguments next to it. The full texts are in the model's answer and the call. */
 const THOUGHT_BYTES = 80;
 const ARGUMENTS_BYTES = 120;
 
 /**
- * Returns the summary of a tool call, with the label of the tool, the arguments and the model's thought: `Refund · 42 · It arrived broken.`
- * The name of the tool is that of the activity, and is not repeated. Undefined if there is none of the three.
+ * Returns the summary of a tool call, with the tool's label, the arguments and the model's thought: `Refund · 42 · It arrived broken.` The
+ * activity has the tool's name, so it is not repeated. Undefined if all three are missing.
  */
 export function callSummary(args: JsonObject, thought: string | null, label = ''): string | undefined {
   const reason = thought === null ? '' : oneLine(thought.trimStart().slice(0, 4 * THOUGHT_BYTES), THOUGHT_BYTES);
@@ -405,13 +408,13 @@ export function callSummary(args: JsonObject, thought: string | null, label = ''
   return parts.length === 0 ? undefined : summaryText(parts.join(' · '));
 }
 
-/** Returns the summary of another activity that is about a call: `does pay need a decision: 42`. */
+/** Returns the summary of another activity about a call: `does pay need a decision: 42`. */
 export function aboutCall(subject: string, args: JsonObject): string {
   const values = argumentsText(args);
   return summaryText(values === '' ? subject : `${subject}: ${values}`);
 }
 
-/** Joins the values of the arguments, which tell a person more than their names. */
+/** Joins the values of the arguments, which are more informative than their names. */
 function argumentsText(args: JsonObject): string {
   return Object.values(args)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))

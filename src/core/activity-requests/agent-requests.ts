@@ -55,7 +55,7 @@ export function agentPorts(
   };
 }
 
-/** Bounded, because resolving an agent is quick and a worker that does not know it must not try forever. */
+/** Bounded, because resolving an agent is quick, and a worker that does not know the agent must not retry forever. */
 export const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -63,7 +63,7 @@ export const RESOLVE: ActivityOptions = {
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
 
-/** Asks a worker for the agent, as it is pinned for the whole run. */
+/** Asks a worker to resolve the agent for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): RequestOf<'resolveAgent', Resolved> {
   const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
   return {
@@ -93,7 +93,10 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
   };
 }
 
-/** A session that the parent keeps is given another part for each turn. Of the first, only the limit in dollars is kept: the prices of the models must be known. */
+/**
+ * Returns the limits left by the parent. A kept session gets another share for each turn, so only the dollar limit of its first share
+ * applies: the models' prices must be known.
+ */
 function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
   if (left === undefined) return {};
   if (!kept) return { left };
@@ -101,25 +104,28 @@ function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInp
   return cost === undefined ? {} : { left: cost };
 }
 
-/** A session that has a limit in dollars: the prices of the models must be known. */
+/** A session with a dollar limit: the models' prices must be known. */
 function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'priced'> {
   return costLimitOf(session?.limits) === undefined ? {} : { priced: true };
 }
 
-/** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
+/** Asks a worker for an agent that takes over. It gets the run's tags and `live`, but no other overrides from the start. */
 function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
-  // The limit in dollars holds for the whole run: the prices of the models must be known.
+  // The dollar limit applies to the whole run: the models' prices must be known.
   const limits = defined({ limits: costLimitOf(run.state?.limits) });
   return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
 }
 
-/** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
+/**
+ * Asks a worker to resolve a session's agent again, with the start's overrides and the current deps. Limits raised since then are not
+ * overrides.
+ */
 export function refreshRequest(run: RequestingRun): RequestOf<'resolveAgent', Resolved> {
   const { name } = run.snapshot;
   return laterRequest(run, { agent: name, summary: `${name} again`, terms: sessionOf(run.state ?? {})?.overrides ?? {} });
 }
 
-/** An agent that is resolved in the middle of a run, and the limits and settings that it has besides its own. */
+/** An agent that is resolved in the middle of a run, and its additional limits and settings. */
 interface LaterAgent {
   agent: string;
   summary: string;
@@ -152,7 +158,7 @@ function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent)
   };
 }
 
-/** Returns the parts of the result of `resolveAgent`. */
+/** Splits the result of `resolveAgent` into its parts. */
 export function splitResolved({
   opening,
   notices,
@@ -161,7 +167,7 @@ export function splitResolved({
   return { snapshot, ...defined({ opening, notices }) };
 }
 
-/** Returns the outcome of resolving a thing that failed. */
+/** Returns the outcome of a failed attempt to resolve an agent or program. */
 export function unresolved(thing: string, error: unknown): Resolved {
   const problem = activityProblem(error);
   switch (problem.type) {
@@ -179,7 +185,7 @@ export function unresolved(thing: string, error: unknown): Resolved {
   }
 }
 
-/** Reads from the details of the failure if the worker has a `notifyEnded`. */
+/** Returns whether the worker has a `notifyEnded`, according to the failure's details. */
 function notifiesEnd(error: unknown): boolean {
   const cause = activityCause(error);
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
@@ -213,7 +219,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
   };
 }
 
-/** Returns the request of a model call that a message may interrupt: it is cancelled then, although the run is not. */
+/** Returns the request of a model call that a message may interrupt: then it is cancelled, although the run is not. */
 export function interruptibleRequest(
   request: ReturnType<typeof modelRequest>,
   cancelRequested: () => boolean,
@@ -227,7 +233,7 @@ export function interruptibleRequest(
   };
 }
 
-/** Returns the model call that summarises the older part of the window. */
+/** Returns the model call that summarizes the older part of the window. */
 function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarise', SummaryOutcome> {
   const { snapshot } = run;
   const model = summaryModelOf(snapshot);
@@ -245,10 +251,10 @@ function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest
   };
 }
 
-/** The longest time of one attempt at a title, and of all of them: a session shows without one. */
+/** The maximum time of one attempt at a title, and of all attempts: a session works without a title. */
 const TITLE_MS = { attempt: 30_000, all: 60_000 };
 
-/** Returns the options of the activity that makes a title. It is not waited for once it is given up. */
+/** Returns the options of the activity that generates a title. Once given up, it is not waited for. */
 function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions {
   return {
     ...modelOptions(snapshot, summary),
@@ -259,26 +265,26 @@ function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions
   };
 }
 
-/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take in addition to the call. */
+/** Returns the options of an activity that calls a model. `besideMs`: its time in addition to the call. */
 export function modelOptions({ timing, fallback, tier }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,
-    // An answer that has been paid for must not be lost to slow hooks. Each model of a list has the whole time.
+    // A paid answer must not be lost to slow hooks. Each model of a list has the full time.
     startToCloseTimeout: (timing.modelTimeoutMs + besideMs) * (fallback?.models.length ?? 1),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
-    // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
+    // A cancelled activity returns the partial answer, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...(timing.parks || tier === 'batch' ? {} : { maximumAttempts: modelAttempts(timing) }), ...LOST_DELAY },
   };
 }
 
-/** The waits of a refused call grow: more attempts than these do not fit into the patience. */
+/** The delays of a refused call grow: more attempts do not fit into the patience. */
 const MOST_REFUSALS = { first: 100, everyMs: 5_000 };
 
 /**
- * Returns the last bound of the attempts of a model call. The activity counts them itself, because those that the provider refuses are
- * bounded by time. It counts by its heartbeats, which may be lost.
+ * Returns the ultimate bound on the attempts of a model call. The activity counts attempts itself, because those that the provider refuses
+ * are bounded by time. It counts in heartbeats, which may get lost.
  */
 export function modelAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS }: ActivityTiming): number {
   return modelPatienceMs === 0
@@ -286,7 +292,7 @@ export function modelAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATI
     : modelMaxAttempts + MOST_REFUSALS.first + Math.ceil(modelPatienceMs / MOST_REFUSALS.everyMs);
 }
 
-// The meaning of the ends of model calls.
+// The outcomes of model calls.
 
 /** Returns the outcome of a model call that completed. */
 export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
@@ -323,14 +329,14 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
   return { type: 'failed', code, message, ...defined({ spent }) };
 }
 
-/** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
+/** Reads the cost of a model call's failed attempts from its last failure, or else from its last heartbeat. */
 function spentOn(error: unknown): Spent | undefined {
   const cause = activityCause(error);
   if (cause instanceof ApplicationFailure) {
     const [details]: unknown[] = cause.details ?? [];
     return spentIn(details) ?? spentIn(missingIn(details)?.details);
   }
-  // An activity that was waiting for its next attempt timed out after a failure.
+  // The activity timed out while it was waiting for its next attempt, after a failure.
   if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
   return undefined;
 }

@@ -20,25 +20,25 @@ import { remoteOptions } from './activity-ports.ts';
 import { modelRequest } from './agent-requests.ts';
 import type { RunBurstInput } from './contracts.ts';
 
-/** Milliseconds of one attempt beside its calls: to read the conversation, and for the checkpoints. */
+/** Milliseconds of one attempt in addition to its calls: for reading the conversation, and for checkpoints. */
 const BESIDE_MS = 60_000;
 
-/** Bytes of JSON up to which the state is part of the input. A larger one would be stored again with each burst. */
+/** The maximum bytes of JSON of a state in the input. A larger one would be stored again with each burst. */
 const STATE_BYTES = 2_000;
 
-/** What a run, or a turn of a session, had done when its last burst began. */
+/** The progress of a run, or of a session's turn, when its last burst began. */
 export interface LastBurst {
   step: number;
-  /** The calls by tool of the run, or of the turn. */
+  /** The calls by tool, of the run or of the turn. */
   counted: RunState['toolCallsByName'];
-  /** What it held then. */
+  /** The counts at that time. */
   calls: RunState['toolCallsByName'];
 }
 
 /** The run that a burst is made for. */
 type BurstingRun = RequestingRun & { state: RunState; lastBurst?: LastBurst };
 
-/** Returns a burst that begins with a model call. Its outcome is undefined if nothing is known of its calls. */
+/** Returns a burst that begins with a model call. Its outcome is undefined if nothing is known about its calls. */
 export function burstRequest(
   run: BurstingRun,
   call: ModelCall,
@@ -65,7 +65,7 @@ export function burstRequest(
       startToCloseTimeout: burstMs(run.snapshot, Number(first.options.startToCloseTimeout)),
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
-      // What has been paid for comes with the end of the activity.
+      // The paid outcomes arrive with the end of the activity.
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: RETRY_LOST,
     },
@@ -82,8 +82,8 @@ export function burstRequest(
 }
 
 /**
- * Returns what the run has done since its last burst began: `before: 16 steps, 14 × read_page`. The summary of an activity is fixed when it is
- * scheduled, so that of a burst tells what the one before has come to.
+ * Returns the progress of the run since its last burst began: `before: 16 steps, 14 × read_page`. An activity's summary is fixed when it is
+ * scheduled, so a burst's summary describes the previous burst.
  */
 function sinceLastBurst({ state, lastBurst }: BurstingRun, { step }: ModelCall): string[] {
   const steps = lastBurst?.counted === state.toolCallsByName ? step - lastBurst.step : 0;
@@ -95,12 +95,12 @@ function sinceLastBurst({ state, lastBurst }: BurstingRun, { step }: ModelCall):
   return [[`before: ${counted(steps, 'step')}`, ...calls].join(', ')];
 }
 
-/** Milliseconds within which the server says what it has stored of a burst. */
+/** Milliseconds for the server to return the stored data of a burst. */
 const LOOK_UP_MS = 2_000;
 
 /**
- * Returns the request for what the server has stored of a burst of which no worker makes an attempt now: the server drops it when the burst
- * is cancelled. It is made inside the workflow task, so that it needs no other worker.
+ * Returns the request for the stored data of a burst that no worker is attempting now: the server drops the data when the burst is
+ * cancelled. It runs inside the workflow task, so that it needs no other worker.
  */
 export function checkpointRequest(run: { key?: string }, seed: string): RequestOf<'readCheckpoint', Checkpoint | undefined> {
   return {
@@ -120,7 +120,7 @@ export function checkpointRequest(run: { key?: string }, seed: string): RequestO
   };
 }
 
-/** Returns the milliseconds that a burst may take: until it begins no further step, and then for a model call and for one of a tool. */
+/** Returns the maximum milliseconds of a burst: until it begins no more steps, plus one model call and one tool call. */
 function burstMs(snapshot: AgentSnapshot, ofModel: number): number {
   const { tools, burst } = snapshot;
   const run = { runId: '', snapshot };
@@ -128,32 +128,32 @@ function burstMs(snapshot: AgentSnapshot, ofModel: number): number {
   return (burst?.seconds ?? 0) * 1_000 + ofModel + Math.max(0, ...ofTools) + BESIDE_MS;
 }
 
-/** A burst of a history, and its end. */
+/** A burst in a history, and its end. */
 interface RecordedBurstActivity {
   input: Pick<RunBurstInput, 'seed'>;
   output?: StoredBurst | undefined;
   failure?: unknown;
 }
 
-/** The answers to look-ups of what was stored of bursts, as a history has them. */
+/** The recorded look-ups of stored burst data in a history. */
 type LookUps = readonly { output?: unknown }[];
 
-/** Returns the outcomes of a burst of a history: undefined if nothing is known of its calls. */
+/** Returns the outcomes of a burst in a history, or undefined if nothing is known about its calls. */
 export function recordOfBurst({ input, output, failure }: RecordedBurstActivity, lookUps: LookUps): BurstRecord | undefined {
   if (output !== undefined) return burstRecordOf(output);
   return failure === undefined ? undefined : withCheckpoint(burstRecordIn(failure), checkpointOf(input.seed, lookUps));
 }
 
-/** Returns what the run has found when it looked up what was stored of a burst. */
+/** Returns the stored data of a burst that the run has looked up. */
 export function checkpointOf(seed: string, lookUps: LookUps): Checkpoint | undefined {
   return lookUps.map(({ output }) => checkpointIn(output)).find((one) => one?.seed === seed);
 }
 
-/** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
+/** Returns the outcomes of a lost burst, as far as the server has stored them. */
 function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
-  // No worker had begun it, or none was at it: the server ends it at once between two attempts, and drops what the first has stored. The
-  // run has looked that up before.
+  // No worker was running it: the server ends it immediately between two attempts, and drops what earlier attempts stored. The run has
+  // looked that up before.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };
   const stored =
     cause instanceof TimeoutFailure

@@ -17,20 +17,20 @@ const OPTIONS = {
   retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 } as const;
 
-/** The ports of a session that another run keeps. */
+/** The ports of a kept session. */
 export function childPorts(perform: PerformActivity): Pick<SessionPorts, 'readMessage'> {
   return { readMessage: (call) => perform(callInputRequest(call)) };
 }
 
-/** Returns why a child cannot start with its input; undefined if it can. */
+/** Returns why a child cannot start with its input, or undefined. */
 export function childProblem({ kind, input }: ChildStart): string | undefined {
   const checked = kind === 'agent' ? checkRunInput(input) : checkProgramInput(input);
   return checked.ok ? undefined : checked.problem;
 }
 
 /**
- * Returns the start of an agent with a reference to its call instead of an input or deps that are too large to be stored again: the
- * first activity of the agent asks the parent for them. The beginning of the input stays, for people.
+ * Returns the start of an agent with a reference to its call, replacing an input or deps that are too large to be stored again: the agent's
+ * first activity queries the parent for them. The beginning of the input stays, for people.
  */
 export function referringToCall(start: ChildStart, of: ChildCall['of']): ChildStart {
   if (start.kind !== 'agent' || of === undefined) return start;
@@ -43,7 +43,7 @@ export function referringToCall(start: ChildStart, of: ChildCall['of']): ChildSt
   return { kind: 'agent', input: { ...rest, input: isLong ? summaryText(input) : (input ?? '') } };
 }
 
-/** Returns the end of a child that did not complete, from the failure that its parent receives. */
+/** Returns the end of an uncompleted child, from the failure that its parent receives. */
 export function endOfFailure(error: unknown): ChildEnd {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
   if (cause instanceof CancelledFailure) return { type: 'unread' };
@@ -54,7 +54,7 @@ export function endOfFailure(error: unknown): ChildEnd {
   return { type: 'failed', code: 'child_failed', message: errorMessage(cause) };
 }
 
-/** Reads the result of a child whose closing event does not reach this execution, or does not hold all of it. */
+/** Reads the result of a child whose closing event does not reach this execution or does not contain the full result. */
 export function readChildRequest(input: ReadResultInput): RequestOf<'readResult', ReadChild> {
   return {
     name: 'readResult',
@@ -71,14 +71,14 @@ function readChild(output: unknown): ReadChild {
   return isRunResult(output) ? { type: 'ended', result: output } : { type: 'running' };
 }
 
-/** Returns a child whose result could not be read: an operator has terminated it, for instance. */
+/** Returns a child whose result could not be read, for example because an operator terminated it. */
 function readChildFailure(error: unknown): ReadChild {
   const problem = activityProblem(error);
   if (problem.type === 'failed') return { type: 'failed', code: problem.code ?? 'internal', message: problem.message };
   return { type: 'failed', code: 'internal', message: problem.type === 'cancelled' ? 'its result was not read' : problem.message };
 }
 
-/** Asks if the parent of a run has ended without cancelling it. A check that fails says nothing. */
+/** Asks whether the parent of a run has ended without cancelling it. A failed check proves nothing. */
 export function checkParentRequest({ runId, firstRunId }: CheckParentInput): RequestOf<'checkParent', boolean> {
   return {
     name: 'checkParent',
@@ -93,18 +93,18 @@ export function checkParentRequest({ runId, firstRunId }: CheckParentInput): Req
 
 export const ENDED_SESSION: MessageProblem = { code: 'run_ended', message: 'its session has ended: the next call starts another one' };
 
-/** Returns why a message cannot be sent; undefined if it can. */
+/** Returns why a message cannot be sent, or undefined. */
 export function messageProblem(next: NextTurnInput): MessageProblem | undefined {
   const problem = nextTurnProblem(next);
   return problem === undefined ? undefined : { code: 'invalid_input', message: problem };
 }
 
-/** Returns the message of a call with a reference to the call instead of a content that is too large to be stored again. */
+/** Returns a call's message with a reference to the call, replacing content that is too large to be stored again. */
 export function messageOfCall({ content = '', ...next }: NextTurnInput, of: ChildCall['of']): NextTurnInput {
   return of === undefined || fits({ content }) ? { ...next, content } : { ...next, of };
 }
 
-/** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
+/** Reads a message that is too large to be stored again from the parent's call. */
 function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput', MessageContent> {
   return {
     name: 'readCallInput',
@@ -116,7 +116,7 @@ function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput', Mess
   };
 }
 
-/** Returns the outcome of reading a message that failed. */
+/** Returns the outcome of a failed attempt to read a message. */
 function unreadMessage(error: unknown): MessageContent {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };

@@ -20,21 +20,21 @@ import {
   wholeDataOf,
 } from './activity-request.ts';
 
-/** The port of cells of code. */
+/** The port of code cells. */
 export function codePorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'runSegment'> {
   return { runSegment: (call) => runSegment(run, call, perform) };
 }
 
-/** Milliseconds in addition to the time limit of a cell: to start an executor, and to run earlier cells again. */
+/** Milliseconds in addition to a cell's time limit: for starting an executor and running earlier cells again. */
 const BESIDE_MS = 120_000;
 
-/** Attempts of a segment. Its code has no effects, so that it may run again. */
+/** The maximum attempts of a segment. Its code has no effects, so it may run again. */
 const ATTEMPTS = 5;
 
-/** The activity's answer, or that a local activity needs the whole journal. */
+/** The activity's answer, or the fact that a local activity needs the whole journal. */
 type Answer = SegmentOutcome | { type: 'cold' };
 
-/** Runs a segment. A local activity whose worker lacks the namespace gets the journal in its input, which is in no history. */
+/** Runs a segment. A local activity whose worker lacks the namespace gets the journal in its input, which is not in the history. */
 export async function runSegment(run: RequestingRun, call: SegmentCall, perform: PerformActivity): Promise<SegmentOutcome> {
   const outcome = await perform(segmentRequest(run, call, false));
   if (outcome.type !== 'cold') return outcome;
@@ -42,7 +42,7 @@ export async function runSegment(run: RequestingRun, call: SegmentCall, perform:
   return again.type === 'cold' ? { type: 'failed', message: 'the worker asked twice for the earlier cells' } : again;
 }
 
-/** Returns a segment as an activity. `whole`: with the journal and the snapshot. */
+/** Returns a segment as an activity. `whole`: including the journal and the snapshot. */
 function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): RequestOf<'runCode', Answer> {
   const remote: RequestOf<'runCode', Answer> = {
     name: 'runCode',
@@ -62,8 +62,8 @@ function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): 
 }
 
 /**
- * Returns the outcome of a segment that ran. The id of the event of its calls is always the same: idempotency keys contain it, and a
- * local segment runs again, together with the local calls after it, if its workflow task is lost.
+ * Returns the outcome of a segment that ran. The event id of its calls is always the same: idempotency keys contain it, and a local segment
+ * runs again, along with later local calls, if its workflow task is lost.
  */
 function segmentOutcome(
   { at: _, segment: __, ...output }: RunSegmentOutput,
@@ -98,7 +98,7 @@ function segmentFailure(error: unknown): SegmentOutcome {
 
 function segmentOptions({ snapshot }: RequestingRun, { code, segment }: SegmentCall): ActivityOptions {
   const { timeoutSeconds = 0 } = snapshot.code?.executor.limits ?? {};
-  // Code without a limit of time may run as long as an activity may.
+  // Code without a time limit may run as long as an activity may.
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 + BESIDE_MS + hooksMs(inlineHooks(snapshot, ...CALL_EVENTS)) : 86_400_000;
   return {
     summary: summaryText(segment === 0 ? oneLine(code.trimStart().slice(0, 400), 120) : `continues after call ${segment}`),

@@ -35,76 +35,76 @@ import type { InheritedRules } from '../domain/parts.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
 
-/** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. A worker that lacks a hook of the ancestors refuses the run. */
+/** Input of `resolveAgent`. Deps above 1 kB are queried from the run. A worker that lacks a hook of the ancestors refuses the run. */
 export interface ResolveAgentInput extends OfRun, RunOverrides, InheritedRules {
   agent: string;
-  /** The order of agents, if it is not a flow that the worker has by its name. */
+  /** The flow of agents, if no worker knows it by name. */
   flow?: FlowInput;
-  /** The agent that hands the run over to this one. Absent at the start of a run. */
+  /** The agent that hands over the run. Absent at the start of a run. */
   from?: string;
-  /** The agent came as a document with the input of the run: the activity queries it. */
+  /** The agent came as a document with the run's input: the activity queries it. */
   ofDocument?: true;
   deps?: JsonObject;
   depsByReference?: true;
   /** The run has a principal: hooks query it. */
   principal?: true;
   limits?: LimitChanges;
-  /** The session has a limit in dollars: the prices of the models must be known. */
+  /** The session has a dollar limit: the models' prices must be known. */
   priced?: true;
-  /** The tier of the parent, or of the agent that hands the run over: for an agent that has none. */
+  /** The tier of the parent, or of the agent that hands over the run, for an agent without a tier. */
   ofTier?: 'batch';
-  /** The amounts that are left of the limits of the parent. */
+  /** The remaining amounts of the parent's limits. */
   left?: LimitChanges;
-  /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */
+  /** The parent and its call that started the run: the activity queries the input, the deps, or both. */
   ofCall?: FromCall & { runId: string };
 }
 
-/** Result of `resolveAgent`: the snapshot, with what the parent has answered, and what a person should know of the tools. */
+/** Result of `resolveAgent`: the snapshot, the parent's answer, and notices about the tools. */
 export type ResolveAgentOutput = AgentSnapshot & { opening?: ChildInputAnswer; notices?: Notice[] };
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */
 export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   /** Digest of the snapshot. */
   agent: string;
-  /** The number of events that form the conversation. */
+  /** The number of events in the conversation. */
   through: number;
   lastEventId: string;
-  /** The ids of the tool results in the last event, if it is a batch of them. */
+  /** The ids of the tool results in the last event, if it contains results. */
   results?: string[];
-  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. Empty for those that it holds. */
+  /** The ids of the other events since the last response, oldest first, which are nowhere else in the history. Empty for ids that are. */
   earlierIds?: string[];
-  /** The number of events since the last response that are not in the window, if there are any. */
+  /** The number of events since the last response that are not in the window, if any. */
   skipped?: number;
-  /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
+  /** The digest of the events since the last response, if the workflow has passed them to its worker's process. */
   news?: string;
   final?: true;
-  /** The call is the first one of a turn. Only for agents to which that makes a difference. */
+  /** The call is the first of a turn. Only for agents that treat it differently. */
   firstStep?: true;
   /** The conversation has been shortened because it was too long. Only for agents with several models. */
   shortened?: true;
-  /** The last answer was not at its end, and the model continues it. */
+  /** The last answer was incomplete, and the model continues it. */
   paused?: true;
-  /** The names of hosted tools that are not offered. */
+  /** The names of the hosted tools that are not offered. */
   withoutHosted?: string[];
-  /** The conversation has rested for longer than providers cache it by default. */
+  /** The conversation has been idle for longer than providers cache it by default. */
   hasRested?: true;
-  /** The activity first asks the memory of the agent. */
+  /** The activity first queries the agent's memory. */
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */
   step?: number;
-  /** No batch has answered the call, so it is made at once. Only for runs of the tier `batch`. */
+  /** No batch answered the call, so it is made immediately. Only for runs of the tier `batch`. */
   unbatched?: true;
 }
 
-/** Input of `runBurst`: the model call that it begins with, and the state of the run. */
+/** Input of `runBurst`: its first model call, and the state of the run. */
 export interface RunBurstInput extends CallModelInput {
-  /** The ids of the events of the run are made of it. */
+  /** The ids of the run's events are derived from it. */
   seed: string;
   /** The time of the run, in milliseconds since the epoch. */
   now: number;
-  /** The digest of the code of the loop. A worker with another loop makes no call. */
+  /** The digest of the loop's code. A worker with a different loop makes no call. */
   loop: string;
-  /** Absent: it is too large for the input, and the activity queries it from the run. */
+  /** Absent: it is too large for the input, and the activity queries the run for it. */
   state?: BurstState;
 }
 
@@ -116,7 +116,7 @@ export interface ReadCheckpointInput extends OfRun {
 /** Result of `callModel`. */
 export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse } | BatchEnd;
 
-/** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
+/** Input of `summarise`: a part of the window, given by the offsets of the surrounding events. */
 export interface SummariseInput extends OfRun {
   /** Digest of the snapshot. */
   agent: string;
@@ -124,13 +124,13 @@ export interface SummariseInput extends OfRun {
   lastEventId: string;
   head: number | null;
   tail: number | null;
-  /** Bytes of JSON that the summary may have. */
+  /** The maximum bytes of JSON of the summary. */
   maxBytes: number;
-  /** The text is a title, and no summary. */
+  /** The text is a title, not a summary. */
   purpose?: 'title';
 }
 
-/** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
+/** Result of `summarise`: a summary, or the partial answer of a cancelled call. */
 export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
 
 /** The part of the input of `callHooks` that does not depend on the event. */
@@ -139,7 +139,7 @@ interface HookedRun extends OfRun, DataInput {
   hooks: HookSnapshot[];
 }
 
-/** Input of `callHooks` before the calls of a response start. The calls are not part of it: the activity queries them from the run. */
+/** Input of `callHooks` before the calls of a response start. It does not contain the calls: the activity queries the run for them. */
 export interface BeforeCallsInput extends HookedRun {
   /** Digest of the snapshot. */
   agent: string;
@@ -157,24 +157,24 @@ export interface AfterCallInput extends HookedRun {
   arguments?: JsonObject;
   /** A hook rewrote them. */
   rewritten?: true;
-  /** The agent that the call has run, and its run. */
+  /** The agent that the call ran, and its run. */
   child?: { agent: string; runId: string };
   isError: boolean;
-  /** The result. Absent: it is too large for the input, and the activity queries it from the run. */
+  /** The result. Absent: it is too large for the input, and the activity queries the run for it. */
   content?: JsonValue[];
-  /** The most bytes of JSON of the result. */
+  /** The maximum bytes of JSON of the result. */
   maxBytes: number;
 }
 
-/** Input of `callHooks` at the end of a run. The output is not part of it: the activity queries it from the run. */
+/** Input of `callHooks` at the end of a run. It does not contain the output: the activity queries the run for it. */
 export interface AtEndInput extends HookedRun {
   status: TerminalStatus;
   stopReason: StopReason;
 }
 
 /**
- * Input of `callHooks` at a point of the conversation: before a model has read messages (`input`), or before an answer counts (`output`). The
- * messages are read from the conversation, and the answer by query: neither is repeated here.
+ * Input of `callHooks` at a point of the conversation: before a model has read messages (`input`), or before an answer counts (`output`).
+ * The messages are read from the conversation, and the answer is queried: the input repeats neither.
  */
 export interface AtPointInput extends OfRun {
   /** Digest of the snapshot. */
@@ -183,17 +183,17 @@ export interface AtPointInput extends OfRun {
   /** The number of events of the record. */
   through: number;
   lastEventId: string;
-  /** For input: the offset of the first event that was not asked about yet. */
+  /** For input: the offset of the first event to check. */
   from?: number;
 }
 
-/** Result of `callHooks` at such a point: what each capability found, by its name. `aborted`: the run was cancelled. */
+/** Result of `callHooks` at such a point: the findings of each capability, by name. `aborted`: the run was cancelled. */
 export interface AtPointOutput {
   found: Record<string, unknown>;
   aborted?: true;
 }
 
-/** Result of `callHooks` after a call, and at the end of a run: the answers, and the result of the call if they changed it. */
+/** Result of `callHooks` after a call, and at the end of a run: the answers, and the call's result if they changed it. */
 export interface CallHooksOutput {
   hooks: HookRecord[];
   result?: { content: JsonValue[]; isError: boolean };
@@ -215,7 +215,7 @@ export interface ReevaluateApprovalInput extends OfRun, DataInput {
   tool: string;
   at: [offset: number, index: number];
   eventId: string;
-  /** A hook rewrote the arguments: the activity queries them from the run. */
+  /** A hook rewrote the arguments: the activity queries the run for them. */
   rewritten?: true;
 }
 
@@ -226,12 +226,12 @@ export interface AuthorizeDecisionInput extends OfRun {
   /** The position of the call; absent for a limit. */
   at?: [offset: number, index: number];
   eventId?: string;
-  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  /** A hook rewrote the call's arguments: the activity queries the run for them. */
   rewritten?: true;
   /** The edited arguments of the decision, if they are small enough for the input. */
   arguments?: JsonObject;
   content?: JsonValue;
-  /** Arguments or content are too large for the input: the activity queries them from the run. */
+  /** Arguments or content are too large for the input: the activity queries the run for them. */
   contentByReference?: true;
 }
 
@@ -246,11 +246,11 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
-  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  /** A hook rewrote the call's arguments: the activity queries the run for them. */
   rewritten?: true;
 }
 
-/** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */
+/** Input of `notifyEnded`. It does not contain the result: the activity queries the run for it. */
 export interface NotifyEndedInput extends OfRun {
   agentName: string;
   status: TerminalStatus;
@@ -267,27 +267,27 @@ export interface RequestCancelInput {
   reason: string;
 }
 
-/** The member by which an input decides if a trait holds; true: it holds for all. */
+/** The input member that decides whether a trait applies; true: it always applies. */
 type Decides<Input> = true | (Input extends unknown ? keyof Input : never);
 
-/** The properties of an activity that others than its request and its implementation have to know. */
+/** The properties of an activity that are needed outside of its request and its implementation. */
 interface Traits<Input> {
   /**
-   * It depends on something outside: on the model, or on what the options of the worker name. Views of a run show it while it is in
-   * progress, the command line with this text; null: its name says enough.
+   * It depends on something outside: the model, or something that the worker's options name. Views of a run show it while it is in
+   * progress, and the command line shows this text; null: its name is clear enough.
    */
   progress?: string | null;
-  /** It pins what the run needs of its worker, before the loop begins. */
+  /** It pins what the run needs from its worker, before the loop begins. */
   resolves?: true;
-  /** A loop that is run again on a history must request exactly those that the history has: otherwise it is not the loop that ran. */
+  /** A loop that runs again on a history must request exactly the same ones; otherwise it is not the loop that ran. */
   isDecisive?: Decides<Input>;
-  /** The call of a tool waits for it, as it does for the activity of the tool itself. */
+  /** A tool call waits for it, as it does for the tool's own activity. */
   isOfCall?: Decides<Input>;
-  /** It is only requested once the loop has ended in this execution, or just before. */
+  /** It is only requested when the loop has ended in this execution, or is about to. */
   endsLoop?: Decides<Input>;
 }
 
-/** The types of an activity: no value has them at run time. */
+/** The types of an activity. They have no value at run time. */
 interface Contract<Input, Result> extends Traits<Input> {
   types?: { input: Input; result: Result };
 }
@@ -297,8 +297,8 @@ function contract<Input, Result>(traits: Traits<Input> = {}): Contract<Input, Re
 }
 
 /**
- * Longhaul's own activities: the name of each, its input, its result, and its traits. The name of every other activity of a run is the name
- * of its tool. Requests, implementations, and the reading of histories have their types from here.
+ * Longhaul's own activities: name, input, result, and traits. Every other activity of a run is named after its tool. Requests,
+ * implementations, and the reading of histories take their types from here.
  */
 const CONTRACTS = {
   resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
@@ -329,7 +329,7 @@ const CONTRACTS = {
     endsLoop: 'status',
   }),
   readCallInput: contract<ReadCallInput, string>(),
-  // Those of the collectors of batches, which are no runs.
+  // Activities of batch collectors, which are not runs.
   submitBatch: contract<OfBatch, SubmitBatchOutput>(),
   pollBatch: contract<PollBatchInput, PollBatchOutput>(),
   completeBatch: contract<OfBatch, CompleteBatchOutput>(),
@@ -344,23 +344,23 @@ export type InputOf<Name extends ActivityName> = TypesOf<Name>['input'];
 
 export type ResultOf<Name extends ActivityName> = TypesOf<Name>['result'];
 
-/** The implementations: a worker has one of each. */
+/** The implementations: a worker has all of them. */
 export type ActivityFunctions = { [Name in ActivityName]: (input: InputOf<Name>) => Promise<ResultOf<Name>> };
 
-/** The names, for those who do not import the contracts. */
+/** The names, for code that does not import the contracts. */
 export const ACTIVITIES = Object.fromEntries(Object.keys(CONTRACTS).map((name) => [name, name])) as { [Name in ActivityName]: Name };
 
-/** True for the name of one of Longhaul's own activities. All others are names of tools. */
+/** True for the name of one of Longhaul's own activities. All other names are tools. */
 export function isOwnActivity(name: string): name is ActivityName {
   return Object.hasOwn(CONTRACTS, name);
 }
 
-/** Returns the traits of an activity by its name. A tool has none of them. */
+/** Returns the traits of an activity by name. A tool has none of them. */
 export function traitsOf(name: string): Pick<Traits<never>, 'progress' | 'resolves'> {
   return isOwnActivity(name) ? CONTRACTS[name] : {};
 }
 
-/** True if such a trait holds for an activity with its input. */
+/** True if a trait applies to an activity with this input. */
 export function hasTrait(trait: 'isDecisive' | 'isOfCall' | 'endsLoop', { name, input }: { name: string; input: unknown }): boolean {
   const member = isOwnActivity(name) ? CONTRACTS[name][trait] : undefined;
   return member === true || (member !== undefined && isJsonObject(input) && member in input);

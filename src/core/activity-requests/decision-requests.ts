@@ -56,7 +56,7 @@ const AUTHORIZE: ActivityOptions = {
   retry: { ...RETRY, maximumAttempts: 3 },
 };
 
-/** Long, because without the notification an approval may wait for days: it must survive an outage of the notified service. */
+/** Long, because without the notification, an approval may wait for days: it must survive an outage of the notified service. */
 const NOTIFY: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -81,7 +81,7 @@ const REQUIREMENT: ActivityOptions = {
   retry: { ...RETRY, maximumAttempts: 5 },
 };
 
-/** Has the worker check that the approver may decide. A failure counts as a refusal. */
+/** Asks the worker to check that the approver may decide. A failure counts as a refusal. */
 function authorizeRequest(run: RequestingRun, decision: Decision, waiting: PendingApproval): RequestOf<'authorizeDecision', Authorization> {
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
@@ -102,8 +102,8 @@ function authorizeRequest(run: RequestingRun, decision: Decision, waiting: Pendi
 }
 
 /**
- * Calls the worker's `notify` for a pending approval. It is not called again after it has failed for good: the run still shows
- * the approval.
+ * Calls the worker's `notify` for a pending approval. After it has finally failed, it is not called again: the run still shows the
+ * approval.
  */
 function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {
   return {
@@ -123,7 +123,7 @@ function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<
   };
 }
 
-/** Asks the server to cancel the workflow: only then may the workflow close as Canceled. */
+/** Asks the server to cancel the workflow: only then can the workflow close as Canceled. */
 export function cancelRequest(reason: string): RequestOf<'requestCancel', void> {
   return {
     name: 'requestCancel',
@@ -161,13 +161,15 @@ function requirementRequest(
   };
 }
 
-/** Returns the content of a decision if it is small, so that the Temporal UI shows it; otherwise a mark that the activity must query it. */
+/**
+ * Returns the content of a decision if it is small, so that the Temporal UI shows it; otherwise a flag that makes the activity query it.
+ */
 function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDecisionInput, 'arguments' | 'content' | 'contentByReference'> {
   const whole = defined({ arguments: edited, content });
   return fits(whole) ? whole : { contentByReference: true };
 }
 
-/** Returns the position of the call of a pending approval. A limit has none. */
+/** Returns the position of a pending approval's call. A limit has none. */
 function positionOf(
   { state }: RequestingRun,
   { kind, key, callId }: PendingApproval,
@@ -186,7 +188,7 @@ const NOTIFY_ENDED: ActivityOptions = {
   retry: RETRY_LOST,
 };
 
-/** Calls the worker's `notifyEnded`. The result is not in the input, so that the history holds it once, in the closing event. */
+/** Calls the worker's `notifyEnded`. The result is not in the input, so that the history contains it only once, in the closing event. */
 export function endedRequest(
   run: { key?: string },
   { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
@@ -201,7 +203,7 @@ export function endedRequest(
   };
 }
 
-/** Hands events to the worker's archive. The outcome is why they were not stored, if they were not. */
+/** Passes events to the worker's archive. The outcome is the reason why they were not stored, or undefined. */
 export function archiveRequest(
   run: Pick<RequestingRun, 'key' | 'snapshot'>,
   { from, through }: { from: number; through: number },

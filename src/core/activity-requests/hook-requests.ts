@@ -44,7 +44,7 @@ import type {
   ResultOf,
 } from './contracts.ts';
 
-/** The ports of hooks, and of all that acts at their points. */
+/** The ports of hooks, and of everything that acts at their points. */
 export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'reviewCalls' | 'afterCall' | 'askAtPoint'> {
   return {
     reviewCalls: (response) => perform(reviewRequest(run, response)),
@@ -53,7 +53,7 @@ export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<Al
   };
 }
 
-/** A request to call hooks: which types its input and result have depends on the moment. */
+/** A request to call hooks: its input and result types depend on the event. */
 type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'callHooks'>, Outcome> = ActivityRequest<
   Input,
   Result,
@@ -62,10 +62,10 @@ type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'c
   name: 'callHooks';
 };
 
-/** Milliseconds in addition to the time of the hooks: to query the run. */
+/** Milliseconds in addition to the hooks' time: for querying the run. */
 const QUERY_MS = 30_000;
 
-/** Calls the hooks that run in an activity of their own, before the calls of a response start. */
+/** Calls the hooks with a separate activity before the calls of a response start. */
 function reviewRequest(run: RequestingRun, response: RecordedResponse): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
@@ -86,7 +86,7 @@ function reviewRequest(run: RequestingRun, response: RecordedResponse): HooksReq
   };
 }
 
-/** Returns the review of calls whose hooks could not be called: it stands as it is, unless one of the hooks fails closed. */
+/** Returns the review of calls whose hooks could not be called: the calls are unchanged, unless a hook fails closed. */
 function withoutReview(hooks: readonly HookSnapshot[], response: RecordedResponse, error: unknown): ReviewedCalls {
   const { content, problems = {}, approvals } = response;
   const records = failedHooks(hooks, error).map((record, index) =>
@@ -103,7 +103,7 @@ function withoutReview(hooks: readonly HookSnapshot[], response: RecordedRespons
   };
 }
 
-/** Calls the hooks for the result of a call that run in an activity of their own. */
+/** Calls the hooks with a separate activity for the result of a call. */
 function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
@@ -138,7 +138,7 @@ function afterCallRequest(
   };
 }
 
-/** Calls the hooks at the end of a run, which leave their answers in its result; undefined if it has none. */
+/** Calls the hooks at the end of a run, which leave their answers in its result; undefined if there are none. */
 export function endHooksRequest(
   run: RequestingRun,
   result: RunResultFields,
@@ -156,7 +156,7 @@ export function endHooksRequest(
   };
 }
 
-/** Returns the result of a run with the answers of the hooks at its end, after those at its start. */
+/** Returns the result of a run with the answers of the end hooks, after those of the start hooks. */
 export function endedWithHooks(
   result: RunResultFields,
   { hooks }: Pick<AtEndInput, 'hooks'>,
@@ -176,16 +176,16 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
   };
 }
 
-/** Returns the outcome of a call as its hooks have left it. */
+/** Returns the outcome of a call as its hooks left it. */
 function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput, { ends }: ChildOfCall): ToolResultOutcome {
-  // The result of the run is the result of its child: a hook does not change it.
+  // The result of the run is the child's result: a hook must not change it.
   if (result === undefined || ends) return withHookAnswers(outcome, hooks);
-  // The worker's cache of transcripts has the result without the change.
+  // The result in the worker's transcript cache lacks the change.
   const { resultId: _, ...rest } = outcome;
   return withHookAnswers({ ...rest, content: result.content, status: result.isError ? 'error' : 'success' }, hooks);
 }
 
-/** Returns the outcome of a call whose hooks could not be called: it stands as it is. */
+/** Returns the outcome of a call whose hooks could not be called: unchanged. */
 function withFailedHooks(hooks: readonly HookSnapshot[], outcome: ToolResultOutcome, error: unknown, callId: string): ToolResultOutcome {
   return withHookAnswers(
     outcome,
@@ -203,7 +203,7 @@ function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord
 /** Milliseconds in addition to the answers: the activity may have to read the conversation from the run. */
 const ASSEMBLY_MS = 60_000;
 
-/** Asks all capabilities of the worker that act at a point of the conversation, in one activity. */
+/** Asks all of the worker's capabilities that act at a point of the conversation, in one activity. */
 function pointRequest(
   run: RequestingRun,
   { point, from, through, lastEventId, names, timeoutMs }: PointQuestion,
@@ -218,7 +218,7 @@ function pointRequest(
       startToCloseTimeout: timeoutMs + ASSEMBLY_MS,
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
-      // A cancelled activity returns the cost of the model calls that it has made, so the run waits for it.
+      // A cancelled activity returns the cost of its model calls, so the run waits for it.
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: RETRY_LOST,
     },

@@ -29,7 +29,7 @@ import {
 } from './activity-request.ts';
 import { modelFailure, modelOptions, modelOutcome, RESOLVE, unresolved } from './agent-requests.ts';
 
-/** The ports of the steps of a program. */
+/** The ports of program steps. */
 export function programPorts(
   run: RequestingRun,
   perform: PerformActivity,
@@ -43,7 +43,7 @@ export function programPorts(
   };
 }
 
-/** Asks a worker to check a program and to pin it for the whole run. */
+/** Asks a worker to check a program and pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
   { program, limits, tags, live, tier, parent }: ProgramInput,
@@ -64,7 +64,7 @@ export function resolveProgramRequest(
   };
 }
 
-/** Adds the document that came with the input of the run, and that the activity does not return again. */
+/** Adds the document from the run's input, which the activity does not return again. */
 function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program']): AgentSnapshot {
   return typeof program === 'string' ? snapshot : { ...snapshot, program };
 }
@@ -79,7 +79,7 @@ function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', Ask
     name: 'askStep',
     key: attemptKey,
     tier: 'remote',
-    // The attempts of the activity are one attempt of the step: they share its time.
+    // All attempts of the activity are one attempt of the step: they share its time.
     options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
     input,
     ...(isBatched ? { again: (output) => withoutBatch(input, output) } : {}),
@@ -88,7 +88,7 @@ function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', Ask
   };
 }
 
-/** Returns the outcome of an attempt that completed. */
+/** Returns the outcome of a completed attempt. */
 function askOutcome(output: AskStepOutput): AskOutcome {
   if ('type' in output) return endWithoutAnswer(output);
   const { response, verdict = {}, promptLength } = output;
@@ -127,7 +127,7 @@ function memoryRequest(
   };
 }
 
-/** Returns the outcome of a use of the memory that failed. */
+/** Returns the outcome of a failed use of the memory. */
 function memoryFailure(error: unknown, { isTimed }: { isTimed: boolean }): MemoryOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
@@ -150,7 +150,7 @@ function earlierRequest(run: RequestingRun, runId: string): RequestOf<'readProgr
   };
 }
 
-/** Returns the outcome of reading an earlier run that failed. */
+/** Returns the outcome of a failed attempt to read an earlier run. */
 function earlierFailure(error: unknown): EarlierOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
@@ -163,7 +163,7 @@ function stepSummary(address: string, attempt: number): string {
   return summaryText(`${unit} · ${step}${attempt > 1 ? ` · attempt ${attempt}` : ''}`);
 }
 
-/** What identifies an attempt among those of all steps that run side by side. */
+/** Returns the key of an attempt among the attempts of all parallel steps. */
 function attemptKey({ step, attempt = 1 }: Pick<Partial<AskStepInput>, 'step' | 'attempt'>): string {
   return `${step}#${attempt}`;
 }
@@ -178,7 +178,7 @@ function ofStep(
   return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
 }
 
-/** Bounded, so that a store that fails for good does not hold up a run forever. */
+/** Bounded, so that a store that keeps failing does not hold up a run forever. */
 const OPTIONS: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -204,7 +204,7 @@ function storeOutcome({ stored }: StoreOutputsOutput): StoreOutcome {
   return { type: 'stored', stored };
 }
 
-/** Returns the outcome of storing outputs that failed. */
+/** Returns the outcome of a failed attempt to store outputs. */
 function storeFailure(error: unknown): StoreOutcome {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
@@ -229,7 +229,7 @@ function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): Re
   };
 }
 
-/** Returns the outcome of loading an output that failed. */
+/** Returns the outcome of a failed attempt to load an output. */
 function loadFailure(error: unknown): LoadFailure {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
