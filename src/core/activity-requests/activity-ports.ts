@@ -268,8 +268,8 @@ function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {
 }
 
 /**
- * Bytes that the local calls of one response may produce. All commands of one workflow task are one message of at most 4 MB; the
- * server refuses a larger one, and the task is retried forever. The rest is for the state that a run carries into its next
+ * The maximum bytes produced by the local calls of one response. All commands of one workflow task are one message of at most 4 MB;
+ * the server refuses a larger one, and the task is retried forever. The rest is for the state that a run carries into its next
  * execution.
  */
 const MAX_LOCAL_BYTES = 2_000_000;

@@ -2,32 +2,32 @@ import type { ToolCaller, ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
 import { isDeniedByName, type SnapshotParts } from '../domain/parts.ts';
 
-/** True if the model, or code, may call a tool. */
+/** True if the given caller (the model or code) may call a tool. */
 export function mayCall(caller: ToolCaller, { callers }: { readonly callers?: readonly ToolCaller[] | undefined }): boolean {
   return callers?.includes(caller) ?? true;
 }
 
-/** The tools of a run, and the rules that it began with. */
+/** The tools of a run and its initial rules. */
 export interface CallingAgent extends SnapshotParts {
   readonly tools: readonly ToolSnapshot[];
 }
 
-/** Returns the tools that a caller may call: without those that its rules deny by name. */
+/** Returns the tools that a caller may call, without those that the rules deny by name. */
 export function toolsFor(caller: ToolCaller, agent: CallingAgent): ToolSnapshot[] {
   return agent.tools.filter((tool) => mayCall(caller, tool) && !isDeniedByName(agent, tool));
 }
 
-/** Returns the id of a call that code makes: that of the call of `run_code`, and its number, from 1. */
+/** Returns the id of a call made by code: the id of the `run_code` call, and a number, from 1. */
 export function codeCallId(callId: string, number: number): string {
   return `${callId}.${number}`;
 }
 
-/** True for an id that a call of code may have. No call of the model may have such an id, or two calls could have the same. */
+/** True for an id in the form of code's calls. The model's calls must not have such ids, or two calls could have the same one. */
 export function isCodeCallId(id: string): boolean {
   return /\.[0-9]+$/.test(id);
 }
 
-/** Words of JavaScript that cannot be the name of a variable, in code that is strict or not, and those that cannot be one of the global object. */
+/** JavaScript words that cannot be variable names, in strict or sloppy code, and those that cannot be global variables. */
 export const JAVASCRIPT_RESERVED_WORDS: ReadonlySet<string> = new Set(
   (
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for ' +
@@ -43,12 +43,12 @@ export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Names that an executor gives to code besides those of the tools. */
+/** Names that an executor provides to code in addition to the tools. */
 const PROVIDED_NAMES: ReadonlySet<string> = new Set(
   'print console final_answer tools store recall observe memory uncertain explore commit'.split(' '),
 );
 
-/** Names that code in JavaScript has without declaring them. A tool of such a name would hide them. */
+/** Predefined names in JavaScript. A tool with such a name would hide them. */
 const JAVASCRIPT_GLOBALS: ReadonlySet<string> = new Set(
   (
     'AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError ' +
@@ -60,7 +60,7 @@ const JAVASCRIPT_GLOBALS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Functions and types that code in Python has without declaring them. */
+/** Predefined functions and types in Python. */
 const PYTHON_BUILTINS: ReadonlySet<string> = new Set(
   (
     'abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod ' +
@@ -76,7 +76,7 @@ const PYTHON_EXCEPTION = /^[A-Z][A-Za-z]*(?:Error|Warning)$/;
 
 export const LANGUAGE_NAMES: Readonly<Record<CodeLanguage, string>> = { javascript: 'JavaScript', python: 'Python' };
 
-/** Returns the reason why code cannot call a tool by its name; undefined if it can. */
+/** Returns why code cannot call a tool by its name, or undefined. */
 export function spellingProblem(name: string, language: CodeLanguage): string | undefined {
   const spoken = LANGUAGE_NAMES[language];
   if (!isIdentifier(name)) return `${spoken} cannot spell this name: use letters, digits and "_", and begin with a letter`;

@@ -6,16 +6,16 @@ import { shortened } from '../domain/text.ts';
 import { dereference, propertiesOf, requiredOf, subschemas, typesOf } from '../json-schema/json-schema.ts';
 import { type CallingAgent, isParameterName, mayCall, toolsFor } from './callable-tools.ts';
 
-/** Characters of the text about all functions together; of the description of one; of that of a parameter; of all parameters of one. */
+/** The maximum characters of the whole text, of a function's description, of a parameter's description, and of a function's parameters. */
 const MAX_LENGTH = { all: 30_000, tool: 1_000, parameter: 200, parameters: 1_500 };
 
-/** Names of functions that are listed without a description. */
+/** The maximum number of functions listed without a description. */
 const MAX_LISTED = 100;
 
-/** The beginning of a line with a comment, by language. */
+/** The beginning of a comment line, by language. */
 const COMMENT: Readonly<Record<CodeLanguage, string>> = { javascript: '//', python: '#' };
 
-/** Describes the tools that code of an agent may call: each as a function, with its description as a comment. */
+/** Describes the tools that an agent's code may call: each as a function, with its description as a comment. */
 export function describeFunctions(snapshot: CallingAgent, language: CodeLanguage): string {
   const tools = toolsFor('code', snapshot);
   const texts: string[] = [];
@@ -37,7 +37,7 @@ function describeFunction(tool: ToolSnapshot, language: CodeLanguage): string {
   return [...lines.map((line) => comment(line, language)), text].join('\n');
 }
 
-/** Returns a line for each parameter that has a description. */
+/** Returns a line for each parameter with a description. */
 function parameterLines({ schema }: ToolSnapshot): string[] {
   const lines: string[] = [];
   let length = 0;
@@ -70,16 +70,16 @@ function comment(line: string, language: CodeLanguage): string {
   return `${COMMENT[language]} ${line}`.trimEnd();
 }
 
-/** The part of a tool that its signature depends on. */
+/** The part of a tool that determines its signature. */
 type SignedTool = Pick<ToolSnapshot, 'name' | 'schema' | 'answer' | 'result'>;
 
-/** Characters that a signature may have. */
+/** The maximum characters of a signature. */
 const MAX_SIGNATURE = 1_200;
 
-/** Characters of the names of parameters in a hint. */
+/** The maximum characters of the parameter names in a hint. */
 const MAX_NAMES = 300;
 
-/** The precisions in which a signature is tried, until it is short enough. */
+/** The precisions with which a signature is tried until it is short enough. */
 const PRECISIONS: readonly Precision[] = [
   { depth: 8, literals: 60 },
   { depth: 4, literals: 30 },
@@ -89,21 +89,21 @@ const PRECISIONS: readonly Precision[] = [
 ];
 
 interface Precision {
-  /** Levels of objects and lists that are written. */
+  /** Maximum depth of written objects and lists. */
   depth: number;
-  /** Values of a literal type that are written. */
+  /** Maximum number of written values of a literal type. */
   literals: number;
 }
 
 interface Signature {
   text: string;
-  /** The names of its parameters, if the signature is too long to show them. */
+  /** The names of its parameters, if the signature is too long to contain them. */
   hint?: string;
 }
 
 /**
- * Returns a tool as a function in its language: `orders(args: {id: number; note?: string}): any`, or in Python
- * `def orders(id: float, note: str | None = None) -> Any`. One that would be too long names its parameters in a hint.
+ * Returns the signature of a tool as a function in the language: `orders(args: {id: number; note?: string}): any`, or in Python `def
+ * orders(id: float, note: str | None = None) -> Any`. If it would be too long, a hint lists the parameters.
  */
 export function toolSignature(tool: SignedTool, language: CodeLanguage): Signature {
   for (const precision of PRECISIONS) {
@@ -129,13 +129,13 @@ function pythonSignature(tool: SignedTool, precision: Precision): string {
   return `def ${tool.name}(${parameters.join(', ')}) -> ${result}`;
 }
 
-/** Returns the parameters; undefined if Python cannot spell them, so that one dictionary must have all arguments. */
+/** Returns the parameters, or undefined if they are not valid Python names: then one dictionary contains all arguments. */
 function pythonParameters(type: SchemaType, precision: Precision): string[] | undefined {
   if (type.kind !== 'object') return undefined;
   const { fields, rest } = type;
   if (!fields.every(({ name }) => isParameterName(name, 'python'))) return undefined;
   const parameters = fields.map((field) => pythonParameter(field, precision));
-  // An object that is the only argument has the arguments by their names.
+  // A single object argument contains the arguments by name.
   const [first] = fields;
   const byName = first !== undefined && mayBeObject(first.type) ? ['*'] : [];
   const others = rest === undefined ? [] : [`**others: ${typeText(rest, 'python', precision)}`];
@@ -149,7 +149,7 @@ function pythonParameter({ name, type, optional, default: value }: Field, precis
   return `${name}: ${mayBeNull(type) ? text : `${text} | None`} = None`;
 }
 
-/** Returns the type of a tool's result: known if the tool declares it, or if a person gives it. */
+/** Returns the type of a tool's result: known if the tool declares it, or if a person answers. */
 function resultType({ answer, result = answer }: SignedTool, { depth }: Precision): SchemaType {
   return result === undefined ? ANY : schemaType(result, depth);
 }
@@ -178,9 +178,9 @@ function hintOf(tool: SignedTool): string {
   return text;
 }
 
-/** The way in which a language writes types. */
+/** The type notation of a language. */
 interface TypeNotation {
-  /** Writes a type. Of a literal type, at most `literals` values are written. */
+  /** Writes a type. At most `literals` values of a literal type are written. */
   type(type: SchemaType, literals: number): string;
   scalar(value: Scalar): string;
 }
@@ -252,10 +252,10 @@ const PYTHON: TypeNotation = {
   },
 };
 
-/** The notations of types, by language: TypeScript for JavaScript, and the type hints of Python. */
+/** The type notations by language: TypeScript for JavaScript, and type hints for Python. */
 const NOTATIONS: Readonly<Record<CodeLanguage, TypeNotation>> = { javascript: TYPESCRIPT, python: PYTHON };
 
-/** The parts of the text of an object. */
+/** The parts of an object type's text. */
 interface ObjectParts {
   /** Any object. */
   plain: string;
@@ -274,7 +274,7 @@ function literalTexts({ values }: KindOf<'literal'>, most: number, text: (value:
   return [...values.slice(0, most).map(text), ...(missing > 0 ? [`… ${missing} more`] : [])];
 }
 
-/** True if the text of a type has a `|` outside of brackets. */
+/** True if a type's text has a `|` outside of brackets. */
 function isJoined(type: SchemaType): boolean {
   return type.kind === 'union' || (type.kind === 'literal' && type.values.length > 1);
 }
@@ -283,39 +283,39 @@ function propertyName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** Returns the tools that code of an agent may call, as an executor gives them to it. */
+/** Returns the tools that an agent's code may call, in the form for an executor. */
 export function codeTools(snapshot: CallingAgent): CodeTool[] {
   return toolsFor('code', snapshot).map((tool) => ({ name: tool.name, parameters: parameterNames(tool) }));
 }
 
-/** Returns the type of a tool's arguments: of an object, with the fields that are required before those that may be left out. */
+/** Returns the type of a tool's arguments: an object with required fields before optional ones. */
 function argumentsType({ schema }: Pick<ToolSnapshot, 'schema'>, depth: number): SchemaType {
   const type = schemaType(schema, depth);
   return type.kind === 'object' ? { ...type, fields: requiredFirst(type.fields) } : type;
 }
 
-/** Returns the names of a tool's parameters, in the order of arguments that are given by position. */
+/** Returns the names of a tool's parameters, in positional order. */
 export function parameterNames(tool: Pick<ToolSnapshot, 'schema'>): string[] {
   const type = argumentsType(tool, 1);
   const objects = type.kind === 'union' ? type.choices : [type];
   return [...new Set(objects.flatMap((object) => (object.kind === 'object' ? object.fields.map(({ name }) => name) : [])))];
 }
 
-/** Orders fields as Python orders parameters. */
+/** Orders fields like Python parameters. */
 function requiredFirst(fields: readonly Field[]): Field[] {
   return [...fields.filter(({ optional }) => !optional), ...fields.filter(({ optional }) => optional)];
 }
 
-/** A value without inner structure, as languages can write it as a type. */
+/** A primitive value, which languages can write as a type. */
 type Scalar = string | number | boolean | null;
 
-/** The part of a JSON Schema that a type of a language can say. */
+/** The part of a JSON Schema that a language's types can express. */
 type SchemaType =
   | { kind: 'any' | 'null' | 'boolean' | 'string' | 'number' | 'integer' }
   | { kind: 'literal'; values: Scalar[] }
   | { kind: 'list'; item: SchemaType }
   | { kind: 'tuple'; items: SchemaType[] }
-  /** `rest` is the type of further fields. Absent: there are none. */
+  /** `rest`: the type of further fields. Absent: there are none. */
   | { kind: 'object'; fields: Field[]; rest?: SchemaType }
   | { kind: 'union'; choices: SchemaType[] };
 
@@ -330,18 +330,18 @@ interface Field {
 const ANY: SchemaType = { kind: 'any' };
 const NULL: SchemaType = { kind: 'null' };
 
-/** Schemas that one conversion reads: one that refers to itself in several places would take time without end. */
+/** The maximum number of schemas read by one conversion: a schema that refers to itself in several places would take forever. */
 const MAX_SCHEMAS = 1_000;
 
 interface Conversion {
   root: JsonObject;
   schemasLeft: number;
-  /** The schemas around the present one, which it may refer to. */
+  /** The enclosing schemas, which the current one may refer to. */
   around: JsonObject[];
   depth: number;
 }
 
-/** Returns the type that a schema describes. Inside `depth` levels of objects and lists, all further ones are any value. */
+/** Returns the type that a schema describes, down to `depth` levels of objects and lists. Deeper ones become any value. */
 function schemaType(schema: JsonObject, depth: number): SchemaType {
   return typeOf(schema, { root: schema, schemasLeft: MAX_SCHEMAS, around: [], depth });
 }
@@ -365,7 +365,7 @@ function wholeType(schema: JsonObject, conversion: Conversion): SchemaType {
   return [...parts, chosen].reduce(intersection, ownType(schema, conversion));
 }
 
-/** Returns the type that the schema describes without its combinations. */
+/** Returns the type that the schema itself describes, without its combinations. */
 function ownType(schema: JsonObject, conversion: Conversion): SchemaType {
   if (Object.hasOwn(schema, 'const')) return literal([schema['const'] ?? null]);
   if (Array.isArray(schema['enum'])) return literal(schema['enum']);
@@ -417,7 +417,7 @@ function objectType(schema: JsonObject, conversion: Conversion): SchemaType {
   const properties = Object.entries(propertiesOf(schema));
   const patterns = isSchema(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
   const { additionalProperties } = schema;
-  // An object whose properties are listed may have others, but its author does not mean any.
+  // An object with listed properties may have others, but its author does not intend any.
   const isOpen =
     additionalProperties === true || (additionalProperties === undefined && schema['properties'] === undefined && patterns.length === 0);
   if (conversion.depth <= 0) return { kind: 'object', fields: [], ...(properties.length > 0 || isOpen ? { rest: ANY } : {}) };
@@ -463,7 +463,7 @@ function union(types: readonly SchemaType[]): SchemaType {
   return only !== undefined && choices.length === 1 ? only : { kind: 'union', choices };
 }
 
-/** Returns the type of values that have both types; the first of two that a language cannot say together. */
+/** Returns the type of values that have both types, or the first type if a language cannot express both. */
 function intersection(one: SchemaType, other: SchemaType): SchemaType {
   if (one.kind === 'any') return other;
   if (other.kind === 'any') return one;

@@ -8,7 +8,7 @@ import { type CheckedArguments, invalidArguments, readArguments } from '../json-
 import { type CallingAgent, codeCallId, LANGUAGE_NAMES, toolsFor } from './callable-tools.ts';
 import { describeFunctions } from './describe-functions.ts';
 
-/** Returns the tool through which the model of an agent runs code; undefined for an agent without code. */
+/** Returns the tool with which an agent's model runs code, or undefined for an agent without code. */
 export function runCodeTool({ code, tools }: Pick<AgentSnapshot, 'code' | 'tools'>): ToolDescription | undefined {
   if (code === undefined) return undefined;
   return { name: RUN_CODE, description: describeRunCode(code, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };
@@ -29,7 +29,7 @@ function describeRunCode(code: CodeSnapshot, snapshot: CallingAgent): string {
   ].join('\n');
 }
 
-/** Returns the rules of code, one sentence or two each. */
+/** Returns the rules for code, in one or two sentences each. */
 export function codeRules({ executor, injected }: CodeSnapshot, snapshot: CallingAgent): string[] {
   const { language, allowedImports } = executor;
   return [
@@ -44,7 +44,7 @@ export function codeRules({ executor, injected }: CodeSnapshot, snapshot: Callin
   ];
 }
 
-/** Returns the rules of calls, with the name of a function for the example. */
+/** Returns the rules for calls. `name`: the function in the example. */
 function callRules(language: CodeLanguage, name: string): string[] {
   return language === 'python'
     ? [
@@ -57,7 +57,7 @@ function callRules(language: CodeLanguage, name: string): string[] {
       ];
 }
 
-/** Returns the rule that names the variables of the start. */
+/** Returns the rule about the predefined variables. */
 function injectedRule(injected: JsonObject = {}): string[] {
   const named = Object.entries(injected).map(([name, value]) => `${name} (${kindOf(value)})`);
   return named.length === 0 ? [] : [`These variables are there from the start: ${named.join(', ')}.`];
@@ -74,10 +74,10 @@ function limitsRule({ limits: { timeoutSeconds, maxMemoryMb, maxOutputBytes } }:
   return `Limits of one run of code: ${time}${maxMemoryMb} MB of memory; ${maxOutputBytes} bytes of output, after which it is cut.`;
 }
 
-/** Characters that the code of one cell may have. */
+/** The maximum characters of a cell's code. */
 const MAX_CELL_LENGTH = 100_000;
 
-/** The parameters of `run_code`, as they are sent to a provider. */
+/** The parameters of `run_code`, as sent to a provider. */
 export const RUN_CODE_PARAMETERS: JsonObject = {
   type: 'object',
   properties: { code: { type: 'string', description: 'The code to run.' } },
@@ -90,7 +90,7 @@ const SCHEMA: JsonObject = {
   properties: { code: { type: 'string', maxLength: MAX_CELL_LENGTH } },
 };
 
-/** Checks the arguments of a call of `run_code`: its code must not be empty or too long. */
+/** Checks the arguments of a `run_code` call: its code must not be empty or too long. */
 export function checkRunCode(given: JsonValue): CheckedArguments {
   const checked = readArguments({ name: RUN_CODE, schema: SCHEMA }, given);
   if (checked.problem !== undefined) return checked;
@@ -101,21 +101,21 @@ export function checkRunCode(given: JsonValue): CheckedArguments {
 
 interface CodeCallPlace {
   snapshot: CallingAgent;
-  /** The id of the call of `run_code`. */
+  /** The id of the `run_code` call. */
   callId: string;
-  /** The number of calls that the cell has made before. */
+  /** The number of earlier calls by the cell. */
   before: number;
 }
 
-/** Calls of code as they are recorded, with the reasons why some of them must not run, by the ids of the calls. */
+/** Calls made by code as recorded, and the reasons why some must not run, by call id. */
 interface CheckedCodeCalls {
   calls: ToolCall[];
   problems?: Record<string, string>;
 }
 
 /**
- * Turns calls of code into tool calls, named, identified and checked like those of a model. A call that must not run has a
- * problem, which the code gets as an error.
+ * Turns calls made by code into tool calls, named, identified and checked like a model's. A call that must not run has a problem, which the
+ * code receives as an error.
  */
 export function checkCodeCalls(codeCalls: readonly CodeCall[], { snapshot, callId, before }: CodeCallPlace): CheckedCodeCalls {
   const tools = new Map(toolsFor('code', snapshot).map((tool) => [tool.name, tool]));
@@ -123,7 +123,7 @@ export function checkCodeCalls(codeCalls: readonly CodeCall[], { snapshot, callI
   const calls = codeCalls.map(({ tool: name, arguments: given }, index): ToolCall => {
     const toolCallId = codeCallId(callId, before + index + 1);
     const tool = tools.get(name);
-    // A signature in Python has None for an argument that may be left out.
+    // In a Python signature, omitted optional arguments are None.
     const { args, problem } = tool === undefined ? { args: given, problem: unknownTool(name) } : readArguments(tool, given);
     if (problem !== undefined) problems.push([toolCallId, problem]);
     return { type: 'tool_call', toolCallId, name, arguments: args };

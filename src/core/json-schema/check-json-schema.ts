@@ -3,20 +3,20 @@ import { defined, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_
 import { CheckTooLong, type CompiledSchema, compiledSchema, MAX_COMPARED_ITEMS, MAX_PATTERN_TEXT } from './compiled-schema.ts';
 import { dereference, pointerTokens, shortJson, shortJsonOnce } from './json-schema.ts';
 
-/** Units of work that a check may take: a number for any value, and a further number for each character of its JSON. */
+/** The maximum work units of a check: a constant, plus a number per character of the value's JSON. */
 const CHECK_UNITS = { any: 50_000, perCharacter: 5 };
 
-/** Units of work after which the search for further problems stops. */
+/** The work units after which the search for further problems stops. */
 const EXPLAIN_UNITS = 5_000;
 
-/** The most errors of the validator that are read if it stopped at the first problem. */
+/** The maximum number of validator errors that are read if it stopped at the first problem. */
 const MAX_ERRORS = 2_000;
 
 /**
- * Checks a value against a JSON Schema of draft 2020-12. Returns an empty list if it fits, otherwise the problems, deepest first,
- * for a model or a person to read. `format` is an annotation, as in the draft: the other keywords are checked here, and the zod
- * schema is checked by the activity that uses the value. Never throws, and takes time in proportion to the value: a value whose
- * check would take longer does not fit. It interprets the schema and needs neither zod nor Node, so that workflows can use it.
+ * Checks a value against a JSON Schema of draft 2020-12. Returns an empty list if it fits, otherwise the problems, deepest first, for a
+ * model or a person. `format` is only an annotation, as in the draft; the activity that uses the value also checks it with the zod schema.
+ * Never throws, and takes time in proportion to the value: a value whose check would take longer counts as invalid. It interprets the
+ * schema without zod or Node, so that workflows can use it.
  */
 export function checkJson(schema: JsonObject, value: unknown): JsonProblem[] {
   if (value === undefined) return [{ path: '', message: 'expected a JSON value, got nothing' }];
@@ -25,7 +25,7 @@ export function checkJson(schema: JsonObject, value: unknown): JsonProblem[] {
     return check(compiledSchema(schema), value as JsonValue);
   } catch (error) {
     if (error instanceof CheckTooLong) return unchecked('it takes too many steps with this schema. Give less at once');
-    // The validator spreads errors into arguments: some ten thousand of them overflow the stack.
+    // The validator spreads errors into arguments: tens of thousands of them overflow the stack.
     if (error instanceof RangeError) return unchecked('it has too many problems. Give less at once');
     return unchecked(errorMessage(error));
   }
@@ -52,7 +52,7 @@ function check(compiled: CompiledSchema, value: JsonValue): JsonProblem[] {
   return readProblems(read, { schema, value, isPart: true });
 }
 
-/** Returns every error of a value; undefined if finding them takes too long. */
+/** Returns all errors of a value, or undefined if finding them takes too long. */
 function allErrors(compiled: CompiledSchema, value: JsonValue): ValidatorError[] | undefined {
   compiled.meter.begin(EXPLAIN_UNITS);
   try {
@@ -69,24 +69,24 @@ export interface JsonProblem {
   message: string;
 }
 
-/** A value that does not fit its schema. `isPart`: not all of its errors are known. */
+/** A value that does not fit its schema. `isPart`: some of its errors are unknown. */
 interface Checked {
   schema: JsonObject;
   value: JsonValue;
   isPart: boolean;
 }
 
-/** The most problems in one list: a model with more mistakes in one value does not need all of them. */
+/** The maximum number of problems in a list: a model with more mistakes in one value does not need all of them. */
 const MAX_PROBLEMS = 20;
 
-/** Keywords whose errors only say that something inside them failed. */
+/** Keywords whose errors only report that something inside them failed. */
 const CONTAINERS = new Set(['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', '$ref', 'allOf', 'if']);
 
 const UNIONS = new Set(['anyOf', 'oneOf']);
 
 /**
- * Turns the validator's errors into problems: only the innermost ones, and for a union only those of the choice that the value is
- * most likely meant to fit. `isPart`: the value may have further errors.
+ * Turns the validator's errors into problems: only the innermost ones, and for a union only those of the choice that the value most likely
+ * meant. `isPart`: the value may have further errors.
  */
 function readProblems(errors: readonly ValidatorError[], { schema, value, isPart }: Checked): JsonProblem[] {
   const unions = errors.filter(({ keyword }) => UNIONS.has(keyword));
@@ -105,7 +105,7 @@ function readProblems(errors: readonly ValidatorError[], { schema, value, isPart
   return left === 0 ? first : [...first, { path: '', message: `and ${left} more problems` }];
 }
 
-/** Adds the location to the error of a `false` schema, which the validator reports without one: the error before it has it. */
+/** Adds the missing location to the validator's error of a `false` schema, taken from the previous error. */
 function withLocation(error: ValidatorError, index: number, errors: readonly ValidatorError[]): ValidatorError {
   return error.keyword === 'false' ? { ...error, keywordLocation: errors[index - 1]?.keywordLocation ?? '#' } : error;
 }
@@ -123,13 +123,13 @@ function pathText(at: readonly string[]): string {
 }
 
 /**
- * Reduces the errors of each union that the value does not fit: to those of the choice that the value is most likely meant to fit,
- * or else to the expectations of all choices. Reads the leaves once for each level of the schema that has unions, regardless of the
- * number of values that do not fit.
+ * Reduces the errors of each union that the value does not fit: to those of the choice that the value most likely meant, or else to the
+ * expectations of all choices. Reads the leaves once per level of the schema with unions, regardless of the number of values that do not
+ * fit.
  */
 export function reduceUnions(unions: readonly ValidatorError[], leaves: readonly Leaf[]): Leaf[] {
   const byLength = grouped(unions, ({ keywordLocation }) => keywordLocation.length);
-  // Inner unions first: the outer ones count only the errors that are left of them.
+  // Inner unions first: outer ones count only the remaining errors.
   const inward = [...byLength].toSorted(([a], [b]) => b - a);
   return inward.reduce<Leaf[]>((left, [length, level]) => reduceLevel(level, length, left), [...leaves]);
 }
@@ -142,7 +142,7 @@ interface Inside {
   leaves: Leaf[];
 }
 
-/** Reduces unions whose locations in the schema are equally long, so that none of them is inside another. */
+/** Reduces unions whose schema locations are equally long, so that none is inside another. */
 function reduceLevel(unions: readonly ValidatorError[], length: number, leaves: readonly Leaf[]): Leaf[] {
   const known = new Map<string, Inside>();
   const levels = new Map<string, number>();
@@ -169,7 +169,7 @@ function reduceUnion({ union, at, leaves }: Inside): Leaf[] {
   const choices = byChoice(leaves, `${union.keywordLocation}/`).map((choice) => narrowed(choice));
   if (choices.length === 0) return [{ at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
-  // A different type, or a different value of a fixed field, shows that the value was not meant for this choice.
+  // A different type, or a different value of a fixed field, shows that the value did not mean this choice.
   const isForeign = (leaf: Leaf): boolean => leaf.expected !== undefined && leaf.at.length <= at.length + (leaf.fixed ? 1 : 0);
   const likely = choices.filter((choice) => !choice.some(isForeign)).toSorted((a, b) => a.length - b.length);
   return likely[0] ?? eitherOf(choices.flatMap((choice) => choice.filter(isForeign)));
@@ -191,15 +191,15 @@ function grouped<Item, Key>(items: readonly Item[], keyOfItem: (item: Item) => K
 }
 
 /**
- * Removes an expected type if a fixed value is expected at the same path: a value that only has the type would still not fit.
- * `except`: types that stay.
+ * Removes an expected type if a fixed value is expected at the same path: a value of the right type would still not fit. `except`: types
+ * that stay.
  */
 function narrowed(leaves: readonly Leaf[], except: (leaf: Leaf) => boolean = () => false): Leaf[] {
   const fixedPaths = new Set(leaves.filter(({ fixed }) => fixed === 'all').map(pathKey));
   return leaves.filter((leaf) => leaf.expected === undefined || leaf.fixed !== undefined || !fixedPaths.has(pathKey(leaf)) || except(leaf));
 }
 
-/** As `narrowed`, for the whole value: a type and a list of values that one schema declares are two rules, and both are reported. */
+/** Like `narrowed`, for the whole value: a type and a list of values in one schema are two rules, and both are reported. */
 function narrowedWhole(leaves: readonly Leaf[]): Leaf[] {
   const lists = new Set(leaves.filter(({ where }) => where.endsWith('/enum')).map(({ where }) => where.slice(0, -'enum'.length)));
   return narrowed(leaves, ({ where }) => where.endsWith('/type') && lists.has(where.slice(0, -'type'.length)));
@@ -229,10 +229,10 @@ function pathKey({ at }: Leaf): string {
   return JSON.stringify(at);
 }
 
-/** The most characters of a key that a problem quotes. */
+/** The maximum characters of a quoted key in a problem. */
 const MAX_NAME = 200;
 
-/** An error as the validator reports it. */
+/** An error reported by the validator. */
 export interface ValidatorError {
   keyword: string;
   keywordLocation: string;
@@ -244,7 +244,7 @@ export interface ValidatorError {
 export interface Leaf {
   /** The path in the value. */
   at: string[];
-  /** The location in the schema, as the validator writes it. */
+  /** The location in the schema, in the validator's notation. */
   where: string;
   expected?: string[];
   got?: string;
@@ -253,7 +253,7 @@ export interface Leaf {
   text?: string;
 }
 
-/** The value that errors are about, and the function that quotes its parts. */
+/** The value with the errors, and the function that quotes its parts. */
 interface Quoted {
   value: JsonValue;
   quote: typeof shortJson;
@@ -265,7 +265,7 @@ interface Keyword {
   schema: JsonObject;
 }
 
-/** Resolves a keyword location of the validator, which goes through references: `#/items/$ref/properties/a/type`. */
+/** Resolves the validator's location of a keyword, which follows references: `#/items/$ref/properties/a/type`. */
 function keywordValue(root: JsonObject, location: string): Keyword {
   let schema = root;
   let current: JsonValue | undefined = root;
@@ -305,17 +305,17 @@ function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }: Quote
 
 const TOO_LONG = `expected at most ${MAX_PATTERN_TEXT} characters, as many as a pattern is checked with, got more`;
 
-/** True if the bounded pattern failed because the text is too long: then the author's pattern was not applied. */
+/** True if the bounded pattern failed because the text is too long, so that the author's pattern was not applied. */
 function isTooLong(found: JsonValue | undefined, { value, schema }: Keyword): boolean {
   return 'x-pattern' in schema && value === schema['pattern'] && typeof found === 'string' && Array.from(found).length > MAX_PATTERN_TEXT;
 }
 
-/** Returns the name that the validator's sentence quotes, in its quotes. */
+/** Returns the quoted name in the validator's sentence, with its quotes. */
 function quotedSentence(sentence: string): string {
   return sentence.slice(sentence.indexOf('"'), sentence.lastIndexOf('"') + 1);
 }
 
-/** Shortens a long key, which the model or the caller has chosen. */
+/** Shortens a long key chosen by the model or the caller. */
 function shortName(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, '')}...`;
 }
@@ -370,7 +370,7 @@ function amount(keyword: string, found: JsonValue | undefined, quote: Quoted['qu
   return quote(found);
 }
 
-/** Returns the values of an `enum`, without those that the type in the same schema rules out. */
+/** Returns the values of an `enum`, except those ruled out by the type in the same schema. */
 function listed({ value, schema }: Keyword): JsonValue[] {
   const values = Array.isArray(value) ? value : [];
   const types = schema['type'] === undefined ? undefined : names(schema['type']);
@@ -386,7 +386,7 @@ function names(types: JsonValue | undefined): string[] {
   return (Array.isArray(types) ? types : [types]).map(String);
 }
 
-/** Names the type of a value; for a number instead of an expected integer, returns the number. */
+/** Names the type of a value; for a non-integer instead of an integer, returns the number. */
 function kindOf(value: JsonValue | undefined, expected: JsonValue | undefined): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -2,18 +2,18 @@ import { dereference, type Schema, validate, type ValidationResult } from '@cfwo
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { mapSubschemas, propertiesOf } from './json-schema.ts';
 
-/** A schema prepared for the validator. It is cached only for speed. */
+/** A schema prepared for the validator. It is cached for speed only. */
 export interface CompiledSchema {
   schema: JsonObject;
   meter: CheckMeter;
   unique: UniqueItems;
-  /** Applies the schema, and stops at the first problem or finds all of them. */
+  /** Applies the schema, and either stops at the first problem or finds all of them. */
   apply(value: unknown, until: 'first' | 'all'): ValidationResult;
 }
 
 const compiled = new WeakMap<JsonObject, CompiledSchema>();
 
-/** Returns the prepared schema, and prepares each schema once. */
+/** Returns the prepared schema. Prepares each schema once. */
 export function compiledSchema(schema: JsonObject): CompiledSchema {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
@@ -42,8 +42,8 @@ function compile(schema: JsonObject): CompiledSchema {
 const TYPES: readonly unknown[] = ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'];
 
 /**
- * Hides formats and unknown types from the validator, bounds the length of texts for patterns, and puts fields with a fixed value
- * first, because they tell the choices of a union apart at once.
+ * Hides formats and unknown types from the validator, bounds the length of texts for patterns, and moves fields with a fixed value to the
+ * front, because they distinguish the choices of a union immediately.
  */
 function prepare(schema: JsonObject): JsonObject {
   const { format, type, ...others } = boundedPattern(withoutNotes(mapSubschemas(schema, prepare)));
@@ -55,7 +55,7 @@ function prepare(schema: JsonObject): JsonObject {
   return { ...named, properties: Object.fromEntries([...entries.filter(isFixed), ...entries.filter((entry) => !isFixed(entry))]) };
 }
 
-/** Removes the keywords that are only for people and models to read. */
+/** Removes the keywords that only people and models read. */
 function withoutNotes({
   description: _description,
   title: _title,
@@ -70,31 +70,33 @@ function isKnown(type: JsonValue | undefined): type is JsonValue {
   return Array.isArray(type) ? type.every((one) => TYPES.includes(one)) : TYPES.includes(type);
 }
 
-/** Characters of a schema's own keywords that one unit of work stands for. */
+/** Characters of a schema's own keywords that count as one work unit. */
 const CHARACTERS_PER_UNIT = 32;
 
-/** Thrown out of the validator when a check takes more work than it may. */
+/** Thrown by the validator when a check exceeds its allowed work. */
 export class CheckTooLong extends Error {}
 
-/** Every schema that a validator may apply, by its location. */
+/** All schemas that a validator may apply, by location. */
 type Schemas = ReturnType<typeof dereference>;
 
 /**
- * Measures and bounds the work of the validator, which has no bound of its own: a schema that refers to itself in several choices
- * takes time that doubles with every level. Applying one schema to one value is one unit, and more for long schemas.
+ * Measures and bounds the work of the validator, which has no bound itself: with a schema that refers to itself in several choices, the
+ * time doubles with every level. Applying one schema to one value is one unit, and more for long schemas.
  */
 export class CheckMeter {
   /** Units since the beginning of the check. */
   spent = 0;
   #allowed = 0;
 
-  /** Begins a check that may take `allowed` units. */
+  /** Begins a check with a maximum of `allowed` units. */
   begin(allowed: number): void {
     this.spent = 0;
     this.#allowed = allowed;
   }
 
-  /** Makes each schema count its applications, in the getter of a keyword of an older draft that the validator reads once each time. */
+  /**
+   * Makes each schema count its applications, with a getter for a keyword of an older draft that the validator reads once per application.
+   */
   watch(schemas: Schemas): void {
     for (const schema of new Set(Object.values(schemas))) {
       if (typeof schema !== 'boolean') this.#watch(schema);
@@ -120,23 +122,23 @@ function unitsOf(schema: JsonObject): number {
   return 1 + Math.floor(JSON.stringify(own).length / CHARACTERS_PER_UNIT);
 }
 
-/** The most items of a list in which the validator compares every pair, which takes time quadratic in their number. */
+/** The maximum items of a list in which the validator compares every pair, which takes quadratic time. */
 export const MAX_COMPARED_ITEMS = 200;
 
 /**
- * Decides how `uniqueItems` is checked. A value in which no list repeats an item needs no comparison. A value with both a repeated
- * item and a long list is not compared either: then a list of unique items must be short.
+ * Decides how `uniqueItems` is checked. A value without repeated list items needs no comparison. A value with both a repeated item and a
+ * long list is not compared either: then a list of unique items must be short.
  */
 class UniqueItems {
   #isUsed = false;
   #check: 'none' | 'compare' | 'length' = 'compare';
 
-  /** Chooses the way of checking a value, before it is checked. */
+  /** Chooses the way of checking a value, before the check. */
   begin(value: JsonValue): void {
     if (this.#isUsed) this.#check = howToCheck(value);
   }
 
-  /** Makes the schemas follow that choice. */
+  /** Makes the schemas use the chosen way. */
   watch(schemas: Schemas): void {
     for (const schema of new Set(Object.values(schemas))) {
       if (typeof schema !== 'boolean' && schema.uniqueItems === true) this.#watch(schema);
@@ -174,12 +176,12 @@ function repeatsItem(list: readonly JsonValue[]): boolean {
   return new Set(list.map(canonicalJson)).size < list.length;
 }
 
-/** The most characters of a text that is checked with a pattern, because many patterns take time quadratic in them. */
+/** The maximum characters of a text that is checked with a pattern: many patterns take quadratic time. */
 export const MAX_PATTERN_TEXT = 10_000;
 
 /**
- * Returns the schema with a pattern that rejects a text of more characters without examining it. Patterns of formats stay
- * unchanged: they come with zod, are simple, and apply to long texts (`base64`).
+ * Returns the schema with a pattern that rejects longer texts without examining them. Patterns of formats stay unchanged: they come with
+ * zod, are simple, and apply to long texts (`base64`).
  */
 function boundedPattern(schema: JsonObject): JsonObject {
   const { pattern, format } = schema;

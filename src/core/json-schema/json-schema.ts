@@ -21,13 +21,13 @@ export function mapValues(object: JsonObject, change: (value: JsonValue, key: st
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 }
 
-/** Returns the schemas in a list keyword (`anyOf`, …), or none. */
+/** Returns the schemas in a list keyword (`anyOf`, …), or an empty list. */
 export function subschemas(schema: JsonObject, keyword: string): JsonObject[] {
   const value = schema[keyword];
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Returns the properties of an object schema, or none. */
+/** Returns the properties of an object schema, or an empty object. */
 export function propertiesOf(schema: JsonObject): JsonObject {
   return isJsonObject(schema['properties']) ? schema['properties'] : {};
 }
@@ -38,13 +38,13 @@ export function requiredOf(schema: JsonObject): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** Returns the types that a schema names; an empty list if it names none. */
+/** Returns the types that a schema names, or an empty list. */
 export function typesOf({ type }: JsonObject): string[] {
   if (typeof type === 'string') return [type];
   return Array.isArray(type) ? type.filter((name) => typeof name === 'string') : [];
 }
 
-/** Follows a chain of `$ref` inside `root` to its schema; undefined if it leads to none. */
+/** Follows a chain of `$ref` inside `root` to its schema, or returns undefined. */
 export function dereference(schema: JsonObject, root: JsonObject): JsonObject | undefined {
   let current: JsonObject | undefined = schema;
   for (let hops = 0; current !== undefined && typeof current['$ref'] === 'string'; hops += 1) {
@@ -56,7 +56,7 @@ export function dereference(schema: JsonObject, root: JsonObject): JsonObject | 
 
 /** Follows a local reference such as `#/$defs/node`. */
 function at(root: JsonObject, reference: string): JsonObject | undefined {
-  // A name (`#node`) is no pointer.
+  // A name (`#node`) is not a pointer.
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   let current: JsonValue | undefined = root;
   for (const token of pointerTokens(reference)) {
@@ -94,10 +94,10 @@ export function acceptsNull(schema: JsonObject, root: JsonObject): boolean {
   return subschemas(target, 'allOf').every((part) => acceptsNull(part, root));
 }
 
-/** The most characters of JSON that a problem quotes. */
+/** The maximum characters of quoted JSON in a problem. */
 const MAX_QUOTED = 60;
 
-/** Returns a value as JSON, cut if it is long. Reads only the part that is quoted. */
+/** Returns a value as JSON, shortened if it is long. Reads only the quoted part. */
 export function shortJson(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing';
   const text = beginning(value, MAX_QUOTED);
@@ -105,8 +105,8 @@ export function shortJson(value: JsonValue | undefined): string {
 }
 
 /**
- * Returns a `shortJson` that quotes each object once, because listing even the first keys of a large object takes time in
- * proportion to all of them.
+ * Returns a `shortJson` that quotes each object only once, because listing even the first keys of a large object takes time in proportion
+ * to all of them.
  */
 export function shortJsonOnce(): typeof shortJson {
   const known = new Map<JsonValue | undefined, string>();
@@ -117,9 +117,9 @@ export function shortJsonOnce(): typeof shortJson {
   };
 }
 
-/** Returns the JSON of a value, or a beginning of it with more than `room` characters. */
+/** Returns the JSON of a value, or a beginning of it longer than `room` characters. */
 function beginning(value: JsonValue, room: number): string {
-  // JSON is never shorter than the text, and an escape that the cut splits comes after the quoted part.
+  // JSON is never shorter than the text, and an escape split by the cut comes after the quoted part.
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room + 1));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
   const isList = Array.isArray(value);

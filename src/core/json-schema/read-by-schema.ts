@@ -4,22 +4,22 @@ import { checkJson, problemsText } from './check-json-schema.ts';
 import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
 
-/** The arguments of a call as they are recorded, with the reason why the call must not run, if there is one. */
+/** The arguments of a call as recorded, and the reason why the call must not run, if any. */
 export interface CheckedArguments {
   args: JsonObject;
   problem?: string;
 }
 
-/** Checks the arguments of a call against the schema of its tool, as they are. */
+/** Checks the unchanged arguments of a call against its tool's schema. */
 export function checkArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, args: JsonObject): CheckedArguments {
   const problems = checkJson(schema, args);
   return problems.length === 0 ? { args } : { args, problem: invalidArguments(name, problemsText(problems)) };
 }
 
 /**
- * Checks what a model sent as the arguments of a call against the schema of its tool. What fits stays as it is. Otherwise nulls that
- * stand for omitted arguments are removed; and arguments in another form (JSON as text, wrapped in `{"arguments": …}`) are read if
- * exactly one reading of them fits. The arguments that are returned are those that run.
+ * Checks the arguments sent by a model against its tool's schema. Valid arguments stay unchanged. Otherwise, nulls for omitted arguments
+ * are removed, and arguments in another form (JSON as text, wrapped in `{"arguments": …}`) are read if exactly one reading of them is
+ * valid. The call runs with the returned arguments.
  */
 export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, given: JsonValue): CheckedArguments {
   const isWrapped = onlyField(name, given) !== undefined && isWrapper(name, given, schema);
@@ -36,7 +36,7 @@ export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'sch
 
 const WRAPPED = 'they are inside another field, and cannot be read there. Send them as the fields of the object itself, complete';
 
-/** Returns the problem of a call whose arguments do not fit, for the model or for code. */
+/** Returns the problem of a call with invalid arguments, for the model or for code. */
 export function invalidArguments(name: string, problem: string): string {
   return `Invalid arguments for '${name}': ${problem}`;
 }
@@ -47,7 +47,7 @@ function fittingObject(schema: JsonObject, root: JsonValue): JsonObject[] {
   return isJsonObject(read) && checkJson(schema, read).length === 0 ? [read] : [];
 }
 
-/** Returns the value of all readings if they are the same one; undefined if there is none, or more than one. */
+/** Returns the value of all readings if they agree, or undefined if there is none or more than one. */
 export function onlyOne<Value extends JsonValue>(readings: readonly Value[]): Value | undefined {
   const [first, ...others] = readings;
   if (first === undefined) return undefined;
@@ -55,19 +55,19 @@ export function onlyOne<Value extends JsonValue>(readings: readonly Value[]): Va
   return others.every((one) => canonicalJson(one) === text) ? first : undefined;
 }
 
-/** The fields in which models wrap the arguments of a call, beside the name of its tool. */
+/** The fields in which models wrap a call's arguments, next to the tool's name. */
 const WRAPPERS: readonly string[] = ['arguments', 'args', 'parameters', 'params', 'input', 'tool_input', 'kwargs'];
 
-/** The fields in which they name the tool beside them. */
+/** The fields in which models put the tool's name next to the arguments. */
 const LABELS: readonly string[] = ['name', 'tool', 'tool_name', 'function'];
 
-/** Layers of wrappers that are taken off. */
+/** The maximum number of wrapper layers that are removed. */
 const MAX_LAYERS = 4;
 
 /**
- * Returns the arguments of a call as they were sent, and as they are under each layer around them: JSON as text, a list of one, an
- * object that only says what its one field is. `declared`: the names of the arguments that the tool has. A layer that may be an argument
- * itself is taken off only if the same name is below it.
+ * Returns the arguments of a call as sent, and after removing each layer around them: JSON as text, a list with one item, an object that
+ * only labels its single field. `declared`: the names of the tool's arguments. A layer that may be an argument itself is removed only if
+ * the same name is below it.
  */
 export function unwrapped(name: string, given: JsonValue, declared: ReadonlySet<string>): JsonValue[] {
   const layers: JsonValue[] = [given];
@@ -84,12 +84,12 @@ function under(name: string, value: JsonValue, declared: ReadonlySet<string>): J
   const content = typeof inner === 'string' ? jsonInText(inner) : inner;
   if (content === undefined || !isJsonObject(content)) return undefined;
   const names = Object.keys(content);
-  // What the schema does not declare may be wrong at any layer: only declared names show which one is meant.
+  // An undeclared field may be a mistake at any layer: only declared names show which layer is meant.
   const isMeant = names.every((one) => declared.has(one) || one === name || WRAPPERS.includes(one) || LABELS.includes(one));
   return isMeant && (!declared.has(key) || names.includes(key)) ? content : undefined;
 }
 
-/** Returns the one field of an object that may only say what it holds. A name of the tool beside it does not count. */
+/** Returns the single field of an object that may only label its content. The tool's name next to it does not count. */
 function onlyField(name: string, value: JsonValue): [key: string, inner: JsonValue] | undefined {
   if (!isJsonObject(value)) return undefined;
   const [field, ...others] = Object.entries(value).filter(([key, one]) => !(LABELS.includes(key) && one === name));
@@ -97,20 +97,20 @@ function onlyField(name: string, value: JsonValue): [key: string, inner: JsonVal
 }
 
 /**
- * True for an object that cannot be the arguments themselves: no argument is called like its one field, which holds declared arguments or
- * a text that begins like them. A schema without required arguments takes it, and the tool would run without what is in it.
+ * True for an object that cannot be the arguments themselves: no argument has the name of its only field, which contains declared arguments
+ * or a text that begins like them. A schema without required arguments would accept it, and the tool would run without its content.
  */
 function isWrapper(name: string, value: JsonValue, schema: JsonObject): boolean {
   const { additionalProperties = false, patternProperties } = schema;
   const declared = declaredNames(schema);
   const [key, inner] = onlyField(name, value) ?? [];
   if (key === undefined || declared.has(key) || declared.size === 0) return false;
-  // The schema says that it takes other names, too.
+  // The schema allows other names, too.
   if (additionalProperties !== false || patternProperties !== undefined) return false;
   return typeof inner === 'string' ? /^\s*["[{]/.test(inner) : under(name, value, declared) !== undefined;
 }
 
-/** Returns the names of all properties of a schema, also of those of its choices. */
+/** Returns the names of all properties of a schema, including those of its choices. */
 export function declaredNames(schema: JsonObject, root = schema, level = 0): Set<string> {
   const target = level > MAX_LAYERS ? undefined : dereference(schema, root);
   if (target === undefined) return new Set();
@@ -119,29 +119,29 @@ export function declaredNames(schema: JsonObject, root = schema, level = 0): Set
 }
 
 /**
- * Removes the nulls that stand for omitted fields: of a strict provider schema, which has no optional fields, so that
- * `toStrictJsonSchema` makes them nullable, and of models that fill in every field. `schema` is the schema before that conversion. A
- * null stays if that schema accepts null itself, and if the field is required.
+ * Removes the nulls that stand for omitted fields. They come from strict provider schemas, in which optional fields become nullable
+ * (`toStrictJsonSchema`), and from models that fill in every field. `schema`: the schema before that conversion. A null stays if the schema
+ * itself accepts null, or if the field is required.
  */
 export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValue {
   return readValue(schema, value, newReading(schema, value, false));
 }
 
 /**
- * Does the same, and reads a text as the JSON that it holds where the schema accepts that JSON and not the text: `"5"` for a number,
- * `"{\"a\":1}"` for an object. A value that may be meant in two ways stays as it is. The caller checks the result: it need not fit.
+ * Does the same, and reads a text as the JSON in it where the schema accepts that JSON but not the text: `"5"` for a number, `"{\"a\":1}"`
+ * for an object. An ambiguous value stays unchanged. The caller checks the result, which may be invalid.
  */
 export function readBySchema(schema: JsonObject, value: JsonValue): JsonValue {
   return readValue(schema, value, newReading(schema, value, true));
 }
 
-/** Units of work that trying choices may take: the work doubles with every level in a schema that refers to itself in several choices. */
+/** The maximum work units for trying choices: the work doubles with every level in a schema that refers to itself in several choices. */
 const READING_UNITS = { any: 100_000, perCharacter: 20 };
 
-/** One reading, with the units of work that are left. */
+/** One reading, with its remaining work units. */
 interface Reading {
   root: JsonObject;
-  /** True if texts are read as the JSON that they hold. */
+  /** True if texts are read as the JSON in them. */
   texts: boolean;
   units: number;
 }
@@ -185,7 +185,7 @@ function readObject(schema: JsonObject, value: JsonObject, reading: Reading): Js
   return Object.fromEntries(entries);
 }
 
-/** Reads a value by the choice that it belongs to. Tries several choices in full only if more than one is plausible. */
+/** Reads a value according to its choice. Tries several choices in full only if more than one is plausible. */
 function readByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], reading: Reading): JsonValue {
   const { root, texts } = reading;
   const plausible = choices.filter((choice) => mayBe(choice, value, reading));
@@ -196,7 +196,7 @@ function readByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], re
     const one = readValue(choice, value, reading);
     if (reading.units < 0) return value;
     if (!fits(wholeSchema(choice, root), one, reading)) continue;
-    // The first choice decides about nulls. About texts, all that fit must agree.
+    // For nulls, the first choice counts. For texts, all fitting choices must agree.
     if (!texts) return one;
     fitting.push(one);
   }
@@ -211,7 +211,7 @@ function fits(schema: JsonObject, value: JsonValue, reading: Reading): boolean {
   return problems.length === 0;
 }
 
-/** False if the type, or a field with a fixed value, rules the choice out. */
+/** False if the type, or a field with a fixed value, rules out the choice. */
 function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], { root }: Reading): boolean {
   const target = dereference(choice, root);
   if (target === undefined) return false;
@@ -224,10 +224,10 @@ function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], { root }: Re
   });
 }
 
-/** Complete schemas by their part and by the schema that contains it: each is prepared once, not for every value. */
+/** Complete schemas by their part and the schema that contains it: each is prepared once, not for every value. */
 const wholeSchemas = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>();
 
-/** Returns a part of a schema together with the definitions that it refers to. */
+/** Returns a part of a schema along with the definitions that it refers to. */
 function wholeSchema(part: JsonObject, root: JsonObject): JsonObject {
   const byRoot = wholeSchemas.get(part) ?? new WeakMap<JsonObject, JsonObject>();
   wholeSchemas.set(part, byRoot);
@@ -236,7 +236,7 @@ function wholeSchema(part: JsonObject, root: JsonObject): JsonObject {
   return whole;
 }
 
-/** Returns the JSON in a text if the schema accepts its type and does not accept the text; otherwise the text. */
+/** Returns the JSON in a text if the schema accepts its type but not the text; otherwise the text. */
 function readText(schema: JsonObject, text: string, reading: Reading): JsonValue {
   const types = acceptedTypes(schema, reading.root);
   if (types === undefined) return text;
@@ -245,15 +245,15 @@ function readText(schema: JsonObject, text: string, reading: Reading): JsonValue
   return types.has('string') && (reading.units < 0 || fits(wholeSchema(schema, reading.root), text, reading)) ? text : value;
 }
 
-/** The words for fixed values in Python, in which many models are at home. */
+/** Python's words for constants, which many models use. */
 const PYTHON_WORDS: Record<string, JsonValue> = { True: true, False: false, None: null };
 
-/** The most digits that a number keeps whatever they are. */
+/** The maximum digits that a number always preserves. */
 const EXACT_DIGITS = 15;
 
 /**
- * Returns the value of a text that is JSON; undefined if it is not, and if the value would not be what the text says: a number with
- * more digits than are kept.
+ * Returns the value of a JSON text. Undefined if it is not JSON, or if the value would differ from the text: a number with more digits than
+ * can be preserved.
  */
 function jsonInText(text: string): JsonValue | undefined {
   const trimmed = text.trim();
@@ -265,7 +265,7 @@ function jsonInText(text: string): JsonValue | undefined {
   return typeof value === 'number' ? value + 0 : value;
 }
 
-/** False for a value that changes on its way through a history: an infinite number, and half a character. */
+/** False for a value that changes when it passes through a history: an infinite number, or an unpaired surrogate. */
 function isKept(value: JsonValue): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'string') return value.isWellFormed();
@@ -273,10 +273,10 @@ function isKept(value: JsonValue): boolean {
   return Object.entries(value).every(([key, one]) => key.isWellFormed() && isKept(one));
 }
 
-/** Levels of choices inside choices that are followed. */
+/** The maximum levels of nested choices that are followed. */
 const MAX_LEVELS = 8;
 
-/** Returns the names of the types that a schema accepts; undefined if it does not say. */
+/** Returns the names of the types that a schema accepts, or undefined if it does not say. */
 function acceptedTypes(schema: JsonObject, root: JsonObject, level = 0): Set<string> | undefined {
   const target = level > MAX_LEVELS ? undefined : dereference(schema, root);
   if (target === undefined) return undefined;

@@ -7,11 +7,11 @@ import { deadlineOf } from '../kernel/run-state.ts';
 import { type AttemptEnd, type ProgramRun, recordCall, recordResult, type RunningStep, stepFailure } from './program-run.ts';
 import { lookupAt, resolveValue } from './references.ts';
 
-// Programs: the decision before a step is paid.
+// Programs: the decision before a step costs anything.
 
 /**
- * Waits for the decision of a person about a step other than a tool call, once for all its attempts. Undefined once it is
- * approved; an answer that is given instead is the output of the step.
+ * Waits for a person's decision about a step other than a tool call, once for all its attempts. Returns undefined once it is approved. An
+ * answer given instead is the output of the step.
  */
 export async function approve(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd | undefined> {
   const { state, address } = running;
@@ -37,18 +37,18 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   return undefined;
 }
 
-/** Returns what a person is shown of a step, with references: the part of it that may be edited. */
+/** Returns the part of a step that a person is shown and may edit, with references. */
 export function editableFields({ ask, agent, program, human, sleep, remember, recall }: StepDocument): JsonObject {
   if (ask !== undefined) return { prompt: ask.prompt };
   return { ...(agent ?? program ?? human ?? sleep ?? remember ?? recall) } as JsonObject;
 }
 
-// Programs: the decision about the output of a step.
+// Programs: the review of a step's output.
 
-/** The end of the name under which a person decides about the output of a step. */
+/** The suffix of the name under which a person reviews the output of a step. */
 export const REVIEW_SUFFIX = '.review';
 
-/** Holds the output until a person accepts it, edits it, or rejects it. A rejection is a failed attempt, with its reason. */
+/** Holds back the output until a person accepts it, edits it, or rejects it. A rejection is a failed attempt, with its reason. */
 export async function review(
   run: ProgramRun,
   running: RunningStep,
@@ -78,19 +78,19 @@ export async function review(
 
 // Programs: steps that wait for a person.
 
-/** The thing that a person decides about. */
+/** The subject of a person's decision. */
 export interface DecisionRequest {
   kind: 'tool' | 'question';
   call: RecordedCall;
   toolName: string;
-  /** The arguments as the person is shown them. */
+  /** The arguments as shown to the person. */
   arguments: JsonObject;
   deadline: true | StepDeadlineDocument;
-  /** The requirement of the tool itself, if it is the tool that needs the decision. */
+  /** The requirement of the tool itself, if the tool needs the decision. */
   requirement?: Omit<ApprovalRequirement, 'digest'>;
 }
 
-/** Waits for the decision about a call of a step. Undefined if the run stops first. */
+/** Waits for the decision about a step's call. Returns undefined if the run stops first. */
 export function waitForDecision(
   run: ProgramRun,
   { kind, call, toolName, arguments: args, deadline, requirement }: DecisionRequest,
@@ -98,7 +98,7 @@ export function waitForDecision(
   const { state, ports } = run;
   const now = ports.now();
   const { reason, ...ownDeadline } = requirement ?? {};
-  // The author of an event of a step is the address of the step.
+  // The author of a step's event is the step's address.
   const at = state.window.events.findLast(({ id }) => id === call.eventId)?.author;
   const waiting: PendingApproval = {
     kind,

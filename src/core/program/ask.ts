@@ -4,23 +4,23 @@ import { breachMessage, debugText, newStepError, type StepError, type StepPlace 
 import type { AskDocument, UnitDocument } from '../domain/program-document.ts';
 import { interpolate, type Lookup } from './references.ts';
 
-/** The rules for an answer. A rule that is absent is not checked. */
+/** The rules for an answer. An absent rule is not checked. */
 export interface AnswerRules {
   /** The type that the answer must not contradict in its field `type` or `_type`. */
   type?: string;
-  /** The least confidence that the answer may declare in its field `confidence` or `_confidence`. */
+  /** The minimum confidence that the answer must declare in its field `confidence` or `_confidence`. */
   confidenceFloor?: number;
-  /** The confidence that the model reports beside its answer. It counts if the answer declares none. */
+  /** The confidence that the model reports next to its answer. It counts if the answer declares none. */
   reportedConfidence?: number;
   /** Fields that the answer must have. */
   requiredFields?: readonly string[];
   /** The bounds of the answer, or of its field `value` or `score`. Each replaces the bound of the type. */
   range?: NumberRange;
-  /** Required fields by the name of a type of one's own. They apply if `requiredFields` does not. */
+  /** Required fields by the name of a custom type. They apply if `requiredFields` is absent. */
   customTypes?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Validates an answer by all rules, and reports every violation in the order of the checks: type, confidence, fields, range. */
+/** Validates an answer against all rules, and reports every violation, in the order type, confidence, fields, range. */
 export function validateAnswer(answer: JsonValue, rules: AnswerRules): ValidationResult {
   const declared = numeric(answerField(answer, 'confidence', '_confidence')) ?? rules.reportedConfidence;
   const confidence = rules.confidenceFloor === undefined ? undefined : declared;
@@ -33,7 +33,7 @@ export function validateAnswer(answer: JsonValue, rules: AnswerRules): Validatio
   return { isValid: violations.every(({ severity }) => severity !== 'error'), violations, confidence: confidence ?? null };
 }
 
-/** Returns the first of two fields, even if it is empty; the second one only if the first is absent. */
+/** Returns the first of two fields, even if it is empty, or the second only if the first is absent. */
 function answerField(answer: JsonValue, name: string, otherwise: string): JsonValue | undefined {
   if (!isJsonObject(answer)) return undefined;
   return [name, otherwise].filter((key) => Object.hasOwn(answer, key)).map((key) => answer[key])[0];
@@ -55,7 +55,7 @@ function typeViolations(answer: JsonValue, expected: string | undefined): Violat
   return [violation('type_mismatch', message, { expected, actual })];
 }
 
-/** True for values by which an answer declares nothing. */
+/** True for values that declare nothing. */
 function declaresNothing(value: JsonValue | undefined): value is undefined {
   return !value || (typeof value === 'object' && Object.keys(value).length === 0);
 }
@@ -67,7 +67,7 @@ function confidenceViolations(confidence: number | undefined, floor: number | un
   return [violation('confidence_floor', message, { expected: `>= ${floor}`, actual })];
 }
 
-/** Returns a confidence with two decimals, as AXON writes it, and with all of them if it has more: rounded ones could look equal. */
+/** Formats a confidence with two decimals, as AXON does, or with all of them if it has more: rounded values could look equal. */
 function hundredths(confidence: number): string {
   const rounded = confidence.toFixed(2);
   return Number(rounded) === confidence ? rounded : String(confidence);
@@ -116,18 +116,18 @@ function rangeViolations(answer: JsonValue, { min, max }: NumberRange): Violatio
 
 const NUMBER_CHARACTERS = /^[\d.eE+-]+$/;
 
-/** Reads a number that a model gave as a number or as the text of one; undefined for any other value. */
+/** Reads a number that a model gave as a number or as text, or returns undefined. */
 function numeric(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
-  // Number would take an empty text, and texts such as "0x10" and "Infinity".
+  // Number accepts an empty text, and texts such as "0x10" and "Infinity".
   if (!NUMBER_CHARACTERS.test(text)) return undefined;
   const number = Number(text);
   return Number.isNaN(number) ? undefined : number;
 }
 
-/** Types of statements. They exclude one another. */
+/** Types of statements. They are mutually exclusive. */
 export const EPISTEMIC_TYPES = ['FactualClaim', 'Opinion', 'Uncertainty', 'Speculation'] as const;
 
 const CONTENT_TYPES = ['Document', 'Chunk', 'EntityMap', 'Summary', 'Translation'] as const;
@@ -135,10 +135,10 @@ const CONTENT_TYPES = ['Document', 'Chunk', 'EntityMap', 'Summary', 'Translation
 /** Types of analyses. */
 const ANALYSIS_TYPES = ['RiskScore', 'ConfidenceScore', 'SentimentScore', 'ReasoningChain', 'Contradiction'] as const;
 
-/** Types that consist of others. */
+/** Types composed of other types. */
 const COMPOUND_TYPES = ['StructuredReport'] as const;
 
-/** All semantic types of AXON. An answer may be declared to have any other type, too. */
+/** All semantic types of AXON. An answer may also declare any other type. */
 export const SEMANTIC_TYPES: readonly string[] = [...EPISTEMIC_TYPES, ...CONTENT_TYPES, ...ANALYSIS_TYPES, ...COMPOUND_TYPES];
 
 /** The bounds of a number, both inclusive. */
@@ -153,12 +153,12 @@ const RANGES: ReadonlyMap<string, Required<NumberRange>> = new Map([
   ['SentimentScore', { min: -1, max: 1 }],
 ]);
 
-/** True for a type that no other of these types includes. */
+/** True for a type that excludes the other statement types. */
 function isEpistemic(type: unknown): boolean {
   return (EPISTEMIC_TYPES as readonly unknown[]).includes(type);
 }
 
-/** Returns the bounds that apply to an answer of a type: each explicit one, else that of the type. */
+/** Returns the bounds for an answer of a type: explicit bounds, or else the type's. */
 function rangeOf(type: string | undefined, explicit: NumberRange = {}): NumberRange {
   const ofType = type === undefined ? undefined : RANGES.get(type);
   const min = explicit.min ?? ofType?.min;
@@ -166,7 +166,7 @@ function rangeOf(type: string | undefined, explicit: NumberRange = {}): NumberRa
   return defined({ min, max });
 }
 
-/** Returns the failure of an attempt whose answer is invalid. Its details are the messages of the violations, one on each line. */
+/** Returns the failure of an attempt with an invalid answer. Its details are the violations' messages, one per line. */
 export function validationFailure({ violations }: ValidationResult, place: StepPlace): StepError {
   const details = violations.map(({ message }) => message).join('\n');
   return newStepError('validation_failed', `Semantic validation failed:\n${details}`, { ...place, details });
@@ -176,8 +176,8 @@ export function validationFailure({ violations }: ValidationResult, place: StepP
 type Validated = { ok: true; result: ValidationResult } | { ok: false; result: ValidationResult; error: StepError };
 
 /**
- * Validates one answer outside of a run. Too low a confidence is the failure, even if there are other violations; their messages
- * are joined otherwise.
+ * Validates one answer outside of a run. If the confidence is too low, that is the failure, even if there are other violations; otherwise
+ * their messages are joined.
  */
 export function requireValid(answer: JsonValue, rules: AnswerRules, place: Partial<StepPlace> = {}): Validated {
   const result = validateAnswer(answer, rules);
@@ -190,7 +190,7 @@ export function requireValid(answer: JsonValue, rules: AnswerRules, place: Parti
   return { ok: false, result, error: newStepError('validation_failed', message, context) };
 }
 
-/** Returns the failure of an attempt whose answer breaches anchors. Its details are the violations, one on each line. */
+/** Returns the failure of an attempt whose answer breaches anchors. Its details are the violations, one per line. */
 export function anchorFailure({ breaches }: AnchorVerdict, place: StepPlace): StepError {
   const details = breaches.flatMap(({ violations }) => violations).join('\n');
   const anchorName = breaches.map(({ anchor }) => anchor).join(', ');
@@ -198,7 +198,7 @@ export function anchorFailure({ breaches }: AnchorVerdict, place: StepPlace): St
   return { code, message: breachMessage(context), context };
 }
 
-/** Returns the texts of an `ask` that may contain references: those of its unit, and its prompt. */
+/** Returns the texts of an `ask` that may contain references: its unit's texts, and its prompt. */
 export function askPromptTexts(
   { persona, context, instructions = [] }: UnitDocument,
   { prompt }: AskDocument,
@@ -207,12 +207,12 @@ export function askPromptTexts(
   return { system: system.filter((text) => text !== ''), prompt };
 }
 
-/** Returns the names of the anchors of an `ask`: those of its unit, and its own. */
+/** Returns the names of the anchors of an `ask`: its unit's, and its own. */
 export function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = [] }: AskDocument): string[] {
   return [...new Set([...ofUnit, ...anchors])];
 }
 
-/** The texts of one model call of a program. */
+/** The texts of one model call by a program. */
 interface AskPrompt {
   /** The parts of the system prompt: persona, context, instructions, and the texts of the anchors. */
   instructions: string[];
@@ -225,16 +225,16 @@ export const FAILURE_CONTEXT = '\n\nPrevious attempt failed: ';
 /** A prompt with its failure context, or the problem of a reference. */
 export type RenderedPrompt = ({ ok: true } & AskPrompt) | { ok: false; problem: string };
 
-/** The parts of a prompt that its texts do not hold. */
+/** The parts of a prompt that are not in its texts. */
 export interface PromptParts {
   lookup: Lookup;
   /** Unknown references stay as written. */
   lenient: boolean;
-  /** The texts of the anchors, in their order. */
+  /** The texts of the anchors, in order. */
   anchors: readonly string[];
-  /** The text of the failure of the attempt before. */
+  /** The text of the previous attempt's failure. */
   failure?: string;
-  /** The prompt as a person has edited it. */
+  /** The prompt as edited by a person. */
   edited?: string;
 }
 

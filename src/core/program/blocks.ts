@@ -14,7 +14,7 @@ import { endStep, type ProgramRun, type RunningStep, type StepsEnd } from './pro
 import { conditionHolds, forgetInside, lookupAt, resolveReference } from './references.ts';
 import { ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
 
-/** Runs a step that holds other steps: lists of them in parallel, a choice between lists, rounds of a list, or a list for each item. */
+/** Runs a step that contains other steps: parallel lists, a choice between lists, rounds of a list, or a list for each item. */
 export function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
   if (step.parallel !== undefined) return runParallel(run, running, step.parallel);
   if (step.branch !== undefined) return runBranch(run, running, step.branch);
@@ -35,7 +35,7 @@ async function runParallel(run: ProgramRun, running: RunningStep, { branches }: 
 
 const ELSE = -1;
 
-/** Runs the first case whose condition holds, else `else`. The choice is made once. */
+/** Runs the first case whose condition holds, or else `else`. The choice is made once. */
 async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDocument): Promise<StepsEnd> {
   const { address, state } = running;
   const lookup = lookupAt(run.program, address);
@@ -46,7 +46,7 @@ async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDoc
   return endBlock(run, running, [end], outputOfList(run.program, steps, address));
 }
 
-/** Runs rounds of the steps until the condition holds after a round, or the most rounds have run. */
+/** Runs rounds of the steps until the condition holds after a round, or the maximum number of rounds is reached. */
 async function runRepeat(run: ProgramRun, running: RunningStep, block: RepeatDocument): Promise<StepsEnd> {
   const { address, state } = running;
   for (let round = Math.max(0, (state.rounds ?? 0) - 1); ; round += 1) {
@@ -62,7 +62,7 @@ async function runRepeat(run: ProgramRun, running: RunningStep, block: RepeatDoc
   }
 }
 
-/** Runs the steps for each item, a bounded number of items at once. After a failed item no further one begins. */
+/** Runs the steps for each item, with a bounded number of items at the same time. No further item begins after a failed one. */
 async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachDocument): Promise<StepsEnd> {
   const { address, state } = running;
   const list = resolveReference(run.program, block.in, address);
@@ -101,7 +101,7 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
   return end;
 }
 
-/** Keeps the output of an item whose steps have ended, and forgets these. Returns the reason why that is not possible. */
+/** Stores the output of an item whose steps have ended, and forgets the steps. Returns the reason if that is not possible. */
 async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps }: ForEachDocument, index: number): Promise<NotLoaded[]> {
   const at = { unit: address.unit, indexes: [...address.indexes, index] };
   const loading = loadOutputs(run, address, lastAddress(steps, at));
@@ -117,15 +117,15 @@ function listProblem(list: unknown): string | undefined {
   return list.length > PROGRAM_LIMITS.items ? `that has ${list.length} items, over ${PROGRAM_LIMITS.items}` : undefined;
 }
 
-// Outputs of the items of a `forEach`, of which an earlier execution has stored some.
+// Outputs of `forEach` items, some of which an earlier execution has stored.
 
-/** Returns the function that says if an item has ended: its output is in the state or in the payload store. */
+/** Returns a function that says whether an item has ended, because its output is in the state or in the payload store. */
 function itemsThatEnded(state: StepState): (index: number) => boolean {
   const stored = new Set(state.spilledItems?.flatMap(({ indexes }) => indexes));
   return (index) => stored.has(index) || Object.hasOwn(state.items ?? {}, index);
 }
 
-/** Loads the outputs of items that are only in the payload store. Returns the reason why that is not possible. */
+/** Loads the outputs of items that are only in the payload store. Returns the reason if that is not possible. */
 async function loadItems(run: ProgramRun, { address, at, state }: RunningStep): Promise<NotLoaded[]> {
   const { spilledItems } = state;
   if (spilledItems === undefined) return [];
@@ -142,33 +142,33 @@ async function loadItems(run: ProgramRun, { address, at, state }: RunningStep): 
 
 // The end of a block.
 
-/** Returns the output of the last step of a list; null if the list is empty or the step was skipped. */
+/** Returns the output of a list's last step, or null if the list is empty or the step was skipped. */
 function lastOutput(program: ProgramState, list: readonly StepDocument[], at: Omit<StepAddress, 'step'>): JsonValue {
   const [last] = lastAddress(list, at);
   return last === undefined ? null : (program.steps.get(last)?.output ?? null);
 }
 
-/** Returns the output of a block that is that of the last step of the list that it has run. */
+/** Returns a block output that is the output of the executed list's last step. */
 function outputOfList(program: ProgramState, list: readonly StepDocument[], at: Omit<StepAddress, 'step'>): BlockOutput {
   return { of: lastAddress(list, at), make: () => lastOutput(program, list, at) };
 }
 
-/** Returns the address of the last step of a list; none if the list is empty. */
+/** Returns the address of a list's last step, or an empty list if there is no step. */
 function lastAddress(list: readonly StepDocument[], { unit, indexes }: Omit<StepAddress, 'step'>): string[] {
   const last = list.at(-1);
   return last === undefined ? [] : [addressText({ unit, step: last.name, indexes })];
 }
 
 interface BlockOutput {
-  /** The addresses of the steps whose outputs it consists of. */
+  /** The addresses of the steps whose outputs it combines. */
   of: readonly string[];
-  /** Makes it once the run has these. */
+  /** Computes the output once the run has these. */
   make: () => JsonValue;
 }
 
-/** Ends a block after the lists inside: it completes with an output, or fails with the first step inside that failed. */
+/** Ends a block after its lists: it completes with an output, or fails with the first failed step inside it. */
 async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly StepsEnd[], output: BlockOutput): Promise<StepsEnd> {
-  // A step that failed is final, also if others were stopped.
+  // A failed step is final, even if others were stopped.
   if (ends.includes('failed')) {
     const failed = firstFailure(run.program, running.address);
     endStep(run, running, { status: 'failed', ...defined({ error: failed }) });
@@ -188,13 +188,13 @@ async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly St
   return 'completed';
 }
 
-/** True for an output that the run would have to load. */
+/** True for an output that the run would have to load first. */
 function isOnlyStored({ steps }: ProgramState, address: string): boolean {
   const { output, spilled } = steps.get(address) ?? {};
   return output === undefined && spilled !== undefined;
 }
 
-/** Returns the error of the first step inside of a block that has one. */
+/** Returns the first error of a step inside a block. */
 function firstFailure({ steps, document }: ProgramState, { unit, step, indexes }: StepAddress): StepError | undefined {
   const { inside } = indexOf(document).get(unit, step);
   for (const name of inside) {

@@ -8,16 +8,16 @@ import { limitReached, raisable, raised, reserveCalls, usedAmounts } from '../ke
 import type { RunPorts } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 
-// Programs: the amounts that running children have been given.
+// Programs: the amounts given to running children.
 
-/** The limits of a run as its steps and its children share them. */
+/** The limits of a run, shared by its steps and its children. */
 export class ChildBudget {
   readonly #state: RunState;
   readonly #program: ProgramState;
-  /** By the address of the step. */
+  /** By step address. */
   readonly #given = new Map<string, Amounts>();
   #sum: Amounts = new Map();
-  /** The number of lists of steps that run in parallel. */
+  /** The number of lists of steps running in parallel. */
   lanes = 0;
 
   constructor(state: RunState, program: ProgramState) {
@@ -41,29 +41,29 @@ export class ChildBudget {
     );
   }
 
-  /** Returns the verdict on a model call, which counts as one in flight once it may start. */
+  /** Returns the verdict on a model call. Once it may start, it counts as in flight. */
   onModelCall(now: number): AdmissionVerdict<true> {
     const { asksInFlight } = this.#program;
     const verdict = this.#verdict((state) => limitReached(state, now, { final: false }));
-    // Counted at once: other steps ask before this call has begun.
+    // Counted immediately: other steps ask before this call has begun.
     if (verdict.type === 'start') this.#program.asksInFlight = asksInFlight + 1;
     return verdict;
   }
 
-  /** Returns the verdict on a tool call. It counts once it starts, which must be at once. */
+  /** Returns the verdict on a tool call. It counts once it starts, which must happen immediately. */
   onToolCall(name: string, now: number): AdmissionVerdict<true> {
     const over = limitReached(this.#state, now, { final: true });
     if (over !== undefined) return { type: 'limit', reached: over };
     return this.#verdict((state) => reserveCalls(state, [name]).reached);
   }
 
-  /** Returns the verdict on a step that uses no amount. */
+  /** Returns the verdict on a step that uses no limited amount. */
   onOther(now: number): AdmissionVerdict<true> {
     const reached = limitReached(this.#state, now, { final: true });
     return reached === undefined ? { type: 'start', granted: true } : { type: 'limit', reached };
   }
 
-  /** Returns the verdict on the start of a child, which keeps what it is given until `release`. */
+  /** Returns the verdict on the start of a child, which keeps its share until `release`. */
   onChild(at: string, own: OwnLimits, now: number): AdmissionVerdict<LimitChanges> {
     const reached = limitReached(this.#used(), now, { final: false });
     if (reached !== undefined) return { type: 'limit', reached };
@@ -78,7 +78,7 @@ export class ChildBudget {
     return { type: 'start', granted: limitsOf(given) };
   }
 
-  /** Reclaims the amounts of a child that has ended. `isUnreported`: what it has used of them is not known. */
+  /** Reclaims the amounts of an ended child. `isUnreported`: its usage is unknown. */
   release(at: string, { isUnreported }: { isUnreported: boolean }): void {
     const given = this.#given.get(at);
     if (given === undefined) return;
@@ -99,7 +99,7 @@ export class ChildBudget {
     return reachedBy(withMore(used, this.#sum)) === undefined ? { type: 'start', granted: true } : { type: 'held' };
   }
 
-  /** Returns the state of the run with the model calls in flight, and the children whose use is not known. */
+  /** Returns the state of the run including model calls in flight and children with unknown usage. */
   #used(): RunState {
     return withMore(this.#state, sumOf([this.#unreported, this.#inFlight]));
   }
@@ -114,25 +114,25 @@ export class ChildBudget {
   }
 }
 
-// Programs: the part of the limits of a run that a child is given.
+// Programs: a child's share of the run's limits.
 
-/** The circumstances in which a child is given its part. */
+/** The conditions under which a child gets its share. */
 interface ShareTerms {
-  /** The amounts that children which are running have been given, and that calls in flight use. They may become free again. */
+  /** The amounts given to running children or used by calls in flight. They may become available again. */
   held: Amounts;
-  /** The amounts of children whose use is not known. */
+  /** The amounts of children with unknown usage. */
   unreported: Amounts;
-  /** The number of lists of steps that run in parallel and have not been given a part, the one of this child included. */
+  /** The number of parallel lists of steps without a share yet, including this child's. */
   lanes: number;
   /** The child's own limits. */
   own: OwnLimits;
 }
 
 /**
- * Returns the amounts that a child is given; undefined if it waits until another one ends. A child with a limit of its own gets
- * that, all of it, or what is left once nothing else holds any of it. A child without one gets an equal part of what is free, so that
- * the steps beside it have theirs. A child that asks a person at its limits gets the
- * larger of the two, so that there is something to raise them by. Must be called before a limit is reached.
+ * Returns the amounts for a child, or undefined if it must wait until another one ends. A child with its own limit gets all of it, or the
+ * remainder once nothing else holds any. A child without one gets an equal share of the free amount, so that parallel steps get theirs. A
+ * child that asks a person at its limits gets the larger of the two, so that its limits can be raised. Must be called before a limit is
+ * reached.
  */
 function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms): Amounts | undefined {
   const spent = usedOf(state);
@@ -152,13 +152,13 @@ function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms):
   return given;
 }
 
-/** Returns an equal part of a free amount: of calls, steps and tokens at least 1. */
+/** Returns an equal share of a free amount: at least 1 for calls, steps and tokens. */
 function equalPart(name: string, free: number, lanes: number): number {
   const part = free / Math.max(1, lanes);
   return name === 'costUsd' ? part : Math.max(1, Math.floor(part));
 }
 
-/** Returns the amounts that a run shares with its children. A default limit of steps that no author has chosen is none of them. */
+/** Returns the amounts that a run shares with its children, except a default limit of steps that no author has chosen. */
 function sharedLimits({ limits }: RunState): Amounts {
   const shared = new Map(amountsOf(limits));
   if (limits.steps === DEFAULT_MODEL_CALLS) shared.delete('steps');
@@ -167,7 +167,7 @@ function sharedLimits({ limits }: RunState): Amounts {
 
 // Programs: amounts of limits, by name.
 
-/** Amounts by the name of their limit; those of single tools by `toolCallsByName.<tool>`. The deadline is no amount: children share it. */
+/** Amounts by limit name; the limits of single tools as `toolCallsByName.<tool>`. The deadline is not an amount: children share it. */
 type Amounts = ReadonlyMap<string, number>;
 
 const AMOUNT_NAMES = ['steps', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
@@ -198,17 +198,17 @@ function sumOf(all: Iterable<Amounts>): Amounts {
   return sum;
 }
 
-/** Returns the amounts that a run has used of its limits. */
+/** Returns the amounts of its limits that a run has used. */
 function usedOf(state: RunState): Amounts {
   const amounts = new Map(Object.entries(usedAmounts(state)));
   for (const [tool, calls] of state.toolCallsStarted) amounts.set(toolLimitName(tool), calls);
   return amounts;
 }
 
-/** The name under which calls count that are not those of a single tool. No tool has it. */
+/** The name under which calls of tools without a limit count. No tool has it. */
 const OTHER_CALLS = '';
 
-/** Returns the state of a run as if it had used more. */
+/** Returns a run's state with additional usage. */
 function withMore(state: RunState, more: Amounts): RunState {
   if (more.size === 0) return state;
   const { context, usage } = state;
@@ -239,29 +239,29 @@ function withMore(state: RunState, more: Amounts): RunState {
   };
 }
 
-// Programs: the steps that wait until the limits let them start.
+// Programs: steps that wait for room within the limits.
 
-/** The verdict on a step that wants to start. `held`: children hold what it needs, and may give it back. */
+/** The verdict on a step that wants to start. `held`: children hold the amount it needs, and may return some of it. */
 export type AdmissionVerdict<Granted> = { type: 'start'; granted: Granted } | { type: 'held' } | { type: 'limit'; reached: LimitReached };
 
 /**
- * The steps that wait for room within the limits: until a child gives back what it has not used, or until a person has raised
- * the limit. However many steps wait at a limit, one approval is requested.
+ * The steps that wait for room within the limits: until a child returns what it has not used, or a person has raised the limit. However
+ * many steps wait at a limit, one approval is requested.
  */
 export class Admission {
   readonly #state: RunState;
   readonly #ports: RunPorts;
-  /** Grows when a step that waits may find room. */
+  /** Increases when a waiting step may find room. */
   #turn = 0;
-  /** Grows when the steps that wait at a limit have changed. */
+  /** Increases when the steps waiting at a limit have changed. */
   changes = 0;
-  /** The limit at which each waiting step waits; undefined until the step has looked again. */
+  /** The limit at which each waiting step waits; undefined until the step has checked again. */
   readonly #atLimit = new Map<object, LimitReached | undefined>();
-  /** The steps that wait to start a child, in their order. */
+  /** The steps that wait to start a child, in order. */
   readonly #children: object[] = [];
   /** A person has refused to raise a limit. */
   #isRefused = false;
-  /** The limits that the waiting steps have seen. */
+  /** The limits last seen by the waiting steps. */
   #limits: RunLimits;
 
   constructor(state: RunState, ports: RunPorts) {
@@ -270,24 +270,24 @@ export class Admission {
     this.#limits = state.limits;
   }
 
-  /** The limit at which the first of the waiting steps waits. */
+  /** The limit of the first waiting step. */
   get reached(): LimitReached | undefined {
     return [...this.#atLimit.values()].find((one) => one !== undefined);
   }
 
-  /** True if a person is asked at limits, and has not refused to raise one. */
+  /** True if a person is asked at limits and has not refused. */
   get #isAsked(): boolean {
     return this.#state.limits.onLimit === 'ask' && !this.#isRefused;
   }
 
-  /** Lets the waiting steps look again: a child or a call has ended. */
+  /** Makes the waiting steps check again: a child or a call has ended. */
   lookAgain(): void {
     this.#turn += 1;
   }
 
   /**
-   * Waits until `verdict` lets the step start. Children start in the order in which they came, so that a small one does not
-   * keep a large one waiting. Returns the limit if no person is asked about it, and undefined once the step is not `ready`.
+   * Waits until `verdict` lets the step start. Children start in order of arrival, so that a small one does not keep a large one waiting.
+   * Returns the limit if no person is asked about it, and undefined once the step is no longer `ready`.
    */
   async wait<Granted>(
     verdict: () => AdmissionVerdict<Granted>,
@@ -320,7 +320,7 @@ export class Admission {
     this.changes += 1;
   }
 
-  /** Removes a step. A request outlives a step that is left waiting: a decision about it may be on its way. */
+  /** Removes a step. A request outlives a step that stops waiting, because a decision about it may be on its way. */
   #leave(step: object, isLeftWaiting: boolean): void {
     const place = this.#children.indexOf(step);
     if (place >= 0) this.#children.splice(place, 1);
@@ -330,7 +330,7 @@ export class Admission {
     if (place >= 0 && this.#children.length > 0) this.#turn += 1;
   }
 
-  /** Applies a decision about a limit. Returns the limit that ends the run if it was rejected and a step waits there already. */
+  /** Applies a decision about a limit. Returns the limit that ends the run, if it was rejected while a step waits there. */
   decide(decision: Decision): LimitReached | undefined {
     if (decision.type === 'reject') {
       this.#isRefused = true;
@@ -340,7 +340,7 @@ export class Admission {
     return undefined;
   }
 
-  /** Requests an approval if steps wait at a limit; lets them look again once the limits have changed. */
+  /** Requests an approval if steps wait at a limit. Makes them check again once the limits have changed. */
   settle(): void {
     const { limits, approvals } = this.#state;
     if (limits !== this.#limits) {
@@ -353,7 +353,7 @@ export class Admission {
     }
     const limitsReached = [...this.#atLimit.values()];
     const [first] = limitsReached;
-    // A step that has not looked again yet may find that the limit no longer holds.
+    // A step that has not checked again may find that the limit no longer applies.
     if (first === undefined || limitsReached.includes(undefined)) return;
     const requested = approvals.pending.find(isLimitApproval);
     if (requested !== undefined && limitsReached.some((one) => raisesLimit(requested, one))) return;
@@ -367,7 +367,7 @@ export class Admission {
   }
 }
 
-/** True for an approval that raises the limit. The amount that is used may have grown since it was requested. */
+/** True for an approval that raises the limit. The used amount may have grown since it was requested. */
 function raisesLimit({ proposal = {} }: PendingApproval, reached: LimitReached | undefined): boolean {
   return Object.keys(reached?.proposal ?? {}).some((name) => Object.hasOwn(proposal, name));
 }

@@ -26,13 +26,13 @@ import { failureText, modelCallFailure } from './step-errors.ts';
 
 // Programs: the input of a child.
 
-/** The most characters of the id of a workflow. */
+/** The maximum characters of a workflow id. */
 const MAX_WORKFLOW_ID = 1_000;
 
 /** A child to start, or the reason why it cannot start. */
 type ChildStartResult = { ok: true; runId: string; start: ChildStart; promptLength?: number } | { ok: false; problem: string };
 
-/** Makes the input of the child of a step: its references resolved, as edited by a person, with the part of the limits of the run that it is `given`. */
+/** Creates the input of a step's child, with resolved references, a person's edits, and the given share of the run's limits. */
 export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument, given: LimitChanges): ChildStartResult {
   const { depth = 0 } = parentOf(run.state) ?? {};
   if (depth >= MAX_RUN_DEPTH) return cannotStart(`the limit of ${MAX_RUN_DEPTH} runs inside of each other is reached`);
@@ -45,7 +45,7 @@ export function childStart(run: ProgramRun, running: RunningStep, step: StepDocu
     const made = prepareStart(run, running, step, parent);
     return made.ok ? { ...made, runId } : made;
   } catch (error) {
-    // A limit or a time-out that is no duration, which a lenient document may have.
+    // An invalid limit or timeout, which a lenient document may contain.
     return cannotStart(errorMessage(error));
   }
 }
@@ -106,7 +106,7 @@ function programStart(run: ProgramRun, running: RunningStep, { program: called }
   };
 }
 
-/** Returns the fields of the input that both kinds have. */
+/** Returns the input fields shared by agents and programs. */
 function commonInput<Limits extends LimitChanges>(
   { state }: ProgramRun,
   limits: Limits,
@@ -153,13 +153,13 @@ function cannotStart(problem: string): Extract<ChildStartResult, { ok: false }> 
 
 // Programs: the agent of an `ask` with tools, as the input of its run.
 
-/** The most characters of the name of an agent. */
+/** The maximum characters of an agent's name. */
 const MAX_AGENT_NAME = 100;
 
 /** The part of the input of a run that describes an `ask` with tools, and the length of its prompt. */
 type AskAgent = { ok: true; input: RunInput; promptLength: number } | Extract<RenderedPrompt, { ok: false }>;
 
-/** Renders the prompt of an `ask` with tools, and describes its agent. Its tools get the deps of the program. */
+/** Renders the prompt of an `ask` with tools, and describes its agent. Its tools get the program's deps. */
 function askAgent(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): AskAgent {
   const { document } = run.program;
   const { unit } = indexOf(document).get(running.address.unit, step.name);
@@ -175,7 +175,7 @@ function askAgent(run: ProgramRun, running: RunningStep, step: StepDocument & { 
   return { ok: true, input, promptLength: rendered.prompt.length };
 }
 
-/** A step that asks, in its unit. */
+/** A step that asks, and its unit. */
 interface AskStep {
   unit: UnitDocument;
   step: StepDocument & { ask: AskDocument };
@@ -217,7 +217,7 @@ function agentDocument(
 
 // Programs: the end of a child.
 
-/** Bytes of the partial answer of a child in the details of a failure. */
+/** Bytes of a child's partial answer in the details of a failure. */
 const PARTIAL_BYTES = 4_000;
 
 /** Records that a child did not start. */
@@ -227,13 +227,13 @@ export function notStarted(run: ProgramRun, running: RunningStep, problem: strin
   return failedAtOnce(run, running, stepFailure(running, 'child_failed', message, problem));
 }
 
-/** A step is no longer waiting for its child. */
+/** Records that a step no longer waits for its child. */
 export function leaveChild({ ports }: ProgramRun, { state }: RunningStep, { runId }: RunningChild): void {
   delete state.progress?.child;
   forgetChild(ports.inbox, runId);
 }
 
-/** Records the end of a child. Every status but `completed` is a failed attempt. */
+/** Records the end of a child. Every status except `completed` is a failed attempt. */
 export function childEnded(
   run: ProgramRun,
   running: RunningStep,
@@ -251,7 +251,7 @@ export function childEnded(
   return { type: 'done', output, id: run.state.window.lastEventId };
 }
 
-/** Records that a child has ended without a result: the server refused it, or an operator has terminated it. */
+/** Records that a child ended without a result: the server refused it, or an operator terminated it. */
 export function childFailed(
   run: ProgramRun,
   running: RunningStep,
@@ -269,7 +269,7 @@ export function childStopped(run: ProgramRun, running: RunningStep, child: Runni
   return { type: 'stopped' };
 }
 
-/** Returns the failure of an attempt whose child ended otherwise than completed. Its details hold the partial answer. */
+/** Returns the failure of an attempt whose child did not complete. Its details contain the partial answer. */
 function childFailure(running: RunningStep, { timeout }: StepDocument, result: RunResultFields): StepError {
   const { step } = running.address;
   const { status, stopReason, error, errorCode = '', output, agentName } = result;
@@ -283,7 +283,7 @@ function childFailure(running: RunningStep, { timeout }: StepDocument, result: R
   return stepFailure(running, 'child_failed', `The ${childNoun(running)} '${agentName}' of step '${step}' ended with ${reason}`, details);
 }
 
-/** Returns the failure of an attempt whose child gave an answer that is empty or cut off: later steps would read it as whole. */
+/** Returns the failure of an attempt whose child gave an empty or cut answer: later steps would treat it as complete. */
 function cutAnswerFailure(running: RunningStep, { output, finishReason = 'stop', agentName }: RunResultFields): StepError {
   const text = insertedText(output);
   const problem = text === '' ? 'gave an empty answer' : `gave an answer that was not whole (finish reason "${finishReason}")`;
@@ -306,17 +306,17 @@ function recordFailedChild(
   return { type: 'failed', error, id: run.state.window.lastEventId };
 }
 
-/** Returns what the child of a step is. */
+/** Returns the noun for a step's child. */
 function childNoun({ state: { kind } }: RunningStep): string {
   return kind === 'ask' ? 'agent' : kind;
 }
 
-/** True if a run has an answer that was checked. Only that of an `ask` with tools has. */
+/** True if a run has a checked answer. Only an `ask` with tools has. */
 function hasCheckedAnswer(result: RunResultFields): result is AnsweredChild {
   return result.status === 'completed' && result.verdict !== undefined;
 }
 
-/** True for the code of a run that a model call ended. */
+/** True for the error code of a run that ended by a model call. */
 function isModelFailure(code: string): boolean {
   return code.startsWith('model_') || code === 'context_length_exceeded' || code === 'unknown_provider';
 }
@@ -329,7 +329,7 @@ function childNote({ at, state }: RunningStep, { runId, startedAt }: RunningChil
 
 type AnsweredChild = RunResultFields & { verdict: AnswerVerdict };
 
-/** Records the answer of a run, as that of an `ask` without tools: its verdict decides if the attempt has failed. */
+/** Records the answer of a run like that of an `ask` without tools: its verdict decides whether the attempt failed. */
 function recordAskAnswer(
   run: ProgramRun,
   running: RunningStep,

@@ -8,7 +8,7 @@ import {
 } from '../domain/program-document.ts';
 import type { ProgramState } from '../domain/program-run.ts';
 
-/** A block that repeats its steps, around a step. */
+/** A block around a step that repeats its steps. */
 export interface Loop {
   /** The name of the block. */
   name: string;
@@ -18,16 +18,16 @@ export interface Loop {
   as?: string;
 }
 
-/** A step of a program with its surroundings. */
+/** A step of a program and its surroundings. */
 export interface IndexedStep {
   unit: UnitDocument;
   step: StepDocument;
   kind: StepKind;
-  /** The blocks around the step that repeat it, the outermost first. */
+  /** The repeating blocks around the step, outermost first. */
   loops: readonly Loop[];
-  /** The name of the block that directly holds the step. Absent for a step of the unit itself. */
+  /** The name of the block that directly contains the step. Absent for a step of the unit itself. */
   block?: string;
-  /** The names of all steps inside, for a block. */
+  /** For a block: the names of all steps inside it. */
   inside: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function indexOf(document: ProgramDocument): ProgramIndex {
   return index;
 }
 
-/** The steps of a program by unit and name. Made from the document alone, so that workflow and activities agree. */
+/** The steps of a program by unit and name. Built from the document alone, so that workflow and activities agree. */
 class ProgramIndex {
   readonly document: ProgramDocument;
   readonly #units = new Map<string, Map<string, IndexedStep>>();
@@ -54,7 +54,7 @@ class ProgramIndex {
     }
   }
 
-  /** Returns a step; undefined if the unit has none of that name. */
+  /** Returns a step, or undefined if the unit has none of that name. */
   find(unit: string, step: string): IndexedStep | undefined {
     return this.#units.get(unit)?.get(step);
   }
@@ -92,11 +92,11 @@ function loopOf(step: StepDocument): Loop[] {
 export interface StepAddress {
   unit: string;
   step: string;
-  /** From the outermost block to the innermost, each from 0. */
+  /** From the outermost block to the innermost. 0-based. */
   indexes: readonly number[];
 }
 
-/** Returns the text of an address: `fan.Sum[3]`. */
+/** Formats an address as text: `fan.Sum[3]`. */
 export function addressText({ unit, step, indexes }: StepAddress): string {
   return `${unit}.${step}${indexes.map((index) => `[${index}]`).join('')}`;
 }
@@ -108,14 +108,14 @@ export function parseAddress(text: string): StepAddress {
   return { unit, step, indexes: [...indexes.matchAll(/\d+/g)].map(([index]) => Number(index)) };
 }
 
-/** Returns the id of a call of a step: its address, with the number of the attempt from the second one on. */
+/** Returns the id of a step's call: the step's address, and the number of the attempt from the second on. */
 export function callIdAt(at: string, attempts: number, suffix = ''): string {
   return `${at}${suffix}${attempts > 1 ? `#${attempts}` : ''}`;
 }
 
 // Programs: the steps whose children wait for a person.
 
-/** Returns the steps of a program whose children are among those, as `unit.step`: one for all items of a `forEach`. */
+/** Returns the steps of a program with waiting children, as `unit.step`: one entry for all items of a `forEach`. */
 export function waitingSteps(program: Pick<ProgramState, 'steps'> | undefined, waitingChildren: readonly string[]): string[] {
   if (program === undefined || waitingChildren.length === 0) return [];
   const waiting = new Set(waitingChildren);

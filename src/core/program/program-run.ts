@@ -24,43 +24,43 @@ import { addressText, callIdAt, indexOf, type StepAddress } from './program-inde
 import { debugText, emptyAnswerFailure, newStepError, type StepPlace } from './step-errors.ts';
 import { anchorFailure, validationFailure } from './ask.ts';
 
-// Programs: the run that the steps of a program share.
+// Programs: the run that its steps share.
 
-/** The reason why no further step starts: steps that are running end first. */
+/** The reason why no further step starts: running steps end first. */
 export type Stop =
   | { type: 'cancelled' }
   | { type: 'limit'; reached: LimitReached }
   /** The history of this execution is full. */
   | { type: 'continue' };
 
-/** One activity: three events of its own and three of the workflow task. */
+/** One activity: three events of its own, and three of the workflow task. */
 export const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
-/** A program that is being run: its state, its ports, and the decisions that its steps wait for. */
+/** A program's run: its state, its ports, and the decisions that its steps wait for. */
 export class ProgramRun {
   readonly state: RunState;
   readonly program: ProgramState;
   readonly ports: ProgramPorts;
-  /** Bytes that local tool calls may have produced since the last call that was made remote instead. */
+  /** The bytes that local tool calls may have produced since a call was last made remote instead. */
   localBytes = 0;
   /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
   readonly loads = new Map<string, Promise<LoadOutcome>>();
   loadedBytes = 0;
   /** The number of children that steps wait for. */
   children = 0;
-  /** The limits of the run as its steps and its children share them. */
+  /** The run's limits, as shared by its steps and children. */
   readonly budget: ChildBudget;
   readonly #admission: Admission;
   readonly turns = new StepTurns();
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();
-  /** The number of approvals that have been requested. */
+  /** The number of requested approvals. */
   #requested = 0;
 
   readonly #runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>;
 
-  /** `runSteps` runs the steps inside of a block. */
+  /** `runSteps` runs the steps inside a block. */
   constructor(
     { state, program, ports }: Pick<ProgramRun, 'state' | 'program' | 'ports'>,
     runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>,
@@ -79,34 +79,34 @@ export class ProgramRun {
     return this.#runSteps(this, list);
   }
 
-  /** The reason why no further step starts; undefined if steps may start. */
+  /** The reason why no further step starts, or undefined. */
   get stop(): Stop | undefined {
     if (this.ports.cancelRequested()) this.stopBecause({ type: 'cancelled' });
     return this.#stop;
   }
 
-  /** True once there is such a reason. For conditions, which must not change anything. */
+  /** True once there is such a reason. For use in conditions, which must not change anything. */
   get isStopped(): boolean {
     return this.#stop !== undefined;
   }
 
-  /** True once the run continues in its next execution. For conditions, which must not change anything. */
+  /** True once the run continues in its next execution. For use in conditions, which must not change anything. */
   get isContinuing(): boolean {
     return this.#stop?.type === 'continue';
   }
 
-  /** True if another step may run at the same time as the one that asks. */
+  /** True if another step may run in parallel with the calling one. */
   get isSideBySide(): boolean {
     return this.budget.lanes > 1;
   }
 
-  /** The deadline that ends the run, in milliseconds since the epoch; Infinity without one, and if a person is asked at limits. */
+  /** The deadline that ends the run, in milliseconds since the epoch. Infinity without one, or if a person is asked at limits. */
   get deadline(): number {
     const { limits, startedAt } = this.state;
     return limits.deadlineMs === undefined || !hasFixedDeadline(this.state) ? Infinity : startedAt + limits.deadlineMs;
   }
 
-  /** Lets no further step start, and releases steps that wait for a decision. A cancellation replaces any other reason. */
+  /** Prevents further steps from starting, and releases steps that wait for a decision. A cancellation replaces any other reason. */
   stopBecause(stop: Stop): void {
     if (this.#stop === undefined || stop.type === 'cancelled') this.#stop = stop;
     for (const release of this.#waiting.values()) release(undefined);
@@ -114,8 +114,8 @@ export class ProgramRun {
   }
 
   /**
-   * Waits while the run is paused, and until there is room within the limits. Returns true if a step may start, which it must do at
-   * once: a model call then counts as one in flight. `tool`: the name of the tool that the step calls.
+   * Waits while the run is paused, and until there is room within the limits. Returns true if a step may start, which it must do
+   * immediately: a model call then counts as in flight. `tool`: the name of the tool that the step calls.
    */
   async mayStart(call: 'model' | 'other' | { tool: string }): Promise<boolean> {
     const { budget, ports } = this;
@@ -126,19 +126,19 @@ export class ProgramRun {
     return (await this.#admit(verdict)) === true;
   }
 
-  /** Waits in the same way for the part of the limits that a child is given. Undefined if the run stops first. */
+  /** Waits in the same way for a child's share of the limits. Returns undefined if the run stops first. */
   async giveChild(at: string, own: OwnLimits): Promise<LimitChanges | undefined> {
     const { budget, ports } = this;
     return this.#admit(() => budget.onChild(at, own, ports.now()), { isChild: true });
   }
 
-  /** Reclaims the part of a child that has ended. */
+  /** Reclaims the share of an ended child. */
   takeBack(at: string, { isUnreported = false } = {}): void {
     this.budget.release(at, { isUnreported });
     this.#admission.lookAgain();
   }
 
-  /** Notes that a model call has ended. */
+  /** Records that a model call has ended. */
   endModelCall(): void {
     this.program.asksInFlight -= 1;
     this.#admission.lookAgain();
@@ -152,7 +152,7 @@ export class ProgramRun {
     return found?.type === 'start' ? found.granted : undefined;
   }
 
-  /** Waits while the run is paused. Returns true if a step may start as far as the run and its history are concerned. */
+  /** Waits while the run is paused. Returns true if a step may start, as far as the run and its history are concerned. */
   async #isReady(): Promise<boolean> {
     const { state, ports } = this;
     takeRequests(state, ports);
@@ -177,14 +177,14 @@ export class ProgramRun {
     showWaiting(state, ports);
   }
 
-  /** True for a call whose decision was requested, in this execution or in an earlier one, and is not carried out yet. */
+  /** True for a call whose decision was requested, in this execution or an earlier one, and is not carried out yet. */
   isRequested(call: string): boolean {
     return pendingOf(this.state.approvals, call) !== undefined || this.program.decided?.some(({ callId }) => callId === call) === true;
   }
 
   /**
-   * Waits for the decision about a call, which begins to wait unless it does so already or a remembered decision holds.
-   * Returns undefined if the run stops first: the call continues waiting in the next execution.
+   * Waits for the decision about a call. Requests it, unless that was done already or a remembered decision applies. Returns undefined if
+   * the run stops first: then the call continues waiting in the next execution.
    */
   async decision(waiting: PendingApproval): Promise<Decision | undefined> {
     const { state, ports } = this;
@@ -238,7 +238,7 @@ export class ProgramRun {
   #showStatus(): void {
     const { state, ports } = this;
     if (!ports.inbox.paused) return showWaiting(state, ports);
-    // Its children are paused with it: nothing continues.
+    // Its children are paused along with it: nothing continues.
     const isPaused = this.children > 0 && this.program.asksInFlight === 0;
     if (!isPaused || state.status === 'paused') return;
     state.status = 'paused';
@@ -248,7 +248,7 @@ export class ProgramRun {
   #decide(decision: Decision): void {
     if (decision.toolName === RAISE_LIMITS) {
       const reached = this.#admission.decide(decision);
-      // The limits of the run are carried, and a refusal to raise them would not be.
+      // The run's limits are carried over, but a refusal to raise them would not be.
       if (this.isContinuing && decision.type === 'reject') this.#keep(decision);
       else if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
       return;
@@ -259,7 +259,7 @@ export class ProgramRun {
     else release(decision);
   }
 
-  /** Keeps a decision for its step, which does not wait yet in this execution, or does not any more. */
+  /** Keeps a decision for a step that is not waiting for it yet in this execution, or no longer is. */
   #keep(decision: Decision): void {
     this.program.decided = [...(this.program.decided ?? []), decision];
   }
@@ -275,15 +275,15 @@ export class ProgramRun {
   }
 }
 
-// Programs: the length of workflow tasks, and of an execution.
+// Programs: the length of workflow tasks and executions.
 
-/** The most steps that begin in one workflow task. The condition of each one may take some milliseconds. */
+/** The maximum number of steps that begin in one workflow task. Each condition may take some milliseconds. */
 const STEPS_AT_ONCE = 200;
 
-/** The most steps that begin in one execution, whose worker has the record of them all in its memory. */
+/** The maximum number of steps that begin in one execution, whose worker keeps all of their records in memory. */
 const MAX_STEPS = 100_000;
 
-/** The part of a run that is stopped or waits. */
+/** The part of a run that says whether it is stopped or waiting. */
 interface StoppableRun {
   readonly ports: ProgramPorts;
   readonly stop: object | undefined;
@@ -293,18 +293,21 @@ interface StoppableRun {
 }
 
 /**
- * Lets the workflow task end after many steps, and stops a run that begins too many of them. Steps that are skipped, reused or blocks
- * need no activity, so that neither a wait nor the size of the history bounds their number: a task that begins too many takes longer
- * than the server allows, and would be repeated forever.
+ * Ends the workflow task after many steps, and stops a run in which too many steps begin. Skipped and reused steps and blocks need no
+ * activity, so neither waits nor the size of the history bound their number: a task with too many would exceed the server's time limit, and
+ * be repeated forever.
  */
 class StepTurns {
   #begun = 0;
-  /** The time of the present workflow task, which does not change during it. */
+  /** The time of the current workflow task, which does not change during it. */
   #taskAt = 0;
   #inTask = 0;
   #wait: Promise<boolean> | undefined;
 
-  /** Counts a step. Returns undefined if it may begin at once; otherwise it may begin once the promise is true, and not at all if that is false. */
+  /**
+   * Counts a step. Returns undefined if it may begin immediately; otherwise it may begin when the promise resolves to true, and not at all
+   * if it resolves to false.
+   */
   next(run: StoppableRun): Promise<boolean> | undefined {
     this.#begun += 1;
     const now = run.ports.now();
@@ -329,15 +332,15 @@ class StepTurns {
 
 // Programs: the ends of attempts, steps and lists of steps.
 
-/** The end of a step or a list of steps. `stopped`: the run ends, or continues in its next execution, before that. */
+/** The end of a step or a list of steps. `stopped`: the run ends or continues as new before that. */
 export type StepsEnd = 'completed' | 'failed' | 'stopped';
 
 export type AttemptEnd =
   /** `id`: the id under which workers keep the output. */
   | { type: 'done'; output: JsonValue; id: string }
-  /** `id`: the id of the event of the failure. `isFinal`: no further attempt may be made. */
+  /** `id`: the id of the failure's event. `isFinal`: no further attempt may be made. */
   | { type: 'failed'; error: StepError; id: string; isFinal?: true }
-  /** The run stops: the attempt is made, or continues, in the next execution. */
+  /** The run stops: the attempt is made or continued in the next execution. */
   | { type: 'stopped' };
 
 /** The list of steps of one unit, case, branch, item or round. */
@@ -350,23 +353,23 @@ export interface StepList {
 
 // Programs: the effects of the interpreter.
 
-/** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the results that it names. */
+/** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the referenced results. */
 export interface AskCall {
   /** The address of the step. */
   address: string;
-  /** From 1. */
+  /** 1-based. */
   attempt: number;
-  /** The ids of the outputs that the prompt names, by their address. */
+  /** The ids of the outputs referenced by the prompt, by address. */
   outputs: Record<string, string>;
-  /** The id of the event of the failed attempt before, if this one is told why it failed. */
+  /** The id of the event of the previous failed attempt, if this attempt is told why it failed. */
   failureId?: string;
   /** A person has edited the prompt: the activity queries it. */
   edited?: true;
-  /** Milliseconds that the attempt may take, if the step limits them. */
+  /** The maximum milliseconds of the attempt, if the step limits them. */
   timeoutMs?: number;
   /** `provider/model`. */
   model: string;
-  /** The call waits for a batch of its provider. */
+  /** The call waits for its provider's batch. */
   isBatched?: true;
 }
 
@@ -384,13 +387,13 @@ export interface MemoryCall {
   outputs: Record<string, string>;
   /** Milliseconds since the epoch. */
   now: number;
-  /** A person has edited what is stored or looked up: the activity queries it. */
+  /** A person has edited the stored value or the query: the activity queries it. */
   edited?: true;
-  /** Milliseconds that the attempt may take, if the step limits them. */
+  /** The maximum milliseconds of the attempt, if the step limits them. */
   timeoutMs?: number;
 }
 
-/** The outcome of a use of the memory. `id` is the id of the event. */
+/** The outcome of a use of the memory. `id`: the event's id. */
 export type MemoryOutcome =
   | { type: 'done'; id: string; output: JsonValue }
   | { type: 'failed'; code: ErrorCode; message: string }
@@ -414,24 +417,24 @@ export type LoadOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
-/** The effects of a program: those of every run, and some of its own. Ports must not reject: what goes wrong is an outcome. */
+/** The effects of a program: those of every run, and additional ones. Ports must not reject: failures are outcomes. */
 export interface ProgramPorts extends ChildPorts, NotificationPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   /**
-   * Returns the id of the event of a call. It depends on the id of the call and not on what else has got an id. So it is the same if
-   * the workflow task that records the event is lost and done again, although steps that run in parallel may then come in another
-   * order: a local call keeps its idempotency key. A reset to an earlier point gives the call another id.
+   * Returns the id of a call's event. It depends on the call's id, and not on previously created ids. So it stays the same if the workflow
+   * task that records the event is lost and repeated, even if parallel steps then have another order: a local call keeps its idempotency
+   * key. A reset to an earlier point gives the call a different id.
    */
   callEventId(callId: string): string;
   readEarlier(runId: string): Promise<EarlierOutcome>;
-  /** Moves outputs to the payload store, given by their ids by address (see `StoreOutputsInput`). */
+  /** Moves outputs to the payload store, given as ids by address (see `StoreOutputsInput`). */
   storeOutputs(outputs: Record<string, string>): Promise<StoreOutcome>;
-  /** Loads an output from the payload store. It is not counted as progress of the execution. */
+  /** Loads an output from the payload store. It does not count as progress of the execution. */
   loadOutput(output: StoredOutput): Promise<LoadOutcome>;
 }
 
-// Programs: the events and the states of steps.
+// Programs: the events and states of steps.
 
 export interface RunningStep {
   address: StepAddress;
@@ -440,14 +443,14 @@ export interface RunningStep {
   state: StepState;
 }
 
-/** Records an event of a step. Its content leaves the window at once: no model of the run reads it. */
+/** Records an event of a step. Its content leaves the window at once, because no model of the run reads it. */
 export function recordNote({ state, ports }: ProgramRun, note: StepNote, event: Partial<Event> = {}): void {
   recordEvent(state, ports, { author: note.at, content: [], ...event, step: note });
   const isOpenCall = event.content?.some(({ type }) => type === 'tool_call') === true;
   if (!isOpenCall) forgetEvents(state.window, ({ id }) => id === state.window.lastEventId);
 }
 
-/** Removes events from the window that nothing needs any more. */
+/** Removes events that are no longer needed from the window. */
 function forgetEvents(window: ProgramRun['state']['window'], isForgotten: (event: { id: string }) => boolean): void {
   const kept = window.events.filter((event) => !isForgotten(event));
   if (kept.length === window.events.length) return;
@@ -455,7 +458,7 @@ function forgetEvents(window: ProgramRun['state']['window'], isForgotten: (event
   window.bytes = kept.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0);
 }
 
-/** Returns the running state of a step, and begins it if it has not begun. */
+/** Returns the running state of a step. Begins the step if it has not begun. */
 export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
   const at = addressText(address);
   const { program, ports } = run;
@@ -469,14 +472,14 @@ export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
   return { address, at, state };
 }
 
-/** Records an attempt that failed before anything was called. */
+/** Records an attempt that failed before any call. */
 export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error: StepError): AttemptEnd & { type: 'failed' } {
   noteError(run.state, error.message);
   recordNote(run, { at, kind: state.kind, type: 'attempt', attempt: state.attempts, error });
   return { type: 'failed', error, id: run.state.window.lastEventId };
 }
 
-/** Ends a step, and drops what only a running step needs. */
+/** Ends a step, and drops the data that only a running step needs. */
 export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<StepState, 'status'> & Partial<StepState>): void {
   Object.assign(state, end, { endedAt: run.ports.now() });
   delete state.progress;
@@ -491,19 +494,19 @@ export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<S
   run.ports.recorded?.(run.state);
 }
 
-// Programs: calls in the record, which people decide about and tools execute.
+// Programs: recorded calls, which people decide and tools execute.
 
 interface StepCall {
-  /** The name of the tool, or of the question or review. */
+  /** The name of the tool, question or review. */
   name: string;
   arguments: JsonObject;
-  /** Added to the address of the step: a step may have several calls. */
+  /** Added to the step's address, because a step may have several calls. */
   suffix?: string;
 }
 
 /**
- * Reserves the id of the event of a call of a tool before the run may stop for its next execution: if the workflow task is lost
- * after the call, and the run continues as new instead of calling, the next execution calls with the same idempotency key.
+ * Reserves the id of a tool call's event before the run may stop for its next execution: if the workflow task is lost after the call, and
+ * the run continues as new instead of calling, the next execution calls with the same idempotency key.
  */
 export function reserveCallEvent(run: ProgramRun, running: RunningStep): void {
   const { progress } = running.state;
@@ -523,10 +526,10 @@ export function recordCall(run: ProgramRun, running: RunningStep, { name, argume
   return call;
 }
 
-/** The result of a call. `error` is that of an attempt which has failed by it, and `startedAt` the beginning of a call that was made. */
+/** The result of a call. `error`: the failure of the attempt, if the call failed it. `startedAt`: when the call started, if it was made. */
 type CallResult = Pick<ToolResult, 'name' | 'status' | 'content'> & Pick<StepNote, 'startedAt' | 'error'>;
 
-/** Records the result of a call, after which nothing needs the event of the call any more. */
+/** Records the result of a call. Afterwards, the call's event is no longer needed. */
 export function recordResult(
   run: ProgramRun,
   { at, state }: RunningStep,
@@ -538,7 +541,7 @@ export function recordResult(
   closeCall(run, { state }, call);
 }
 
-/** Forgets the event of a call that has ended. */
+/** Forgets the event of an ended call. */
 function closeCall(run: ProgramRun, { state }: Pick<RunningStep, 'state'>, { eventId }: RecordedCall): void {
   forgetEvents(run.state.window, ({ id }) => id === eventId);
   delete state.progress?.call;
@@ -546,7 +549,7 @@ function closeCall(run: ProgramRun, { state }: Pick<RunningStep, 'state'>, { eve
 
 // Programs: the answer of an `ask`.
 
-/** Bytes of the text next to a structured answer that the result of its step has. */
+/** The maximum bytes of the text next to a structured answer in a step's result. */
 const TEXT_BYTES = 500;
 
 interface CheckedAnswer {
@@ -555,11 +558,11 @@ interface CheckedAnswer {
   /** The number of characters of the prompt. */
   promptLength: number;
   text: string;
-  /** The value of the answer, if it has one besides its text. */
+  /** The structured value of the answer, if there is one besides its text. */
   structured?: JsonValue | undefined;
 }
 
-/** Records an answer with its verdict, which decides if the attempt has failed. Returns the failure. */
+/** Records an answer with its verdict, which decides whether the attempt failed. Returns the failure. */
 export function recordAnswer(
   run: ProgramRun,
   { state, address }: RunningStep,
@@ -580,22 +583,22 @@ export function recordAnswer(
   return error;
 }
 
-/** True for a text that is not the structured answer itself. */
+/** True for a text that is more than the structured answer itself. */
 function isMoreThanJson(text: string): boolean {
   return text.trim() !== '' && parsedJson(text) === undefined;
 }
 
-/** An answer that was checked, and what its step declares. */
+/** A checked answer, and the declarations of its step. */
 interface JudgedAnswer {
   place: StepPlace;
   answer: JsonValue;
-  /** The type that the step declares. */
+  /** The type declared by the step. */
   type?: string | undefined;
-  /** As AXON's executor, a lenient program reports too little confidence as any other violation. */
+  /** Like AXON's executor, a lenient program reports low confidence like any other violation. */
   lenient?: boolean | undefined;
 }
 
-/** Returns the failure of an attempt by the checks of its answer: the anchors first, then the form, then the validator. */
+/** Returns the failure of an attempt by the checks of its answer: first the anchors, then the form, then the validator. */
 function verdictError(verdict: AnswerVerdict, { place, answer, type, lenient = false }: JudgedAnswer): StepError | undefined {
   if (verdict.empty) return emptyAnswerFailure(place);
   const error = verdictFailure(verdict, place, lenient);
@@ -623,7 +626,7 @@ function isTooUnsure({ rule }: Violation): boolean {
   return rule === 'confidence_floor';
 }
 
-// Programs: the failure of a step as data.
+// Programs: a step's failure as data.
 
 /** Returns the failure of a step, with its unit and its name. */
 export function stepFailure({ address }: RunningStep, code: ErrorCode, message: string, details = ''): StepError {

@@ -7,35 +7,35 @@ import { addressText, indexOf, type Loop, parseAddress, type ProgramIndex, type 
 /** Returns the value that a reference leads to. */
 export type Lookup = (reference: Reference) => Found;
 
-/** A template with its references resolved, or the reason why that is not possible. */
+/** A template with resolved references, or the reason why that is impossible. */
 type Resolved<Value> = { ok: true; value: Value } | { ok: false; reference: string; problem: string };
 
-/** The treatment of references that lead to no value. */
+/** How to treat references without a value. */
 interface ResolveOptions {
   /** True: they stay as written. Otherwise the first one is the problem. */
   lenient?: boolean | undefined;
 }
 
-/** The most characters that the references of one template may insert: a document can name the same long value any number of times. */
+/** The maximum characters inserted by the references of one template: a document can reference the same long value any number of times. */
 const MAX_INSERTED = 4_000_000;
 
 /**
- * Replaces the references of a text in one pass: braces in an inserted value stay text. A text is inserted as it is, and any other
- * value as JSON: null as `null`, lists and objects without blanks.
+ * Replaces the references of a text in one pass: braces in an inserted value remain text. A text is inserted unchanged, and any other value
+ * as JSON: null as `null`, lists and objects without spaces.
  */
 export function interpolate(template: string, lookup: Lookup, options: ResolveOptions = {}): Resolved<string> {
   return resolvedOrProblem(() => interpolated(template, new Insertions(lookup, options)));
 }
 
 /**
- * Resolves the references in every text of a value, in its lists and objects too, but not in keys. A text that is one whole
- * reference becomes the value with its type; any other text is interpolated.
+ * Resolves the references in all texts of a value, including in lists and objects, but not in keys. A text that is one whole reference
+ * becomes the value with its type; any other text is interpolated.
  */
 export function resolveValue(value: JsonValue, lookup: Lookup, options: ResolveOptions = {}): Resolved<JsonValue> {
   return resolvedOrProblem(() => resolved(value, new Insertions(lookup, options)));
 }
 
-/** Returns the text that stands for a value in a template. */
+/** Returns the text that represents a value in a template. */
 export function insertedText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -58,7 +58,7 @@ function resolvedOrProblem<Value>(resolve: () => Value): Resolved<Value> {
   }
 }
 
-/** Looks references up, and bounds the characters that they insert together. */
+/** Looks up references, and bounds the total characters that they insert. */
 class Insertions {
   readonly #lookup: Lookup;
   readonly #isLenient: boolean;
@@ -101,20 +101,20 @@ function resolvedObject(object: JsonObject, insertions: Insertions): JsonObject 
   return Object.fromEntries(Object.entries(object).map(([key, member]) => [key, resolved(member, insertions)]));
 }
 
-/** True if the value of the reference fits the schema. A reference that leads to no value does not hold. */
+/** True if the value of the reference fits the schema. False for a reference without a value. */
 export function conditionHolds({ of, is }: ConditionDocument, lookup: Lookup): boolean {
   const reference = readReference(of);
   const found = reference === undefined ? undefined : lookup(reference);
   return found?.found === true && checkJson(is, found.value).length === 0;
 }
 
-/** The value that a reference leads to, if there is one. */
+/** The value that a reference leads to, if any. */
 type Found = { found: true; value: JsonValue } | { found: false };
 
 const NOTHING: Found = { found: false };
 
 /**
- * Follows the names and indexes of a path inside a value. A name is an own key of an object, an index a place in a list; texts have
+ * Follows the names and indexes of a path inside a value. A name is an own key of an object, and an index a place in a list; texts have
  * neither. A path into null leads to null: a step that was skipped, or found nothing, has no parts.
  */
 export function valueAt(value: JsonValue, path: readonly (string | number)[]): Found {
@@ -129,26 +129,26 @@ export function valueAt(value: JsonValue, path: readonly (string | number)[]): F
 }
 
 /**
- * Follows the part of a reference after the name of a step inside the output of that step. The name `output` directly after that of
- * the step stands for the output itself and is always read so, regardless of the value: `{{Step.output}}` is the whole output,
- * `{{Step.output.score}}` and `{{Step.score}}` are its key `score`, and `{{Step.output.output}}` is its key `output`.
+ * Follows the part of a reference after a step's name inside the step's output. The name `output` directly after the step's name always
+ * means the output itself, regardless of the value: `{{Step.output}}` is the whole output, `{{Step.output.score}}` and `{{Step.score}}` are
+ * its key `score`, and `{{Step.output.output}}` is its key `output`.
  */
 export function outputAt(output: JsonValue, path: readonly (string | number)[]): Found {
   return valueAt(output, withoutOutput(path));
 }
 
-/** Removes the name `output` from the beginning of the part of a reference after the name of a step. */
+/** Removes a leading `output` from the part of a reference after a step's name. */
 export function withoutOutput(path: readonly (string | number)[]): readonly (string | number)[] {
   return path[0] === 'output' ? path.slice(1) : path;
 }
 
-/** A reference, and the path of the text that has it. */
+/** A reference, and the path of the text that contains it. */
 interface PlacedReference {
   reference: Reference;
   path: string;
 }
 
-/** Lists the references in all texts of a value, in their order. `path` leads to the value in its document. */
+/** Lists the references in all texts of a value, in order. `path` leads to the value in its document. */
 export function referencesIn(value: JsonValue | undefined, path = ''): PlacedReference[] {
   if (typeof value === 'string') {
     return parseTemplate(value).flatMap((part) => (typeof part === 'string' ? [] : [{ reference: part, path }]));
@@ -158,10 +158,10 @@ export function referencesIn(value: JsonValue | undefined, path = ''): PlacedRef
   return Object.entries(value).flatMap(([key, member]) => referencesIn(member, memberPath(path, key)));
 }
 
-/** A part of a template: text that stays as it is, or a reference. */
+/** A part of a template: unchanged text or a reference. */
 type TemplatePart = string | Reference;
 
-/** Splits a template into texts and references. Braces that hold no reference stay text. Takes time in proportion to the template. */
+/** Splits a template into texts and references. Braces without a reference remain text. Takes time in proportion to the template. */
 export function parseTemplate(template: string): TemplatePart[] {
   const parts: TemplatePart[] = [];
   let from = 0;
@@ -180,7 +180,7 @@ export function parseTemplate(template: string): TemplatePart[] {
   return parts;
 }
 
-/** Returns the reference that a template consists of, without anything around it; undefined for any other template. */
+/** Returns the reference if the template is exactly one reference, or undefined. */
 export function wholeReference(template: string): Reference | undefined {
   const reference = referenceAt(template, 0);
   return reference?.written === template ? reference : undefined;
@@ -188,19 +188,19 @@ export function wholeReference(template: string): Reference | undefined {
 
 /** A reference to a value: the names and indexes that lead to it. */
 export interface Reference {
-  /** The text as the document has it, such as `{{ Step.output.items[0] }}`. */
+  /** The text as written in the document, such as `{{ Step.output.items[0] }}`. */
   written: string;
-  /** The names and list indexes: `['Step', 'output', 'items', 0]`. The first one is a name. */
+  /** The names and list indexes: `['Step', 'output', 'items', 0]`. The first is a name. */
   path: readonly [string, ...(string | number)[]];
 }
 
-/** The most characters of a reference between its braces. */
+/** The maximum characters of a reference between its braces. */
 const MAX_REFERENCE_LENGTH = 500;
 
-/** A name in a reference: any text without the characters that separate names. */
+/** A name in a reference: any text without separators. */
 const NAME = /[^.[\]{}"\p{Cc}]+/uy;
 
-/** `.name`, `[0]`, or `["name"]` for a key that has other characters than a name. */
+/** `.name`, `[0]`, or `["name"]` for a key with characters that a name cannot have. */
 const SEGMENT = /\.([^.[\]{}"\p{Cc}]+)|\[(\d{1,9})\]|\[("(?:[^"\\\p{Cc}]|\\[^\p{Cc}])*")\]/uy;
 
 /** Reads a text that is one reference, with or without braces. Returns undefined for any other text. */
@@ -211,7 +211,7 @@ export function readReference(text: string): Reference | undefined {
   return path === undefined ? undefined : { written, path };
 }
 
-/** Reads the reference whose braces open at `start`; undefined if there is none. */
+/** Reads the reference whose braces open at `start`, or returns undefined. */
 function referenceAt(text: string, start: number): Reference | undefined {
   const end = closingBraces(text, start);
   if (end === undefined) return undefined;
@@ -219,13 +219,16 @@ function referenceAt(text: string, start: number): Reference | undefined {
   return path === undefined ? undefined : { written: text.slice(start, end + 2), path };
 }
 
-/** True for a text that a reference can have as a name. */
+/** True for a text that can be a name in a reference. */
 export function isReferenceName(text: string): boolean {
   NAME.lastIndex = 0;
   return text === text.trim() && NAME.exec(text)?.[0] === text;
 }
 
-/** Finds the braces that close a reference. The search ends at the next brace outside of quotes, so that reading all references of a text is linear. */
+/**
+ * Finds the closing braces of a reference. The search ends at the next brace outside of quotes, so that reading all references of a text
+ * takes linear time.
+ */
 function closingBraces(text: string, start: number): number | undefined {
   if (!text.startsWith('{{', start)) return undefined;
   let isQuoted = false;
@@ -273,14 +276,14 @@ function unquoted(json: string): string | undefined {
 
 type ProgramValues = Pick<ProgramState, 'document' | 'input' | 'steps'>;
 
-/** Returns the look-up of references as a step of a program sees them. */
+/** Returns the look-up for the references of a step. */
 export function lookupAt(program: ProgramValues, at: StepAddress): Lookup {
   return lookupIn(scopeOf(program), at);
 }
 
 /**
- * Returns the look-up of references in a scope. A step without an output, because it was skipped, has the value null; in a lenient
- * program a reference to it leads to nothing, as in AXON.
+ * Returns the look-up for references in a scope. A skipped step has the value null; in a lenient program, a reference to it has no value,
+ * as in AXON.
  */
 function lookupIn(values: ScopeValues, at: StepAddress): Lookup {
   return ({ path }) => {
@@ -291,12 +294,12 @@ function lookupIn(values: ScopeValues, at: StepAddress): Lookup {
   };
 }
 
-/** Resolves a text that is one reference, with or without braces; undefined if it resolves to nothing. */
+/** Resolves a text that is one reference, with or without braces, or returns undefined if it has no value. */
 export function resolveReference(program: ProgramValues, reference: string, at: StepAddress): JsonValue | undefined {
   return resolveIn(scopeOf(program), reference, at);
 }
 
-/** Returns the ids of the outputs that the references of a value need, by the address of their step: an activity finds the outputs by them. */
+/** Returns the ids of the outputs that the references of a value need, by step address. An activity finds the outputs by these ids. */
 export function outputIds(program: ProgramValues, at: StepAddress, value: JsonValue): Record<string, string> {
   const references = referencesIn(value).map(({ reference }) => reference);
   return Object.fromEntries(
@@ -307,12 +310,12 @@ export function outputIds(program: ProgramValues, at: StepAddress, value: JsonVa
   );
 }
 
-/** Returns the addresses of the steps whose outputs the references of a value need, with those that are written without braces. */
+/** Returns the addresses of the steps whose outputs the references of a value need, including references without braces. */
 export function neededAddresses(program: ProgramValues, at: StepAddress, value: JsonValue): string[] {
   return addressesOf(program, at, [...referencesIn(value).map(({ reference }) => reference), ...bareReferences(value)]);
 }
 
-/** Returns the addresses of the steps to whose outputs references lead. The list of a `forEach` is needed for its item. */
+/** Returns the addresses of the steps whose outputs references lead to. An item needs the list of its `forEach`. */
 function addressesOf(program: ProgramValues, at: StepAddress, references: readonly Reference[]): string[] {
   // Addresses do not depend on values, which may be in the payload store.
   const values: ScopeValues = { ...scopeOf(program), outputOf: () => null };
@@ -328,10 +331,10 @@ function addressesOf(program: ProgramValues, at: StepAddress, references: readon
   return [...addresses];
 }
 
-/** The variable of a context that holds the input of the program. */
+/** The context variable with the program's input. */
 const INPUT = 'input';
 
-/** Makes a context of the input of a program, and of outputs by the address of their step. */
+/** Creates a context from a program's input and outputs by step address. */
 export function contextOf(input: JsonObject, outputs: Iterable<readonly [address: string, output: JsonValue]>): UnitContext {
   const context = new UnitContext();
   context.setVariable(INPUT, input);
@@ -339,10 +342,7 @@ export function contextOf(input: JsonObject, outputs: Iterable<readonly [address
   return context;
 }
 
-/**
- * Returns the look-up of references at a step, from the outputs that its references name: an activity has them in a context, by the
- * address of their step.
- */
+/** Returns the look-up for references of a step, from a context with the referenced outputs by step address, as an activity has it. */
 export function lookupOf(document: ProgramDocument, context: UnitContext, at: StepAddress): Lookup {
   const values: ScopeValues = {
     index: indexOf(document),
@@ -354,7 +354,7 @@ export function lookupOf(document: ProgramDocument, context: UnitContext, at: St
   return lookupIn(values, at);
 }
 
-/** Returns the number of rounds of a `repeat`, as the addresses of the outputs tell it. */
+/** Returns the number of rounds of a `repeat`, as found in the addresses of the outputs. */
 function lastRound(outputs: readonly string[], address: string): number {
   const { unit, indexes } = parseAddress(address);
   const depth = indexes.length;
@@ -367,7 +367,7 @@ function lastRound(outputs: readonly string[], address: string): number {
   return rounds;
 }
 
-/** Makes the scope of a program from the outputs that its steps have. */
+/** Creates the scope of a program from its steps' outputs. */
 function scopeOf({ document, input, steps }: ProgramValues): ScopeValues {
   const values: ScopeValues = {
     index: indexOf(document),
@@ -394,7 +394,7 @@ function rootOf(values: ScopeValues, at: StepAddress, path: Reference['path']): 
   return resolveRoot(values, at, typeof second === 'string' ? [first, second] : [first]);
 }
 
-/** Forgets the steps inside a block, in one of its items or rounds, which no reference can name any more. */
+/** Forgets the steps inside a block, in one of its items or rounds, that no reference can name any more. */
 export function forgetInside({ steps, document }: Pick<ProgramState, 'steps' | 'document'>, { unit, step, indexes }: StepAddress): void {
   for (const name of indexOf(document).get(unit, step).inside) {
     const address = addressText({ unit, step: name, indexes });
@@ -403,30 +403,30 @@ export function forgetInside({ steps, document }: Pick<ProgramState, 'steps' | '
   }
 }
 
-/** The values that references of a step can name, by the address of their step. */
+/** The values that a step's references can name, by step address. */
 interface ScopeValues {
   index: ProgramIndex;
   input: JsonValue;
-  /** Returns the output of an execution of a step; undefined if it has none. */
+  /** Returns the output of a step's execution, or undefined. */
   outputOf: (address: string) => JsonValue | undefined;
-  /** Returns the number of rounds of an execution of a `repeat` that have ended or begun; 0 if it has not begun. */
+  /** Returns the number of rounds of a `repeat` that have begun; 0 if it has not begun. */
   roundsOf: (address: string) => number;
   /** Resolves the reference to the list of a `forEach`, as its steps see it. */
   resolve: (reference: string, at: StepAddress) => JsonValue | undefined;
 }
 
-/** The value of the first names of a reference, and the number of these names. */
+/** The value of a reference's first names, and the number of these names. */
 interface RootValue {
   /** Undefined if the step has not run or has no output. */
   value: JsonValue | undefined;
   names: number;
-  /** The address of the step that gave the value. Absent for the input and for items. */
+  /** The address of the step that produced the value. Absent for the input and for items. */
   address?: string;
 }
 
 /**
- * Resolves the root of a reference at a step: `input`, the item of a surrounding `forEach`, a step of the same unit, or
- * a step of another unit. Undefined if the names mean nothing there.
+ * Resolves the root of a reference at a step: `input`, the item of a surrounding `forEach`, a step of the same unit, or a step of another
+ * unit. Undefined if the names have no meaning there.
  */
 function resolveRoot(values: ScopeValues, at: StepAddress, names: readonly string[]): RootValue | undefined {
   const [first = '', second] = names;
@@ -451,7 +451,7 @@ interface ListLoop {
   depth: number;
 }
 
-/** Returns the innermost `forEach` around a step that gives its item that name. */
+/** Returns the innermost `forEach` around a step that gives its item this name. */
 function loopOfItem(index: ProgramIndex, at: StepAddress, name: string): ListLoop | undefined {
   const loops = loopsAround(index, at);
   const depth = loops.findLastIndex((loop) => loop.kind === 'forEach' && loop.as === name);
@@ -465,13 +465,13 @@ function loopsAround(index: ProgramIndex, { unit, step }: StepAddress): readonly
   return index.find(unit, step)?.loops ?? [];
 }
 
-/** Returns the output of the execution of a step that a step sees: the one in the same item and round. */
+/** Returns the output of the execution of a step that another step sees: the one in the same item and round. */
 function stepValue(values: ScopeValues, at: StepAddress, unit: string, step: string): Pick<RootValue, 'value' | 'address'> {
   const address = addressText({ unit, step, indexes: indexesOf(values, at, unit, step) });
   return { value: values.outputOf(address), address };
 }
 
-/** Returns the indexes of the execution. From outside of a `repeat`, that is the last round. */
+/** Returns the indexes of the execution. From outside of a `repeat`, its last round. */
 function indexesOf(values: ScopeValues, at: StepAddress, unit: string, step: string): number[] {
   const loops = values.index.get(unit, step).loops;
   const own = unit === at.unit ? loopsAround(values.index, at) : [];
@@ -487,20 +487,20 @@ function indexesOf(values: ScopeValues, at: StepAddress, unit: string, step: str
 
 const MESSAGE_ROLES = ['system', 'user', 'assistant'] as const;
 
-/** A message of the conversation of a unit. */
+/** A message in a unit's conversation. */
 interface ContextMessage {
   role: (typeof MESSAGE_ROLES)[number];
   content: string;
 }
 
-/** The content of a context at one moment. Later changes do not reach it. */
+/** The content of a context at one moment, unaffected by later changes. */
 interface ContextSnapshot {
   results: Record<string, JsonValue>;
   variables: Record<string, JsonValue>;
   messageCount: number;
 }
 
-/** The reason why a context refuses a call: it has nothing of that name, or cannot take what it is given. */
+/** The reason why a context refuses a call: it has no entry of that name, or cannot accept the given value. */
 export class ContextError extends Error {
   override readonly name = 'ContextError';
   readonly reason: 'missing' | 'invalid';
@@ -511,7 +511,7 @@ export class ContextError extends Error {
   }
 }
 
-/** The values that the steps of a unit work with: results of steps, variables, and the messages to and from the model. */
+/** The values that a unit's steps work with: results of steps, variables, and the messages to and from the model. */
 export class UnitContext {
   readonly systemPrompt: string;
   readonly #results = new NamedValues('result of a step');
@@ -522,12 +522,12 @@ export class UnitContext {
     this.systemPrompt = systemPrompt;
   }
 
-  /** Keeps the result of a step. Throws a ContextError for an empty name. */
+  /** Stores the result of a step. Throws a ContextError for an empty name. */
   setResult(step: string, result: JsonValue): void {
     this.#results.set(step, result);
   }
 
-  /** Returns the result of a step. Throws a ContextError if there is none. */
+  /** Returns the result of a step. Throws a ContextError if it has none. */
   result(step: string): JsonValue {
     return this.#results.get(step);
   }
@@ -536,17 +536,17 @@ export class UnitContext {
     return this.#results.has(step);
   }
 
-  /** The names of the steps that have a result, in the order in which they got it. */
+  /** The names of the steps with a result, in the order of their results. */
   get completedSteps(): string[] {
     return this.#results.names;
   }
 
-  /** Binds a variable. Throws a ContextError for an empty name. */
+  /** Sets a variable. Throws a ContextError for an empty name. */
   setVariable(name: string, value: JsonValue): void {
     this.#variables.set(name, value);
   }
 
-  /** Returns the value of a variable. Throws a ContextError if there is none. */
+  /** Returns the value of a variable. Throws a ContextError if it is not set. */
   variable(name: string): JsonValue {
     return this.#variables.get(name);
   }
@@ -571,7 +571,7 @@ export class UnitContext {
     return { results: this.#results.copy(), variables: this.#variables.copy(), messageCount: this.#messages.length };
   }
 
-  /** Forgets everything but the system prompt. */
+  /** Forgets everything except the system prompt. */
   reset(): void {
     this.#results.clear();
     this.#variables.clear();
@@ -619,7 +619,7 @@ function deepCopy(value: JsonValue): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }
 
-/** Returns the references without braces: those of conditions and of lists. */
+/** Returns the references without braces, of conditions and lists. */
 export function bareReferences(value: JsonValue): Reference[] {
   if (Array.isArray(value)) return value.flatMap(bareReferences);
   if (typeof value !== 'object' || value === null) return [];

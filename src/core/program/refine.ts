@@ -3,38 +3,38 @@ import { defined } from '../domain/json.ts';
 import type { RefineDocument } from '../domain/program-document.ts';
 import { debugText, exhaustionFailure, formatError, seedNameOf, type StepError, type StepPlace } from './step-errors.ts';
 
-// Programs: the refine block of a step: how often it is attempted, the waits between the attempts, and what follows if all fail.
+// Programs: the refine block of a step: its number of attempts, the waits between them, and what happens if all fail.
 
-/** The outcome of one attempt of a step. `stopped`: the run is being stopped, and the attempt does not count. */
+/** The outcome of one attempt of a step. `stopped`: the run is stopping, and the attempt does not count. */
 export type AttemptOutcome<Result> =
   | { type: 'succeeded'; result: Result }
-  /** `error` is the text of the failure, which the next attempt learns; `errorType` its name. */
+  /** `error`: the text of the failure, for the next attempt; `errorType`: its name. */
   | { type: 'failed'; error: string; errorType: string }
   | { type: 'stopped' };
 
-/** The outcome of the wait between two attempts. `stopped`: the run is being stopped. */
+/** The outcome of the wait between two attempts. `stopped`: the run is stopping. */
 export type WaitOutcome = { type: 'waited' } | { type: 'stopped' };
 
 type AttemptRecord = { attempt: number; success: true } | { attempt: number; success: false; error: string; errorType: string };
 
-/** The point at which a refine block continues that was begun earlier. */
+/** The point at which a previously begun refine block continues. */
 export interface RefineStart {
-  /** The attempt to begin with. */
+  /** The first attempt to make. */
   attempt: number;
-  /** The text of the failure of the attempt before. */
+  /** The text of the previous attempt's failure. */
   failureContext?: string;
-  /** The attempts that were made. Absent: the outcome lists only those of this call. */
+  /** The earlier attempts. Absent: the outcome lists only the attempts of this call. */
   attempts?: readonly AttemptRecord[];
-  /** The rest of the wait before the attempt, in milliseconds. */
+  /** The remaining wait before the attempt, in milliseconds. */
   waitMs?: number;
 }
 
 /** A refine block and its effects. */
 interface Refinement<Result> {
   config: RefineConfig;
-  /** Makes an attempt. `failureContext` is the text of the failure of the attempt before, if the attempt may learn it. */
+  /** Makes an attempt. `failureContext`: the text of the previous attempt's failure, if it is passed on. */
   attempt: (failureContext: string | undefined, attempt: number) => Promise<AttemptOutcome<Result>>;
-  /** Waits after a failed attempt. Called only if there is something to wait for. */
+  /** Waits after a failed attempt. Called only if there is a wait. */
   wait: (ms: number, attempt: number) => Promise<WaitOutcome>;
   from?: RefineStart;
 }
@@ -42,17 +42,17 @@ interface Refinement<Result> {
 /** The outcome of all attempts of a step. */
 export interface RefineResult<Result> {
   success: boolean;
-  /** The result of the attempt that succeeded, else null. */
+  /** The result of the successful attempt, or null. */
   result: Result | null;
-  /** The attempts in order, the last one that ended included. */
+  /** The attempts in order, including the last one. */
   attempts: AttemptRecord[];
   /** True if all attempts failed. */
   exhausted: boolean;
-  /** The run was stopped before an attempt succeeded and before all had failed. */
+  /** The run stopped before an attempt succeeded and before all had failed. */
   stopped?: true;
 }
 
-/** Makes attempts until one succeeds, all have failed, or the run is being stopped. Every failure is tried again. */
+/** Makes attempts until one succeeds, all have failed, or the run is stopping. Every failure is retried. */
 export async function makeAttempts<Result>(refinement: Refinement<Result>): Promise<RefineResult<Result>> {
   const { config, attempt, wait, from = { attempt: 1 } } = refinement;
   const attempts = [...(from.attempts ?? [])];
@@ -79,24 +79,24 @@ function contextFor(attempt: number, failure: string, { passFailureContext }: Re
   return attempt > 1 && passFailureContext && failure !== '' ? failure : undefined;
 }
 
-/** The outcomes of a step whose attempts all failed. */
+/** The possible outcomes of a step whose attempts all failed. */
 const EXHAUSTION_ACTIONS = ['fail', 'skip', 'fallback'] as const;
 
-/** A refine block with its defaults filled in. */
+/** A refine block including defaults. */
 interface RefineConfig {
-  /** All attempts, the first one included. */
+  /** The maximum number of attempts, including the first. */
   maxAttempts: number;
   backoff: Backoff;
-  /** True: an attempt learns why the one before failed. */
+  /** True: an attempt is told why the previous one failed. */
   passFailureContext: boolean;
   onExhaustion: (typeof EXHAUSTION_ACTIONS)[number];
-  /** The step whose output replaces that of the failed step. */
+  /** The step whose output replaces the failed step's. */
   fallback?: string;
 }
 
 /**
- * Returns a refine block with its defaults. A step without one has one attempt. Throws a UsageError for an attempt, a strategy or an
- * action that does not exist; `refineProblems` finds more.
+ * Returns a refine block including defaults. A step without a block has one attempt. Throws a UsageError for an invalid number of attempts,
+ * strategy or action; `refineProblems` finds more.
  */
 export function resolveRefine(refine: RefineDocument | undefined): RefineConfig {
   const [problem] = refine === undefined ? [] : valueProblems(refine);
@@ -105,12 +105,12 @@ export function resolveRefine(refine: RefineDocument | undefined): RefineConfig 
   return { maxAttempts, backoff, passFailureContext, onExhaustion, ...defined({ fallback }) };
 }
 
-/** Returns the step whose output replaces that of a step whose attempts are used up; undefined if there is none. */
+/** Returns the step whose output replaces that of a step without remaining attempts, or undefined. */
 export function fallbackOf({ onExhaustion, fallback }: Pick<RefineDocument, 'onExhaustion' | 'fallback'>): string | undefined {
   return onExhaustion === 'fallback' ? fallback : undefined;
 }
 
-/** Lists what cannot work in a refine block, each as a sentence. */
+/** Lists the problems of a refine block, each as a sentence. */
 export function refineProblems(refine: RefineDocument): string[] {
   const { onExhaustion, fallback } = refine;
   const problems = valueProblems(refine);
@@ -138,17 +138,17 @@ function quotedChoice(values: readonly string[], value: string): string {
   return `${debugText(value)}. Must be one of: ${debugText(values.toSorted())}`;
 }
 
-/** The strategies of the wait between two attempts. */
+/** The strategies for the wait between two attempts. */
 export const BACKOFFS = ['none', 'linear', 'exponential'] as const;
 
-/** The strategy of the wait between two attempts. */
+/** The strategy for the wait between two attempts. */
 export type Backoff = (typeof BACKOFFS)[number];
 
 const LINEAR_MS = 1_000;
 const EXPONENTIAL_MS = 500;
 const MAX_DELAY_MS = 30_000;
 
-/** Returns the milliseconds to wait after a failed attempt, at most 30 seconds. The first attempt has the number 1. */
+/** Returns the milliseconds to wait after a failed attempt, at most 30 seconds. Attempts are 1-based. */
 export function delayAfter(attempt: number, backoff: Backoff): number {
   switch (backoff) {
     case 'linear':
@@ -165,8 +165,8 @@ export function failedAttempt(error: StepError): Extract<AttemptOutcome<never>, 
 }
 
 /**
- * Returns the failure of a step by the outcome of its attempts; undefined if the step does not fail by it. A step whose refine block
- * wants a fallback and names none fails.
+ * Returns the failure of a step after its last attempt, or undefined if the step does not fail. A step whose refine block requires a
+ * fallback without naming one fails.
  */
 export function failureAfterAttempts(
   { exhausted, attempts }: RefineResult<unknown>,

@@ -76,7 +76,7 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
   return concludeStep(run, running, step, last);
 }
 
-/** Makes one attempt, once the run has the outputs that it resolves for it: a failed child has needed none of them. */
+/** Makes one attempt, once the run has loaded the outputs that it resolves for it. If they cannot be loaded, no further attempt follows. */
 async function loadAndRun(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   const loading = loadForRun(run, running, step);
   const unloaded = loading === undefined ? undefined : await loading;
@@ -95,7 +95,7 @@ async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDoc
   }
   const fallback = fallbackOf(step.refine ?? {});
   const { unit, step: name } = running.address;
-  // Only a lenient program may name a fallback that it does not have.
+  // Only a lenient program may name an unknown fallback.
   const isMissing = fallback !== undefined && indexOf(run.program.document).find(unit, fallback) === undefined;
   if (step.refine?.onExhaustion === 'skip' || isMissing) {
     const reason = isMissing ? `its attempts are used up, and there is no step "${fallback}"` : 'its attempts are used up';
@@ -103,7 +103,7 @@ async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDoc
     return 'completed';
   }
   if (fallback !== undefined) return takeFallback(run, running, fallback);
-  // AXON reports used-up attempts even for a model call that has only one.
+  // AXON reports used-up attempts even for a model call with a single attempt.
   const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
   const error = isExhausted ? exhaustionFailure(running.state.attempts, last.error, { step: name, unit }) : last.error;
   endStep(run, running, { status: 'failed', error });
@@ -132,7 +132,7 @@ async function takeFallback(run: ProgramRun, running: RunningStep, name: string)
 
 // Programs: one attempt of a step.
 
-/** Makes one attempt: waits for the approval, acts, and waits for the review. Continues where the execution before has stopped. */
+/** Makes one attempt: waits for the approval, acts, and waits for the review. Continues where the previous execution stopped. */
 async function makeAttempt(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   const { held } = running.state.progress ?? {};
   if (held !== undefined) return review(run, running, step, { type: 'done', ...held });
@@ -143,7 +143,7 @@ async function makeAttempt(run: ProgramRun, running: RunningStep, step: StepDocu
 
 async function runStepKind(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   if (step.tool !== undefined) reserveCallEvent(run, running);
-  // A child starts with its part of the limits. One that is running is waited for also if no further step may start.
+  // A child starts with its share of the limits. A running child is waited for even if no further step may start.
   if (step.agent !== undefined || step.program !== undefined || step.ask?.tools !== undefined) return runChildOnce(run, running, step);
   if (!(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
   if (step.ask !== undefined) return askOnce(run, running, step);
@@ -213,9 +213,9 @@ async function useMemoryOnce(run: ProgramRun, running: RunningStep, step: StepDo
   }
 }
 
-// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a separate run.
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, each in a separate run.
 
-/** Starts a child and waits for its end, or waits for one that an earlier execution has started. */
+/** Starts a child and waits for its end, or waits for one that an earlier execution started. */
 async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   const { state } = running;
   let start: ChildStart | undefined;
@@ -248,7 +248,7 @@ async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDoc
   }
   leaveChild(run, running, child);
   const end = chargeStep(run, running, () => childEnd(run, running, { step, child, outcome }));
-  // After the use of the child was counted: no step starts in between.
+  // Called after the child's usage was counted: no step starts in between.
   run.takeBack(running.at, { isUnreported: outcome.type === 'failed' && !outcome.unstarted });
   return end;
 }
@@ -264,19 +264,19 @@ function childEnd(run: ProgramRun, running: RunningStep, { step, child, outcome 
   }
 }
 
-/** A child that has ended, or was cancelled with the run. */
+/** A child that has ended, or was cancelled along with the run. */
 interface ChildStepEnd {
   step: StepDocument;
   child: RunningChild;
   outcome: Exclude<ChildOutcome, { type: 'left' }>;
 }
 
-// Programs: the limits that a child has of its own.
+// Programs: a child's own limits.
 
-/** The limits of a child, or the reason why its step has none. */
+/** The limits of a child, or the reason why they are invalid. */
 type FoundLimits = { ok: true; limits: OwnLimits } | { ok: false; problem: string };
 
-/** Returns the limits of the agent or the program that a step runs, as far as they were known when the run began, with those of the step. */
+/** Returns the limits of a step's agent or program, as known at the start of the run, and the step's own. */
 function ownLimits({ state }: ProgramRun, { at }: RunningStep, { agent, program, ask }: StepDocument): FoundLimits {
   const { agents = {}, programs = {} } = state.snapshot.childLimits ?? {};
   const called = agent === undefined ? limitsIn(programs, program?.name) : limitsIn(agents, agent.name);
@@ -284,12 +284,12 @@ function ownLimits({ state }: ProgramRun, { at }: RunningStep, { agent, program,
   try {
     return { ok: true, limits: { ...known, ...plainLimits(`step "${at}"`, (agent ?? program ?? ask)?.limits ?? {}) } };
   } catch (error) {
-    // A limit that a lenient document may have.
+    // An invalid limit, which a lenient document may contain.
     return { ok: false, problem: errorMessage(error) };
   }
 }
 
-/** Returns the limits of an `ask` with tools. It needs no calls of the limited tools that it does not have. */
+/** Returns the limits of an `ask` with tools. It needs no calls of limited tools that it does not have. */
 function limitsOfAsk({ limits }: ProgramRun['state'], { tools = [] }: AskDocument): OwnLimits {
   const lacking = Object.keys(limits.toolCallsByName ?? {}).filter((name) => !tools.includes(name));
   const byName = Object.fromEntries(lacking.map((name) => [name, 0]));
@@ -302,7 +302,10 @@ function limitsIn(all: Record<string, OwnLimits>, name: string | undefined): Own
 
 // Programs: one attempt of an `ask`.
 
-/** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
+/**
+ * Makes one model call, which `mayStart` has already counted as in flight. The activity has checked the answer; its verdict decides whether
+ * the attempt failed.
+ */
 async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
   const { program, ports } = run;
   const { state, address, at } = running;
@@ -353,7 +356,7 @@ function promptTexts(program: ProgramRun['program'], { unit, step }: RunningStep
   return [...system, prompt];
 }
 
-/** A model call that has ended. */
+/** An ended model call. */
 interface EndedAsk<Outcome extends AskOutcome> {
   note: StepNote;
   outcome: Outcome;
@@ -385,10 +388,10 @@ function recordAskAnswer(
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }
 
-/** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
+/** Returns the failure of an attempt whose model call failed, or exceeded the step's timeout. */
 function callFailure(running: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
   const { address } = running;
-  // The prompt quotes an output that is not in the payload store any more.
+  // The prompt quotes an output that is no longer in the payload store.
   if (code === 'spilled_unavailable' || code === 'payload_store_failed') return stepFailure(running, code, message);
   if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
   return timeoutFailure(timeout, address);
@@ -396,7 +399,7 @@ function callFailure(running: RunningStep, { timeout }: StepDocument, { code, me
 
 // Programs: the usage of a step.
 
-/** Does work that counts usage of the run at once, and adds the same to the usage of the step. */
+/** Does work that adds to the run's usage, and adds the same to the step's usage. */
 function chargeStep<Result>(run: ProgramRun, { state }: RunningStep, work: () => Result): Result {
   const before = run.state.usage;
   const result = work();
@@ -406,7 +409,7 @@ function chargeStep<Result>(run: ProgramRun, { state }: RunningStep, work: () =>
   return result;
 }
 
-/** Returns the usage that was added between two moments. */
+/** Returns the usage added between two moments. */
 function usageBetween(after: AggregatedUsage, before: AggregatedUsage): AggregatedUsage {
   const { estimated, ...reported } = after;
   const { estimated: estimatedBefore, ...reportedBefore } = before;
@@ -426,14 +429,14 @@ function fieldsSince<Counts extends object>(after: Counts, before: Partial<Count
   return Object.fromEntries(fields) as Counts;
 }
 
-/** Rounds what the subtraction of dollars leaves behind the twelfth digit. */
+/** Rounds away what the subtraction of dollars leaves after the twelfth digit. */
 function roundedDollars(amount: number): number {
   return Number(amount.toFixed(12));
 }
 
 // Programs: waits.
 
-/** Waits for the time of a `sleep`. */
+/** Waits for the duration of a `sleep`. */
 async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: SleepDocument): Promise<AttemptEnd> {
   const { state, address, at } = running;
   if (state.progress?.wakeAt === undefined) {
@@ -451,7 +454,7 @@ async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: SleepDocu
     : { type: 'stopped' };
 }
 
-/** Waits until the time in the progress of the step. False if the run stops first. */
+/** Waits until the time in the step's progress. Returns false if the run stops first. */
 async function sleepUntilWoken(run: ProgramRun, { state }: RunningStep, summary: string): Promise<boolean> {
   const { ports } = run;
   const wakeAt = state.progress?.wakeAt ?? 0;

@@ -16,7 +16,7 @@ import { newStepError } from './step-errors.ts';
 
 // Programs: the outputs that a step needs before it acts.
 
-/** Loads the outputs that the run resolves for a step, in its present position. Returns at once if there is nothing to load. */
+/** Loads the outputs that the run resolves for a step at its current position. Returns at once if there is nothing to load. */
 export function loadForRun(
   run: ProgramRun,
   { address, state }: RunningStep,
@@ -29,7 +29,7 @@ export function loadForRun(
 // Programs: outputs that an earlier execution has moved to the payload store.
 
 /**
- * The most bytes of outputs that one execution loads. They are part of its history, which may have 50 MB, and may take twice as many
+ * The maximum bytes of outputs that one execution loads. They become part of its history, which may have 50 MB, and may take twice as many
  * bytes there.
  */
 const MAX_LOADED_BYTES = 16_000_000;
@@ -42,7 +42,7 @@ export function loadNeeded(run: ProgramRun, at: StepAddress, value: JsonValue): 
   return loadOutputs(run, at, neededAddresses(run.program, at, value));
 }
 
-/** Does the same for outputs by the address of their step. Returns at once if there is nothing to load. */
+/** Does the same for outputs by step address. Returns at once if there is nothing to load. */
 export function loadOutputs(run: ProgramRun, by: StepAddress, addresses: readonly string[]): Promise<NotLoaded | undefined> | undefined {
   const stored = addresses.flatMap((address): StoredOutput[] => {
     const { output, spilled, outputId: id } = run.program.steps.get(address) ?? {};
@@ -55,10 +55,7 @@ export function loadOutputs(run: ProgramRun, by: StepAddress, addresses: readonl
   });
 }
 
-/**
- * Loads outputs, all at once. The run continues in its next execution instead if this one has no room for them; the next begins with
- * them.
- */
+/** Loads outputs in parallel. If this execution has no room for them, the run continues in the next one, which begins with them. */
 export async function loadStored(
   run: ProgramRun,
   by: StepAddress,
@@ -88,7 +85,7 @@ export async function loadStored(
   return outcomes.some(({ type }) => type === 'cancelled') ? { type: 'stopped' } : undefined;
 }
 
-/** Loads one output. Steps in parallel that need the same one wait for the same activity. */
+/** Loads one output. Parallel steps that need the same output wait for the same activity. */
 function loadOnce(run: ProgramRun, stored: StoredOutput): Promise<LoadOutcome> {
   const known = run.loads.get(stored.id);
   if (known !== undefined) return known;
@@ -102,9 +99,9 @@ function missingOutputError(by: StepAddress, code: StepError['code'], message: s
   return newStepError(code, `${name} lacks an output that it refers to: ${message}`, { step: by.step, unit: by.unit });
 }
 
-// Programs: the values that the run itself needs. Activities find those of prompts and of the memory by themselves.
+// Programs: the values that the run itself needs. For prompts and the memory, activities find them themselves.
 
-/** Returns a value with the references that decide if a step runs at all: those of its condition, and all if an earlier run has its output. */
+/** Returns a value with the references that decide whether a step runs: those of its condition, or all if an earlier run has its output. */
 export function neededBefore({ document, earlier }: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
   const at = addressText(address);
   const isCompared = earlier?.outputs.some(([text]) => text === at) === true;
@@ -114,7 +111,7 @@ export function neededBefore({ document, earlier }: ProgramState, address: StepA
   ];
 }
 
-/** Returns a value with the references that the run resolves for a step, in the present position of the step. */
+/** Returns a value with the references that the run resolves for a step at its current position. */
 function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, approved }: StepProgress = {}): JsonValue {
   if (held !== undefined || child !== undefined) return null;
   // A person is shown what is about to happen.
@@ -123,7 +120,7 @@ function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, appr
   if (branch !== undefined) return branch.cases.map(({ when }) => ({ of: when.of }));
   if (forEach !== undefined) return { in: forEach.in };
   if (tool !== undefined) return tool.arguments ?? null;
-  // The input of the run of an `ask` with tools has its texts.
+  // The input of an `ask` with tools contains its texts.
   if (ask?.tools !== undefined) return [{ ...askPromptTexts(unit, ask) }, shown];
   if (agent !== undefined) return [agent.input, agent.deps ?? null, shown];
   return [program?.input ?? human?.question ?? sleep?.for ?? null, shown];
@@ -131,13 +128,13 @@ function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, appr
 
 // Programs: outputs that are too large to be carried.
 
-/** The most bytes of JSON of the outputs that a run carries. */
+/** The maximum bytes of JSON of a run's carried outputs. */
 export const MAX_CARRIED_OUTPUT_BYTES = 1_000_000;
 
-/** Bytes that are left for messages and requests that arrive before the state is carried. */
+/** Bytes reserved for messages and requests that arrive before the state is carried. */
 const RESERVED_BYTES = 300_000;
 
-/** Bytes of JSON of an output that is never stored: its reference would be as long. */
+/** Bytes of JSON of an output that is never stored, because its reference would be just as long. */
 const REFERENCE_BYTES = 1_000;
 
 interface SpillProblem {
@@ -146,8 +143,8 @@ interface SpillProblem {
 }
 
 /**
- * Brings the outputs that are carried into the next execution within their budget: forgets those that nothing needs, and moves the
- * largest others to the payload store. Returns the reason why that is not possible.
+ * Reduces the carried outputs to their budget: forgets the ones that are no longer needed, and moves the largest others to the payload
+ * store. Returns the reason if that is not possible.
  */
 export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | undefined> {
   const { program, ports } = run;
@@ -159,7 +156,7 @@ export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | unde
   for (const output of outputs) {
     if (bytes <= room || output.bytes <= REFERENCE_BYTES) break;
     bytes -= output.bytes;
-    // An output that an earlier execution has stored, and this one has loaded.
+    // An output that an earlier execution stored and this one has loaded.
     if (output.address === output.at && output.state.spilled !== undefined) delete output.state.output;
     else moved.set(output.address, { ...output, id: outputIdOf(output) ?? ports.uuid() });
   }
@@ -176,7 +173,7 @@ export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | unde
   return longListProblem(run);
 }
 
-/** Describes the items of a `forEach` that can never become one list: the run would continue in vain. */
+/** Describes the items of a `forEach` whose list would be too long to ever be assembled: the run would continue in vain. */
 function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
   for (const [at, { spilledItems = [] }] of program.steps) {
     const bytes = spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
@@ -187,14 +184,14 @@ function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
   return undefined;
 }
 
-/** Returns the bytes that outputs may have besides everything else that is carried. */
+/** Returns the bytes available for outputs besides everything else that is carried. */
 function roomForOutputs({ state, program, ports }: ProgramRun): number {
   const carried = jsonBytes(toContinueAsNewState(state, BEGINNING, { executions: 0, inbox: ports.inbox.carried() }));
   const others = carried - totalBytes(continuedOutputs(program));
   return Math.max(0, Math.min(MAX_CARRIED_OUTPUT_BYTES, MAX_PAYLOAD_BYTES - RESERVED_BYTES - others));
 }
 
-/** Returns the id of the output of a step. The items of a `forEach` have none. */
+/** Returns the id of a step's output. The items of a `forEach` have none. */
 function outputIdOf({ address, state }: ContinuedOutput): string | undefined {
   return address.endsWith(ITEMS_SUFFIX) ? undefined : state.outputId;
 }
@@ -220,14 +217,14 @@ function cannotStoreText({ state }: ProgramRun, outputs: readonly ContinuedOutpu
   );
 }
 
-// Programs: outputs that nothing needs any more.
+// Programs: outputs that are no longer needed.
 
-/** Bytes of JSON of an output that is kept for the result of the run although no step refers to it. */
+/** Bytes of JSON of an output that is kept for the run's result although no step refers to it. */
 const KEPT_BYTES = 200;
 
 /**
- * Forgets large outputs that nothing in the program refers to, and the details of steps that have ended, before the state is carried. The
- * record of events has them.
+ * Forgets large outputs that nothing in the program refers to, and the details of ended steps, before the state is carried. The record of
+ * events has them.
  */
 function forgetUnnamed({ document, steps }: ProgramState): void {
   const names = namedOutputs(document);
@@ -240,8 +237,8 @@ function forgetUnnamed({ document, steps }: ProgramState): void {
 }
 
 /**
- * Forgets outputs that only parts of the program have named which have ended, the largest first, until the others have at most `room`
- * bytes. Below that they are kept: the result of the run shows them, and a run that resumes this one can take them over.
+ * Forgets outputs that only ended parts of the program have referenced, largest first, until the others have at most `room` bytes. Below
+ * that, they are kept: the run's result shows them, and a resuming run can reuse them.
  */
 function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], room: number): ContinuedOutput[] {
   const needed = neededOutputs(program);
@@ -254,7 +251,7 @@ function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], 
   });
 }
 
-/** Returns the bytes of outputs together. */
+/** Returns the total bytes of outputs. */
 function totalBytes(outputs: readonly ContinuedOutput[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
@@ -282,9 +279,9 @@ function isLarge(output: JsonValue): boolean {
   return jsonBytes(output) > KEPT_BYTES;
 }
 
-/** A part of a program that refers to the output of a step. Without a step it is the unit itself, without a unit the output of the program. */
+/** A part of a program that refers to a step's output. Without a step, it is the unit itself; without a unit, the program's output. */
 interface Use {
-  /** The step that is referred to, as `unit.step`. */
+  /** The referenced step, as `unit.step`. */
   of: string;
   unit?: string;
   step?: string;
@@ -293,12 +290,12 @@ interface Use {
 /** The uses of outputs in a program, by document. A document never changes. */
 const usesByDocument = new WeakMap<ProgramDocument, readonly Use[]>();
 
-/** Returns the steps whose outputs a program refers to anywhere, as `unit.step`. */
+/** Returns all steps whose outputs a program references, as `unit.step`. */
 export function namedOutputs(document: ProgramDocument): ReadonlySet<string> {
   return stepsInUse(document, () => false);
 }
 
-/** Returns the steps whose outputs a part of the program may still read that has not ended, as `unit.step`. */
+/** Returns the steps whose outputs an unfinished part of the program may still read, as `unit.step`. */
 export function neededOutputs({ document, units, steps }: Pick<ProgramState, 'document' | 'units' | 'steps'>): ReadonlySet<string> {
   const index = indexOf(document);
   const hasEnded = (status: string | undefined): boolean => status !== undefined && status !== 'running';
@@ -306,7 +303,7 @@ export function neededOutputs({ document, units, steps }: Pick<ProgramState, 'do
     if (unit === undefined) return false;
     if (hasEnded(units.get(unit)?.status)) return true;
     if (step === undefined) return false;
-    // A step that nothing repeats runs once, and nothing inside of it runs again after its end.
+    // A step that is not repeated runs once, and nothing inside it runs again after its end.
     return blocksAround(index, unit, step).some(
       ({ loops, step: { name } }) => loops.length === 0 && hasEnded(steps.get(`${unit}.${name}`)?.status),
     );
@@ -323,7 +320,7 @@ function stepsInUse(document: ProgramDocument, isOver: (use: Omit<Use, 'of'>) =>
   let uses = usesByDocument.get(document);
   if (uses === undefined) usesByDocument.set(document, (uses = usesIn(document)));
   const names = new Set(uses.filter((use) => !isOver(use)).map(({ of }) => of));
-  // The output of a block consists of those of the last steps inside. An outer block comes before those inside of it.
+  // The output of a block consists of the outputs of the last steps inside it. An outer block comes before inner ones.
   for (const { unit, step } of allSteps(document)) {
     if (!isBlock(step) || !names.has(`${unit.name}.${step.name}`) || isOver({ unit: unit.name, step: step.name })) continue;
     for (const list of nestedLists(step)) names.add(`${unit.name}.${list.at(-1)?.name}`);
@@ -347,26 +344,26 @@ function usesIn(document: ProgramDocument): Use[] {
   return uses;
 }
 
-/** Returns what the first names of a path may mean: a step of the unit, or a step of another unit. */
+/** Returns the possible meanings of a path's first names: a step of the unit, or a step of another unit. */
 function meanings(unit: string, [first, second]: Reference['path'], by: Omit<Use, 'of'>): Use[] {
   return [`${unit}.${first}`, `${first}.${second}`].map((of) => ({ of, ...by }));
 }
 
-/** Returns the references in all texts of a step or a unit, with those that are written without braces. */
+/** Returns the references in all texts of a step or unit, including references without braces. */
 function referencesInPart(part: StepDocument | object): Reference[] {
   const plain = part as JsonObject;
   return [...referencesIn(plain).map(({ reference }) => reference), ...bareReferences(plain)];
 }
 
-/** The look-ups of the references of a step: in this run, and in the earlier one. */
+/** The look-ups for a step's references: in this run, and in the earlier one. */
 interface BothLookups {
   now: Lookup;
   earlier: Lookup;
 }
 
 /**
- * Returns the output of a step in the earlier run if the step is the same: it comes before the one from which the run
- * starts again, its definition is equal, and so is every value that it refers to.
+ * Returns a step's output from the earlier run if the step is the same: it comes before the step from which the run starts again, and its
+ * definition and all referenced values are equal.
  */
 export function reusableOutput(program: ProgramState, address: StepAddress, lookups: BothLookups): JsonValue | undefined {
   const { document, earlier, resume } = program;
@@ -380,7 +377,7 @@ export function reusableOutput(program: ProgramState, address: StepAddress, look
   return comparedReferences(step).every((reference) => hasEqualValue(reference, step, lookups)) ? found[1] : undefined;
 }
 
-/** True for a step before `from` in the order of the document. */
+/** True for a step before `from` in document order. */
 function comesBefore(document: ProgramDocument, { unit, step }: StepAddress, from: string | undefined): boolean {
   if (from === undefined) return true;
   const names = allSteps(document).map((one) => `${one.unit.name}.${one.step.name}`);
@@ -388,25 +385,25 @@ function comesBefore(document: ProgramDocument, { unit, step }: StepAddress, fro
   return index < 0 || names.indexOf(`${unit}.${step}`) < index;
 }
 
-/** Returns everything about a step that its output depends on, except the values of its references. */
+/** Returns the part of a step's definition that determines its output, except the values of its references. */
 function definitionOf({ model, lenient }: ProgramDocument, { unit, step }: IndexedStep): string {
   const { name: _, needs: __, when: ___, steps: ____, ...surroundings } = unit;
   return canonicalJson(JSON.parse(JSON.stringify({ model, lenient, surroundings, step })) as JsonValue);
 }
 
-/** Returns the references in the step and in the texts of its unit, with those that are written without braces. */
+/** Returns the references in the step and in its unit's texts, including references without braces. */
 function comparedReferences(indexed: IndexedStep): Reference[] {
   const values = comparedValues(indexed);
   return [...referencesIn(values).map(({ reference }) => reference), ...bareReferences(values)];
 }
 
-/** Returns the parts of a program whose references must have equal values in both runs: the step and the texts of its unit. */
+/** Returns the parts of a program whose references must have equal values in both runs: the step and its unit's texts. */
 function comparedValues({ unit, step }: IndexedStep): JsonValue {
   const { persona, context, instructions } = unit;
   return [persona ?? '', context ?? '', instructions ?? '', JSON.parse(JSON.stringify(step)) as JsonObject];
 }
 
-/** True if a reference has the same value in both runs. Those to steps inside of the step itself depend on the others. */
+/** True if a reference has the same value in both runs. References to steps inside the step itself depend on the others. */
 function hasEqualValue(reference: Reference, { inside }: IndexedStep, { now, earlier }: BothLookups): boolean {
   const [first, second] = reference.path;
   if (inside.includes(first) || (typeof second === 'string' && inside.includes(second))) return true;
@@ -415,12 +412,12 @@ function hasEqualValue(reference: Reference, { inside }: IndexedStep, { now, ear
   return canonicalJson(a.value) === canonicalJson(b.value);
 }
 
-/** The end of the address that stands for the outputs of the items of a `forEach`. No address of a step has two dots. */
+/** The suffix of the address of the outputs of a `forEach`'s items. No step's address has two dots. */
 export const ITEMS_SUFFIX = '.items';
 
-/** An output in the state of a program, as the next execution would be given it. */
+/** An output in a program's state, as it would be passed to the next execution. */
 interface ContinuedOutput {
-  /** The address of the step. It ends in `.items` for the outputs of the items of a running `forEach`. */
+  /** The address of the step. It ends in `.items` for the outputs of a running `forEach`'s items. */
   address: string;
   /** The address of the step itself. */
   at: string;
@@ -428,7 +425,7 @@ interface ContinuedOutput {
   bytes: number;
 }
 
-/** Lists the outputs that a program would carry, the largest first. */
+/** Lists the outputs that a program would carry, largest first. */
 function continuedOutputs({ steps }: Pick<ProgramState, 'steps'>): ContinuedOutput[] {
   const found = [...steps].flatMap(([at, state]) => [
     ...measured(at, { at, state }, state.output),

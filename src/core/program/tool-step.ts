@@ -24,7 +24,7 @@ import { timeoutFailure } from './step-errors.ts';
 
 // Programs: one attempt of a `tool` step.
 
-/** Executes one tool call, after the decision of a person if the step or the tool requires one. */
+/** Executes one tool call, after a person's decision if the step or the tool requires one. */
 export async function callTool(
   run: ProgramRun,
   running: RunningStep,
@@ -53,7 +53,7 @@ export async function callTool(
   return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
 }
 
-/** Waits while a capability postpones a call, which nobody has to decide about any more. False if the run stops first. */
+/** Waits while a capability postpones a call that needs no more decisions. Returns false if the run stops first. */
 async function untilNotPostponed(run: ProgramRun, invocation: ToolInvocation): Promise<boolean> {
   const { state, ports } = run;
   const { toolCallId: callId, name: toolName } = invocation.call;
@@ -74,7 +74,7 @@ async function untilNotPostponed(run: ProgramRun, invocation: ToolInvocation): P
   }
 }
 
-/** Returns the call of the step for the gate, with what is wrong with its arguments. Limits are waited for later (`mayStart`). */
+/** Returns the step's call for the gate, with the problem of its arguments. Limits are waited for later (`mayStart`). */
 function askedCall(
   { state }: ProgramRun,
   { at, state: { attempts } }: RunningStep,
@@ -87,7 +87,7 @@ function askedCall(
   return { call, made: { content: [call], ...problems }, place: call.toolCallId };
 }
 
-/** Returns the tool with the time-out of the step, if that is shorter. */
+/** Returns the tool with the step's timeout, if that is shorter. */
 function withStepTimeout(tool: ToolSnapshot, { name, timeout }: StepDocument): ToolSnapshot {
   if (timeout === undefined) return tool;
   return { ...tool, timeoutMs: Math.min(tool.timeoutMs, milliseconds(timeout, `step "${name}": "timeout"`)) };
@@ -103,9 +103,9 @@ function invocationOf(
 }
 
 /**
- * Starts a call. A local one runs as a remote one if other steps may run at the same time: a replay hands over the ends of several local
- * calls at once, so steps after them would begin in another order. So does one of many in a row: all local calls of one workflow
- * task are one message, which has to stay below 4 MB.
+ * Starts a call. A local call becomes remote if other steps may run in parallel: a replay delivers the ends of several local calls at once,
+ * so later steps would begin in another order. It also becomes remote after many local calls in a row, because all local calls of one
+ * workflow task are one message, which must stay below 4 MB.
  */
 function startCall(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tier, ...remote } = invocation.tool;
@@ -116,7 +116,7 @@ function startCall(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOut
   return startTool(run.state, run.ports, isLocal ? invocation : { ...invocation, tool: remote });
 }
 
-/** Bytes that local calls in a row may produce. */
+/** The maximum bytes produced by consecutive local calls. */
 const MAX_LOCAL_BYTES = 2_000_000;
 
 interface EndedToolCall {
@@ -157,7 +157,7 @@ function recordCallEnd(
   return { type: 'failed', error, id };
 }
 
-/** Returns the failure of a call: its step's time-out, if the step has one and the call has taken that long. */
+/** Returns the failure of a call: the step's timeout, if it has one and the call took that long. */
 function toolFailure(
   { ports }: ProgramRun,
   running: RunningStep,
@@ -169,7 +169,7 @@ function toolFailure(
   return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
 }
 
-/** Returns the output of a tool: its value, or the list of its values if it gave several. */
+/** Returns a tool's output: its value, or the list of its values if there are several. */
 function toolOutput(content: readonly JsonValue[]): JsonValue {
   return content.length === 1 ? (content[0] ?? null) : [...content];
 }
@@ -186,7 +186,7 @@ interface StepInvocation {
   step: StepDocument & { tool: ToolStepDocument };
   invocation: ToolInvocation;
   call: RecordedCall;
-  /** The requirement of a decision that the gate has found. */
+  /** The requirement of a decision, as found by the gate. */
   requirement: ApprovalRequirement | undefined;
 }
 
@@ -203,7 +203,7 @@ async function decideOnCall(
   if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
   const { tool } = invocation;
   let requirement: DecisionRequest['requirement'];
-  // A call whose decision was requested keeps its requirement: the predicate would have the say over the person who decides.
+  // A call whose decision was requested keeps its requirement: otherwise the predicate would overrule the person who decides.
   if (!run.isRequested(call.callId)) {
     requirement = await requirementOf(run, invocation, found.requirement);
     if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
@@ -238,13 +238,16 @@ async function decideOnCall(
   return { type: 'approved', ...approved };
 }
 
-/** Waits until the limits have room for a call: nobody decides about one that could not start. */
+/** Waits until the limits have room for a call, so that nobody decides about a call that could not start. */
 async function mayAsk(run: ProgramRun, tool: ToolSnapshot): Promise<boolean> {
   if (run.budget.onToolCall(tool.name, run.ports.now()).type !== 'limit') return true;
   return run.mayStart({ tool: tool.name });
 }
 
-/** Returns the requirement of a decision. The predicate of the tool is asked here: no activity has made the call, which could have asked it. */
+/**
+ * Returns the requirement of a decision. The tool's predicate is evaluated here, because no activity that could have evaluated it made the
+ * call.
+ */
 async function requirementOf(
   { ports }: ProgramRun,
   invocation: ToolInvocation,

@@ -9,7 +9,7 @@ import { addressText, type IndexedStep, indexOf, parseAddress, type ProgramIndex
 import { resolveRefine } from './refine.ts';
 import { formatError, seedNameOf } from './step-errors.ts';
 
-/** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */
+/** Returns the trace of a program from the events of its run. Open spans end with the newest event. */
 export function traceOf(document: ProgramDocument, events: readonly Event[]): ExecutionTrace {
   const [first] = events;
   const last = events.at(-1);
@@ -18,7 +18,7 @@ export function traceOf(document: ProgramDocument, events: readonly Event[]): Ex
   return assembleTrace(last === undefined ? header : { ...header, endTime: secondsOf(last.timestamp) }, entries);
 }
 
-/** Assembles a trace from its lines. Lines of a span whose beginning is not among them are dropped. */
+/** Assembles a trace from its lines. Drops lines of a span whose beginning is missing. */
 export function assembleTrace(header: TraceHeader, entries: readonly TraceEntry[]): ExecutionTrace {
   const tracer = new Tracer();
   const spans = new Map<string, TraceSpan>();
@@ -33,16 +33,16 @@ export function assembleTrace(header: TraceHeader, entries: readonly TraceEntry[
   return new ExecutionTrace({ ...header, spans: tracer.finalize(header.endTime ?? header.startTime) });
 }
 
-/** One line of a trace. Spans are named by the unit, or by the address of the block. Times are in seconds since the epoch. */
+/** One line of a trace. Spans are named after the unit, or after the address of the block. Times are in seconds since the epoch. */
 export type TraceEntry =
   | { type: 'start'; span: string; inside?: string; name: string; at: number; metadata?: JsonObject }
   | { type: 'event'; span: string; event: TraceEvent }
   | { type: 'end'; span: string; at: number; metadata?: JsonObject };
 
-/** The most characters of the persona and of the context that the span of a unit shows. */
+/** The maximum characters of a persona and a context in a unit's span. */
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** Returns the lines of the trace that one recorded event stands for. It depends on nothing but the event and the document. */
+/** Returns the trace lines for one recorded event. It depends only on the event and the document. */
 export function traceEntries(document: ProgramDocument, event: Event): TraceEntry[] {
   const { step: note } = event;
   if (note === undefined) return [];
@@ -78,7 +78,7 @@ function stepEntries(document: ProgramDocument, event: Event, note: StepNote): T
   const isSpan = isBlock(indexed.step);
   switch (note.type) {
     case 'start': {
-      // The record of a call begins no step.
+      // The record of a call does not begin a step.
       if (note.attempt !== undefined) return [];
       const started = inSpan(startEvents(indexed, place));
       const name = `${kindOf(indexed.step)}:${place.step}`;
@@ -93,7 +93,7 @@ function stepEntries(document: ProgramDocument, event: Event, note: StepNote): T
   }
 }
 
-/** Returns the span of a step: the block around it, in the same item and round, or its unit. */
+/** Returns the span that contains a step: the block around it, in the same item and round, or its unit. */
 function spanOf(index: ProgramIndex, { unit, indexes }: StepAddress, { block }: IndexedStep): string {
   if (block === undefined) return unit;
   return addressText({ unit, step: block, indexes: indexes.slice(0, index.get(unit, block).loops.length) });
@@ -105,7 +105,7 @@ function startEvents({ step }: IndexedStep, place: EventPlace): TraceEvent[] {
   return maxAttempts > 1 ? [started, traceEvent('refine_start', place, { max_attempts: maxAttempts, backoff })] : [started];
 }
 
-/** AXON has no end for a step that is skipped because its attempts are used up. */
+/** AXON has no end event for a step that is skipped because its attempts are used up. */
 function endEvents({ status, startedAt, error, reason, reused }: StepNote, place: EventPlace): TraceEvent[] {
   if (status === 'skipped' && error !== undefined) return [];
   const durationMs = startedAt === undefined ? 0 : roundedMs(place.at - secondsOf(startedAt));
@@ -125,11 +125,11 @@ interface EndedAttempt extends AnsweredStep {
   place: EventPlace;
 }
 
-/** Returns the events of one attempt, in AXON's order: the call, the answer, its checks, and the failure if there is one. */
+/** Returns the events of one attempt in AXON's order: the call, the answer, its checks, and the failure, if any. */
 function attemptEvents(attempt: EndedAttempt): TraceEvent[] {
   const { note, place } = attempt;
   const { error } = note;
-  // The record of a decision has no beginning: nothing was called.
+  // The record of a decision has no start time: nothing was called.
   const called = note.startedAt === undefined ? [] : callEvents(attempt, secondsOf(note.startedAt));
   if (error === undefined) return called;
   const data = { attempt: note.attempt ?? 1, reason: formatError(error), error_type: seedNameOf(error.code) };
@@ -153,7 +153,7 @@ function callEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] {
   return [traceEvent('memory_read', place, data, durationMs)];
 }
 
-/** AXON calls the number of characters of a prompt its tokens. */
+/** AXON calls the number of a prompt's characters its tokens. */
 function promptData({ indexed, note }: EndedAttempt): JsonObject {
   const effort = indexed.step.ask?.effort ?? indexed.unit.effort;
   return defined({ effort, prompt_tokens: note.promptLength });
@@ -172,21 +172,21 @@ function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] 
   return [response, ...answerEvents(verdict, attempt, place)];
 }
 
-/** Returns what a step has recorded as its output: the memory steps write it as JSON. */
+/** Returns the recorded output of a step: memory steps write it as JSON. */
 function recordedOutput({ content: [item] }: Event): unknown {
   if (item?.type !== 'message' || typeof item.content !== 'string') return undefined;
   return parsedJson(item.content);
 }
 
-/** The step whose answer was checked, in its document. */
+/** The document of the step whose answer was checked. */
 interface AnsweredStep {
   indexed: IndexedStep;
   document: ProgramDocument;
 }
 
 /**
- * Returns the events of the checks of an answer: anchors in the order of the document, then the validation. The validator comes last,
- * and only if no anchor stops the answer.
+ * Returns the events of an answer's checks: anchors in document order, then the validation. The validator comes last, and only if no anchor
+ * blocks the answer.
  */
 function answerEvents(verdict: AnswerVerdict, step: AnsweredStep, place: EventPlace): TraceEvent[] {
   const { anchors } = verdict;
@@ -222,39 +222,39 @@ function validationEvents(
   const data = { ...expected, ...(messages.length === 0 ? {} : { violations: messages }) };
   const isValid = violations.every(({ severity }) => severity !== 'error');
   const validation = traceEvent(isValid ? 'validation_pass' : 'validation_fail', place, data);
-  // AXON's executor has no event of its own for the confidence, which it validates with the rest.
+  // AXON's executor has no separate event for the confidence, which it validates along with the rest.
   if (floor === undefined || confidence === undefined || document.lenient === true) return [validation];
   return [traceEvent('confidence_check', place, { score: confidence, floor, passed: confidence >= floor }), validation];
 }
 
-/** The part of a trace that no event tells. Times are in seconds since the epoch. */
+/** The part of a trace that is not in the events. Times are in seconds since the epoch. */
 interface TraceHeader {
   programName: string;
   /** The provider of the program's model; empty for a program without model calls. */
   backendName: string;
   startTime: number;
-  /** The time of the newest event. Absent if there is none. */
+  /** The time of the newest event. Absent if there are no events. */
   endTime?: number;
 }
 
-/** Returns the names that the trace of a program begins with. */
+/** Returns the names in the header of a program's trace. */
 export function traceNames(document: ProgramDocument): Pick<TraceHeader, 'programName' | 'backendName'> {
   const [model = ''] = [document.model, ...modelsOf(document)].filter((one) => one !== undefined && one !== '');
   return { programName: document.name, backendName: partsOfModelName(model).provider };
 }
 
-/** Answer of the `trace` query: the lines of the trace that a page of events stands for. Offsets are those of events. */
+/** Answer of the `trace` query: the trace lines for a page of events. Offsets are event offsets. */
 export interface TracePage extends TraceHeader {
   version: 1;
   runId: string;
-  /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
+  /** Offset of the first event in the answering execution. Earlier events are in earlier executions. */
   firstOffset: number;
   /** Offset of the first event of this page. */
   from: number;
-  /** Offset of the first event of the next page. There is one while it is less than `total`. */
+  /** Offset of the first event of the next page. There is a next page while it is less than `total`. */
   next: number;
   total: number;
   entries: TraceEntry[];
-  /** For the run of an agent, whose trace is made from its events and steps: `provider/model`. */
+  /** For an agent's run, whose trace is built from its events and steps: `provider/model`. */
   model?: string;
 }

@@ -24,21 +24,21 @@ import type { Window } from '../domain/window.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/json-schema.ts';
 
-/** The version of the documents that this code writes and reads. */
+/** The version of the documents that this code reads and writes. */
 export const SAVED_VERSION = 1;
 
 /**
- * The context of a run as a document: its conversation, deps and counters, as plain JSON. A run can be started from it. It is a
- * format for exchange with other systems, so its names are theirs, in snake case.
+ * The context of a run as a document: its conversation, deps and counters, as plain JSON. A run can be started from it. It is an exchange
+ * format for other systems, so its names follow theirs, in snake case.
  */
 export interface SavedContext {
   /** The version of the form: 1. */
   version: typeof SAVED_VERSION;
   /** The conversation, in order, without the instructions. */
   messages: SavedMessage[];
-  /** The log of tool calls: `{id, name, arguments}` each. */
+  /** The log of tool calls, each `{id, name, arguments}`. */
   tool_calls: JsonObject[];
-  /** The instructions of the agent. They are not part of the messages. */
+  /** The agent's instructions. They are not part of the messages. */
   system_prompt: string | null;
   /** The deps without functions, live objects and members whose keys suggest a credential. */
   deps: JsonObject;
@@ -46,15 +46,15 @@ export interface SavedContext {
   usage: SavedUsage;
   /** True if the next turn is the model's. */
   needs_response: boolean;
-  /** The number of steps that are complete. */
+  /** The number of completed steps. */
   iteration: number;
   /** The limit of steps. */
   max_iterations: number;
   /** ISO 8601. */
   started_at: string | null;
-  /** The name of the agent. Null: it has none. */
+  /** The name of the agent. Null: none. */
   agent_name: string | null;
-  /** The description of the agent. Absent: it has none. */
+  /** The description of the agent. Absent: none. */
   agent_description?: string;
 }
 
@@ -62,19 +62,19 @@ export interface SavedContext {
 export interface SavedMessage {
   /** `system`, `user`, `assistant`, or `tool` for the result of a call. */
   role: SavedRole;
-  /** Text, or a list of parts; in a message of a tool, any values. Null if an assistant said nothing. */
+  /** Text, or a list of parts; in a tool's message, any values. Null if an assistant said nothing. */
   content: string | JsonValue[] | null;
-  /** The calls that an assistant asked for: `{id, name, arguments}` each. */
+  /** The calls requested by an assistant, each `{id, name, arguments}`. */
   tool_calls: JsonObject[];
-  /** The call that a message of a tool answers. */
+  /** The call answered by a tool's message. */
   tool_call_id: string | null;
-  /** The name of the tool, in its message. */
+  /** The name of the tool, in a tool's message. */
   name: string | null;
-  /** Facts about the message, by their names. */
+  /** Further facts about the message, by name. */
   metadata: JsonObject;
-  /** The model's reasoning before its answer. Absent if it is not known. */
+  /** The model's reasoning before its answer. Absent if unknown. */
   reasoning_content?: string;
-  /** ISO 8601. Absent if it is not known. */
+  /** ISO 8601. Absent if unknown. */
   created_at?: string;
 }
 
@@ -83,17 +83,17 @@ const SAVED_ROLES = ['system', 'user', 'assistant', 'tool'] as const;
 /** The role of a message. @useDeclaredType */
 export type SavedRole = (typeof SAVED_ROLES)[number];
 
-/** The usage of a saved context. The counters of the cache are absent if nothing is known of them. */
+/** The usage of a saved context. The cache counters are absent if unknown. */
 export interface SavedUsage {
   /** Model calls. */
   requests: number;
-  /** The number of calls of tools. */
+  /** The number of tool calls. */
   tool_calls: number;
-  /** Tokens of input. */
+  /** Input tokens. */
   input_tokens: number;
-  /** Tokens of output. */
+  /** Output tokens. */
   output_tokens: number;
-  /** Tokens of input and output together. */
+  /** Input and output tokens. */
   total_tokens: number;
   /** Tokens that the provider wrote to its cache, as part of `input_tokens`. */
   cache_creation_input_tokens?: number;
@@ -101,20 +101,20 @@ export interface SavedUsage {
   cache_read_input_tokens?: number;
 }
 
-/** A context to be saved. A field that is left out has the value of a context that was just created. */
+/** A context to save. An omitted field has the value of a newly created context. */
 export interface ContextToSave extends Partial<Omit<SavedContext, 'version' | 'messages' | 'deps' | 'usage'>> {
   /** The conversation, in order. Default: empty. */
   messages?: readonly MessageToSave[];
-  /** Any value: the part that may leave is saved. */
+  /** Any value: only the allowed part is saved. */
   deps?: unknown;
   /** The model calls, tool calls and tokens of the conversation so far. Default: all 0. */
   usage?: Partial<SavedUsage>;
 }
 
-/** A message to be saved. All fields but its role may be left out. */
+/** A message to save. All fields except the role are optional. */
 export type MessageToSave = Pick<SavedMessage, 'role'> & Partial<SavedMessage>;
 
-/** Makes the document of a context. It has these fields alone: anything else that the context holds stays where it is. */
+/** Creates the document of a context. It has only these fields: anything else in the context is left out. */
 export function toSavedContext(context: ContextToSave): SavedContext {
   const { messages = [], usage = {} } = context;
   return {
@@ -161,16 +161,16 @@ function toSavedUsage(usage: Partial<SavedUsage>): SavedUsage {
 }
 
 /**
- * Returns deps as they may leave the run: without members that JSON cannot hold (functions, live objects, references to secrets,
- * cycles, values nested too deeply) and without members whose keys suggest a credential, at any depth. Dates become texts. A value
- * that is no object becomes an empty one.
+ * Returns the part of deps that may leave the run: without members that JSON cannot represent (functions, live objects, references to
+ * secrets, cycles, values nested too deeply), and without members whose keys suggest a credential, at any depth. Dates become texts. A
+ * value that is not an object becomes an empty one.
  */
 export function screenedDeps(deps: unknown): JsonObject {
   const screened = screen(deps, []);
   return isJsonObject(screened) ? screened : {};
 }
 
-/** Returns the part of a value that may leave; undefined for none of it. `parents`: the objects that contain it. */
+/** Returns the allowed part of a value, or undefined if there is none. `parents`: the objects that contain it. */
 function screen(value: unknown, parents: readonly object[]): JsonValue | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
@@ -191,10 +191,10 @@ function screen(value: unknown, parents: readonly object[]): JsonValue | undefin
 }
 
 /**
- * Adds a message of a tool for each call in a saved context that has no result, right after the message that asked for it and the results
- * behind that. Its text says that the call was interrupted, so the model may ask for it again. Providers refuse a conversation with a
- * call that nobody answered. A context without such calls is returned as it is, and patching twice has the effect of patching once.
- * `client.start({ saved })` does the same: this is for contexts that go elsewhere.
+ * Adds a tool message for each unanswered call in a saved context, right after the message that requested it and its other results. Its
+ * text says that the call was interrupted, so the model may repeat it. Providers refuse a conversation with an unanswered call. A context
+ * without such calls is returned unchanged, so the function is idempotent. `client.start({ saved })` does the same: use this for contexts
+ * that go elsewhere.
  *
  * @example
  * const whole = patchDanglingToolCalls(await client.handle(runId).save());
@@ -210,7 +210,7 @@ export function patchDanglingToolCalls(context: SavedContext): SavedContext {
   return { ...context, messages, needs_response: context.needs_response || messages.at(-1)?.role === 'tool' };
 }
 
-/** Reads a call, which may be nested as providers write it. */
+/** Reads a call, which may be nested as in providers' formats. */
 function callToAnswer(call: JsonValue): { id: string; name: string } {
   if (!isJsonObject(call)) return { id: '', name: '' };
   const nested = ownMember(call, 'function');
@@ -231,35 +231,35 @@ function interruptedMessage(id: string, name: string): SavedMessage {
   });
 }
 
-/** The place of an object in a document, and the list to which warnings about it are added. */
+/** The place of an object in a document, and the list for warnings about it. */
 interface Place {
   path: string;
   warnings: string[];
 }
 
-/** Returns the members of an object that a document may have and that are not null. Adds a warning for each of the others. */
+/** Returns the known, non-null members of an object. Adds a warning for each unknown one. */
 function knownFields(object: JsonObject, fields: Readonly<Record<string, true>>, { path, warnings }: Place): JsonObject {
   const entries = Object.entries(object);
   for (const [key] of entries) if (!Object.hasOwn(fields, key)) warnings.push(`${memberPath(path, key)} is unknown, and ignored`);
   return Object.fromEntries(entries.filter(([key, value]) => Object.hasOwn(fields, key) && value !== null));
 }
 
-/** Returns a member of an object itself, never one of its prototype. */
+/** Returns an own member of an object, never one of its prototype. */
 function ownMember(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 interface RunToSave {
-  /** The agent that acts. */
+  /** The current agent. */
   agent: Pick<AgentSnapshot, 'name' | 'description' | 'instructions'>;
   window: Pick<Window, 'events'>;
-  /** Events of the record whose times are known. */
+  /** The recorded events with known times. */
   events: readonly Pick<Event, 'id' | 'timestamp'>[];
   deps: JsonObject;
   usage: AggregatedUsage;
   toolCallsTotal: number;
   toolCallsNotRun?: CallsNotRun | undefined;
-  /** The number of steps that are complete. */
+  /** The number of completed steps. */
   currentStep: number;
   maxIterations: number;
   /** Milliseconds since the epoch. */
@@ -267,8 +267,8 @@ interface RunToSave {
 }
 
 /**
- * Returns the context of a run as a document: the conversation that the model sees now, and the calls in it. Entries from memory are no
- * part of it: a run that continues recalls anew, and an entry that was forgotten meanwhile must not come back as a text of the user.
+ * Returns the context of a run as a document: the conversation that the model currently sees, and the calls in it. Memory entries are left
+ * out: a continued run recalls them anew, and an entry that was forgotten meanwhile must not come back as a user's text.
  */
 export function contextOfRun({ agent, window, events, startedAt, ...run }: RunToSave): SavedContext {
   const times = new Map(events.map(({ id, timestamp }) => [id, timestamp]));
@@ -289,7 +289,7 @@ export function contextOfRun({ agent, window, events, startedAt, ...run }: RunTo
   });
 }
 
-/** Usage that no provider has reported is not saved. */
+/** Returns the usage to save, without usage that no provider reported. */
 function savedUsage(usage: AggregatedUsage, toolCalls: number): SavedUsage {
   const { cacheWriteTokens } = usage;
   return {
@@ -303,14 +303,14 @@ function savedUsage(usage: AggregatedUsage, toolCalls: number): SavedUsage {
   };
 }
 
-/** The content of one event, with its time if it is known. */
+/** The content of one event, with its time if known. */
 interface EventToSave {
   content: readonly ContentItem[];
   /** ISO 8601. */
   createdAt?: string | undefined;
 }
 
-/** Returns a conversation as messages: a text of the model and the calls after it are one, and each result is one of its own. */
+/** Returns a conversation as messages: a text of the model and its calls become one message, and each result a separate one. */
 export function savedMessages(events: readonly EventToSave[]): SavedMessage[] {
   return events.flatMap(({ content, createdAt }) => {
     const messages: SavedMessage[] = [];
@@ -332,7 +332,7 @@ function saidMessage({ role, content }: Message): SavedMessage {
   return toSavedMessage({ role, content: typeof content === 'string' ? content : (jsonCopy(content) as JsonValue[]) });
 }
 
-/** A single text is the content itself, and anything else a list of values. */
+/** A single text is the content itself; anything else becomes a list of values. */
 function resultMessage({ toolCallId, name, status, content, spilled }: ToolResult): SavedMessage {
   const [only] = content;
   return toSavedMessage({
@@ -347,25 +347,25 @@ function resultMessage({ toolCallId, name, status, content, spilled }: ToolResul
   });
 }
 
-/** Copies a value of the domain as JSON. */
+/** Copies a domain value as JSON. */
 function jsonCopy(value: object): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }
 
-/** A document that was read: the context, and what was ignored or replaced; or the reason why it cannot be used. */
+/** The result of reading a document: the context and warnings about ignored or replaced parts, or the reason why it cannot be used. */
 export type ReadSavedContext = { ok: true; context: SavedContext; warnings: string[] } | { ok: false; problem: string };
 
-/** The most problems, and the most warnings, that are listed. */
+/** The maximum number of listed problems, and of listed warnings. */
 const MOST_LISTED = 20;
 
 /**
- * Reads a saved context from any value, and never throws. Fields that are missing get their defaults; `needs_response` is then
- * false, because only a document that says so asks for a response. Unknown fields are ignored, with a warning.
+ * Reads a saved context from any value. Never throws. Missing fields get their defaults; `needs_response` is then false, because a response
+ * is only made if the document asks for it. Unknown fields are ignored, with a warning.
  */
 export function readSavedContext(value: unknown): ReadSavedContext {
   try {
     if (isTooDeep(value, MAX_CHECKED_DEPTH)) return unusable(`the document is nested deeper than ${MAX_CHECKED_DEPTH} levels`);
-    // A copy, because a value from code may have getters, functions and a `toJSON`.
+    // Copied, because a value from code may have getters, functions and a `toJSON`.
     return readDocument(JSON.parse(JSON.stringify(value) ?? 'null') as JsonValue);
   } catch (error) {
     return unusable(`the document is not JSON: ${errorMessage(error)}`);
@@ -417,7 +417,7 @@ function readDocument(document: JsonValue): ReadSavedContext {
     needs_response: fields['needs_response'] === true,
     started_at: readTime(fields['started_at'], warnings),
   });
-  // Deps are taken as they are: they were screened when they were saved, and the start of a run checks them.
+  // Deps are used unchanged: they were screened when they were saved, and the start of a run checks them.
   return { ok: true, context: { ...context, deps }, warnings: bounded(warnings, (left) => `and ${left} more`) };
 }
 
@@ -454,7 +454,7 @@ const MESSAGE_FIELDS: Record<keyof SavedMessage, true> = {
   created_at: true,
 };
 
-/** Reads a message that fits the schema. A message with an unknown role is read as one of the user, with a warning. */
+/** Reads a message that fits the schema. A message with an unknown role is read as a user's, with a warning. */
 function readSavedMessage(message: JsonObject, place: Place): SavedMessage {
   const fields: Partial<SavedMessage> = knownFields(message, MESSAGE_FIELDS, place);
   return toSavedMessage({ ...fields, role: readRole(message, place) });
@@ -471,7 +471,7 @@ function isRole(role: JsonValue | undefined): role is SavedRole {
   return SAVED_ROLES.some((one) => one === role);
 }
 
-/** Lists what does not fit the role of a message. An empty text is content: a tool may return nothing. */
+/** Lists the parts of a message that do not fit its role. An empty text is content: a tool may return nothing. */
 function roleProblems(message: JsonValue, path: string): JsonProblem[] {
   if (!isJsonObject(message)) return [];
   const role = ownMember(message, 'role');
@@ -484,7 +484,7 @@ function roleProblems(message: JsonValue, path: string): JsonProblem[] {
   return problems;
 }
 
-/** Returns the schema of a value that may also be null. */
+/** Returns a schema that also accepts null. */
 function orNull(schema: JsonObject & { type: string }): JsonObject {
   return { ...schema, type: [schema.type, 'null'] };
 }
@@ -494,7 +494,7 @@ const AMOUNT = { ...s.COUNT, type: ['integer', 'null'] };
 const OBJECT = orNull({ type: 'object' });
 const CALLS = orNull({ type: 'array', items: { type: 'object' } });
 
-/** A message may have any role: an unknown one is read as that of the user. */
+/** A message may have any role: an unknown one is read as the user's. */
 const MESSAGE: JsonObject = {
   type: 'object',
   properties: {
@@ -521,7 +521,7 @@ const USAGE = orNull({
   },
 });
 
-/** The JSON Schema of a saved context. Every field but the version may be left out or null, and further fields are allowed. */
+/** The JSON Schema of a saved context. Every field except the version may be omitted or null, and further fields are allowed. */
 const SAVED_CONTEXT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {

@@ -5,25 +5,25 @@ import { addJsonProblems, type Part } from './check-schema.ts';
 import { type OutlineStep, textAt, textsAt } from './outline.ts';
 import { type Problems, quoted } from './problems.ts';
 
-/** Everything that a program can name outside of itself. A list that is absent is not checked. */
+/** All names outside of itself that a program can use. An absent list is not checked. */
 export interface KnownNames {
-  /** The tools with the schemas of their arguments. */
+  /** The tools, with their argument schemas. */
   tools?: readonly { name: string; schema?: JsonObject }[];
-  /** The agents with the schemas of their deps. */
+  /** The agents, with their deps schemas. */
   agents?: readonly { name: string; depsSchema?: JsonObject }[];
-  /** The programs with the schemas of their input. */
+  /** The programs, with their input schemas. */
   programs?: readonly { name: string; input?: JsonObject }[];
-  /** The anchors to which an `ask` may be tied. */
+  /** The anchors available to an `ask`. */
   anchors?: readonly { name: string }[];
-  /** The names of the providers of models. */
+  /** The names of the model providers. */
   providers?: readonly string[];
   /** False: there is no memory. */
   hasMemory?: boolean;
-  /** True: the lists are not complete. Names that they lack are no problem, and arguments are checked where the schema is known. */
+  /** True: the lists are incomplete. Missing names are not a problem, and arguments are checked where the schema is known. */
   isPartial?: boolean;
 }
 
-/** Checks that what a program names outside of itself is known, and that literal arguments fit. */
+/** Checks that the outside names in a program are known, and that literal arguments are valid. */
 export class KnownCheck {
   readonly #known: KnownNames;
   readonly #problems: Problems;
@@ -123,16 +123,16 @@ function itemsByName<One extends { name: string }>(items: readonly One[] | undef
   return items === undefined ? undefined : new Map(items.map((item) => [item.name, item]));
 }
 
-/** Checks the literal parts of arguments against a schema. Values that references will have are not known: they fit. */
+/** Checks the literal parts of arguments against a schema. The unknown values of references count as valid. */
 function checkArguments(schema: JsonObject | undefined, { value, path }: Part, problems: Problems): void {
   if (schema === undefined || !isJsonObject(value)) return;
   addJsonProblems(hasReferences(value) ? literalSchema(schema, value) : schema, { value, path }, problems);
 }
 
-/** The keywords that can be checked although parts of the value are not known yet. */
+/** The keywords that can be checked while parts of the value are unknown. */
 const KEPT_KEYWORDS = ['type', 'required', 'minProperties', 'maxProperties', 'minItems', 'maxItems', '$defs'];
 
-/** Returns a schema that accepts any value where references are, and is as strict as the given one elsewhere. */
+/** Returns a schema that accepts any value in the place of references, and is as strict as the given one elsewhere. */
 function literalSchema(schema: JsonObject, value: JsonValue): JsonObject {
   if (typeof value === 'string') return wholeReference(value) === undefined ? pickKeywords(schema, ['type']) : {};
   if ('$ref' in schema || typeof value !== 'object' || value === null) return {};

@@ -26,20 +26,20 @@ import {
 import { type Problem, Problems, quoted } from './problems.ts';
 import { fields, KIND_SCHEMAS, PROGRAM_SCHEMA, STEP_FIELDS, TEXT, UNIT_SCHEMA } from './program-schema.ts';
 
-/** The problems of a document. Without problems it is a program, which warnings do not keep from running. */
+/** The problems of a document. Without problems it is a program; warnings do not prevent it from running. */
 export interface CheckedProgram {
-  /** What keeps the program from running. Empty if it may. */
+  /** The problems that prevent the program from running. Empty if it may run. */
   problems: Problem[];
-  /** What is probably a mistake, and does not keep it from running. */
+  /** Probable mistakes that do not prevent it from running. */
   warnings: Problem[];
   /** A copy of the document as plain JSON. Undefined if there are problems. */
   document: ProgramDocument | undefined;
 }
 
 /**
- * Checks a document: its fields by their JSON Schemas, and then its meaning, in one walk over its units and steps. Reports all problems at
- * once, each with its path. Never throws, and takes time in proportion to the document, for any value. `known` lists what the document may
- * name outside of itself.
+ * Checks a document in one walk over its units and steps: its fields against JSON Schemas, and then its meaning. Reports all problems at
+ * once, each with its path. Never throws, and takes time in proportion to the document, for any value. `known`: the outside names that the
+ * document may use.
  */
 export function checkProgram(document: unknown, known: KnownNames = {}): CheckedProgram {
   const plain = plainDocument(document);
@@ -63,7 +63,10 @@ function asProgram(document: object): ProgramDocument {
 /** A document as plain JSON, or the reason why it is invalid. */
 type PlainDocument = { ok: true; document: JsonObject } | { ok: false; message: string };
 
-/** Copies a document as the JSON that will be stored. Refuses what is no JSON object, too large or nested too deeply. Never throws. */
+/**
+ * Copies a document as the JSON that will be stored. Refuses a value that is not a JSON object, too large or nested too deeply. Never
+ * throws.
+ */
 function plainDocument(value: unknown): PlainDocument {
   try {
     const { jsonLevels } = PROGRAM_LIMITS;
@@ -86,14 +89,14 @@ function notADocument(message: string): PlainDocument {
   return { ok: false, message };
 }
 
-/** The place of a list of steps: the steps that a reference may lead to there are the scope, which each step and each block extends. */
+/** The place of a list of steps. Its scope has the steps that a reference may name there; each step and each block extends it. */
 interface ListPlace extends Place {
   unit: OutlineUnit;
-  /** The steps of the unit by their names. Of two steps of one name, which is a problem, the first. */
+  /** The steps of the unit by name. Duplicate names are a separate problem, and mean the first step. */
   names: ReadonlyMap<string, OutlineStep>;
 }
 
-/** The walk over a document, in its order. Each part is checked where it stands, with what is in scope there. */
+/** The walk over a document, in order. Each part is checked in its place, with the scope there. */
 class ProgramCheck {
   readonly #outline: Outline;
   readonly #problems: Problems;
@@ -140,7 +143,7 @@ class ProgramCheck {
     this.#list(steps, place);
   }
 
-  /** Checks steps that run one after the other. Each one makes itself visible to those after it. */
+  /** Checks steps that run in order. Each one becomes visible to later ones. */
   #list(steps: readonly OutlineStep[], place: ListPlace): void {
     for (const step of steps) {
       this.#step(step, place);
@@ -175,7 +178,7 @@ class ProgramCheck {
     if (first !== one) this.#problems.add(`${path}.name`, `${first.path} is also named ${quoted(name)}: give each ${noun} its own name`);
   }
 
-  /** The name of an item hides steps and units of that name, and the items of blocks around it. */
+  /** The name of an item hides steps and units with the same name, and the items of outer blocks. */
   #itemName(step: OutlineStep, names: ReadonlyMap<string, OutlineStep>): void {
     if (step.kind !== 'forEach') return;
     const item = itemName(step);
@@ -191,7 +194,7 @@ class ProgramCheck {
     }
   }
 
-  /** Checks that a unit needs others that there are. The first unit of a cycle has the problem. */
+  /** Checks that the units needed by a unit exist. The first unit of a cycle reports it. */
   #needs(unit: OutlineUnit): void {
     const { value, path, name } = unit;
     const { cycle } = this.#ended;
@@ -219,15 +222,15 @@ function checkInputSchema(input: JsonValue | undefined, problems: Problems): voi
   if (types.length > 0 && !types.includes('object')) problems.add('input', 'the input of a program is an object: write "type": "object"');
 }
 
-/** Quiet hours have a length. */
+/** Quiet hours must have a length. */
 function quietHoursProblem({ from, to }: JsonObject): string | undefined {
   return typeof from === 'string' && from === to ? `they begin and end at ${quoted(from)}: write two times, or leave them out` : undefined;
 }
 
-/** The most units of a cycle that a message names. */
+/** The maximum number of units of a cycle in a message. */
 const MAX_SHOWN_UNITS = 20;
 
-/** No unit waits for itself. */
+/** A unit must not wait for itself. */
 function cycleProblem(cycle: readonly OutlineUnit[]): string | undefined {
   const [first] = cycle;
   if (first === undefined) return undefined;
@@ -236,16 +239,16 @@ function cycleProblem(cycle: readonly OutlineUnit[]): string | undefined {
   return `units need each other in a cycle: ${way.join(' > ')}`;
 }
 
-/** Returns the fallback of a step that stands behind it, and so may run before its turn. */
+/** Returns a step's fallback if it comes later, so that it may run before its turn. */
 function laterFallback(step: OutlineStep): OutlineStep | undefined {
   const name = textAt(objectAt(step.value, 'refine'), 'fallback');
   return name === '' ? undefined : step.list.steps.find((other) => other.name === name && other.order > step.order);
 }
 
-/** Names with a meaning of their own in references: the input of the program, the output of a step, the item of `forEach`. */
+/** Names with a special meaning in references: the program's input, a step's output, the item of `forEach`. */
 const RESERVED_NAMES: readonly string[] = ['input', 'output', 'item'];
 
-/** The most characters of a name. */
+/** The maximum characters of a name. */
 const MAX_NAME_LENGTH = 100;
 
 function nameProblem(name: string): string | undefined {
@@ -258,10 +261,10 @@ function reservedProblem(name: string): string | undefined {
   return RESERVED_NAMES.includes(name) ? `${quoted(name)} has another meaning in references: choose another name` : undefined;
 }
 
-/** The schema of a step without its kinds, which are checked each with its own. */
+/** The schema of a step without its kinds, which are checked separately. */
 const STEP_PART = fields({ name: TEXT }, { ...STEP_FIELDS, ...Object.fromEntries(STEP_KINDS.map((kind) => [kind, {}])) });
 
-/** Checks the fields of a step and their types: of its kind, and of the step around it. */
+/** Checks the fields of a step and their types, both of its kind and of the step itself. */
 function checkStepShape({ value, path }: OutlineStep, problems: Problems): void {
   const kinds = STEP_KINDS.filter((kind) => Object.hasOwn(value, kind));
   const [kind] = kinds;
@@ -276,7 +279,7 @@ function checkStepShape({ value, path }: OutlineStep, problems: Problems): void 
   }
 }
 
-/** Checks the JSON Schemas of a step: of its output, and of conditions. */
+/** Checks the JSON Schemas of a step: of its output, and in conditions. */
 function checkStepSchemas(step: OutlineStep, problems: Problems): void {
   const { kind, body, path } = step;
   for (const condition of conditionsOf(step)) checkCondition(condition.value, condition.path, problems);
@@ -287,7 +290,7 @@ function checkStepSchemas(step: OutlineStep, problems: Problems): void {
 /** Options that a block cannot have: its steps have them. */
 const NOT_FOR_BLOCKS = ['refine', 'timeout', 'approval', 'review'];
 
-/** Checks what the types of the fields of a step do not say: durations, the rules of attempts, and lists that are empty. */
+/** Checks what types cannot express: durations, the rules of attempts, and empty lists. */
 function checkStepSettings(step: OutlineStep, problems: Problems): void {
   const { value, kind, body, path, lists } = step;
   checkDuration(value, 'timeout', { path, problems });
@@ -344,14 +347,14 @@ function checkFallback({ value, name, path, list }: OutlineStep, problems: Probl
   } else if (fallbacksFrom(target).includes(name)) problems.add(at, `${quoted(fallback)} falls back to this step in turn`);
 }
 
-/** True if any list of the unit of a list has a step of that name. */
+/** True if any list in the unit of this list has a step of that name. */
 function isStepOfUnit(list: OutlineList, name: string): boolean {
   let outermost = list;
   while (outermost.block !== undefined) outermost = outermost.block.list;
   return [...allSteps(outermost.steps)].some((step) => step.name === name);
 }
 
-/** Lists the names of the fallbacks of a step, each the fallback of the one before. */
+/** Lists the chain of a step's fallbacks by name, each the fallback of the previous one. */
 function fallbacksFrom(step: OutlineStep): string[] {
   const byName = new Map(step.list.steps.map((one) => [one.name, one]));
   const names = new Set<string>();
@@ -370,7 +373,7 @@ function checkRange({ min, max }: JsonObject, path: string, problems: Problems):
     problems.add(path, `"min" is ${min}, more than "max", which is ${max}`);
 }
 
-/** Checks a duration in words or milliseconds, if there is one. */
+/** Checks an optional duration, as text or milliseconds. */
 function checkDuration(object: JsonObject, key: string, { path, problems }: { path: string; problems: Problems }): void {
   const value: JsonValue | undefined = Object.hasOwn(object, key) ? object[key] : undefined;
   if (typeof value !== 'number' && typeof value !== 'string') return;

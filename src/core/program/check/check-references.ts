@@ -18,23 +18,23 @@ import { type Problems, quoted } from './problems.ts';
 
 /** The place of a reference in the program. */
 export interface Place {
-  /** Absent for the output of the program, which is resolved when all units have ended. */
+  /** Absent for the program's output, which is resolved when all units have ended. */
   unit?: OutlineUnit | undefined;
-  /** Absent for what a unit itself refers to. */
+  /** Absent for references of a unit itself. */
   step?: OutlineStep;
   visible: VisibleSteps;
-  /** The step stands for this one, before its own turn. */
+  /** The step is the fallback of this one, and may run before its own turn. */
   fallbackOf?: OutlineStep;
 }
 
-/** The steps of a unit by name, and those that are visible once it has ended. */
+/** The steps of a unit by name, and the steps visible after its end. */
 interface UnitSteps {
   unit: OutlineUnit;
   byName: ReadonlyMap<string, OutlineStep>;
   atEnd: ReadonlySet<OutlineStep>;
 }
 
-/** Checks the references at the places of one program. */
+/** Checks the references in one program, each at its place. */
 export class PlaceCheck {
   readonly #document: Outline['document'];
   readonly #units: ReadonlyMap<string, UnitSteps>;
@@ -45,11 +45,11 @@ export class PlaceCheck {
     this.#document = document;
     this.#ended = ended;
     this.#problems = problems;
-    // Of two units or steps of one name, which is a separate problem, the first one is meant.
+    // For duplicate names of units or steps, which are a separate problem, the first one is meant.
     this.#units = new Map(units.toReversed().map((unit) => [unit.name, stepsOf(unit)]));
   }
 
-  /** Checks what a step refers to before it does anything. */
+  /** Checks the references that a step needs before it does anything. */
   step(step: OutlineStep, place: Place): void {
     const { path, kind, body } = step;
     for (const condition of conditionsOf(step)) this.condition(condition.value, condition.path, place);
@@ -79,13 +79,13 @@ export class PlaceCheck {
     if (isJsonObject(value) && typeof value['of'] === 'string') this.whole(value['of'], `${path}.of`, place);
   }
 
-  /** Checks the texts of a unit in which references are resolved when the unit begins. */
+  /** Checks the texts of a unit whose references are resolved when the unit begins. */
   unit({ value, path }: OutlineUnit, place: Place): void {
     this.condition(value['when'], `${path}.when`, place);
     for (const template of pickTemplates(value, path, ['persona', 'context', 'instructions'])) this.template(template, place);
   }
 
-  /** Checks the values of a step that are taken as they are. */
+  /** Checks the values of a step that are used literally. */
   literals(step: OutlineStep): void {
     for (const { value, path } of templatesAt(step, LITERAL_FIELDS)) {
       const [first] = referencesIn(value, path);
@@ -112,7 +112,7 @@ export class PlaceCheck {
     else this.#inUnit(reference, unit, { path, place });
   }
 
-  /** Checks a reference that begins with the name of a unit. */
+  /** Checks a reference that begins with a unit's name. */
   #inUnit(reference: Reference, { unit, byName, atEnd }: UnitSteps, { path, place }: Located): void {
     const [first, second, ...rest] = reference.path;
     const step = typeof second === 'string' ? byName.get(second) : undefined;
@@ -176,13 +176,13 @@ function stepsOf(unit: OutlineUnit): UnitSteps {
   return { unit, byName: new Map(steps.map((step) => [step.name, step])), atEnd: new Set(exportedSteps(unit.steps)) };
 }
 
-/** The schema of the output of a step, as far as the document has it. */
+/** The schema of a step's output, as far as the document contains it. */
 function outputSchema({ kind, body }: OutlineStep): JsonValue {
   if (kind !== 'ask' && kind !== 'human') return {};
   return Object.hasOwn(body, 'output') ? objectAt(body, 'output') : { type: 'string' };
 }
 
-/** Returns the beginning of the first text after braces that hold no reference. */
+/** Returns the beginning of the first text after braces without a reference. */
 function strayBraces(value: JsonValue): string | undefined {
   if (typeof value === 'string') {
     const text = parseTemplate(value).find((part) => typeof part === 'string' && part.includes('{{'));
@@ -196,7 +196,7 @@ function strayBraces(value: JsonValue): string | undefined {
   return undefined;
 }
 
-/** Explains why a step is not visible at another step of its unit, or, without one, outside of its unit. */
+/** Explains why a step is not visible to another step of its unit, or, without one, outside of its unit. */
 function whyInvisible(step: OutlineStep, at: OutlineStep | undefined): string {
   const name = quoted(step.name);
   if (step === at) return 'a step cannot refer to itself';
@@ -212,7 +212,7 @@ function whyInvisible(step: OutlineStep, at: OutlineStep | undefined): string {
   return `${name} ${why}, and is not visible outside of ${quoted(hiding.name)}: refer to ${quoted(hiding.name)} instead`;
 }
 
-/** Returns the list of the innermost block that has both steps in different lists. */
+/** Returns the list of the innermost block that contains both steps, in different lists. */
 function partingList(step: OutlineStep, at: OutlineStep): OutlineList | undefined {
   const around = listsAround(at);
   const blocks = new Set(blocksAround(at));
@@ -229,14 +229,14 @@ function listsAround(step: OutlineStep): Set<OutlineList> {
   return lists;
 }
 
-/** A field that values of a schema certainly do not have, or need not have although their fields are listed. */
+/** A field that a schema rules out, or does not list although it lists fields. */
 interface UnknownField {
   message: string;
   written: string;
   known: string[];
 }
 
-/** Keywords that can describe further fields, so that the list of properties is not complete. */
+/** Keywords that can describe further fields, so that the list of properties is incomplete. */
 const OPEN_KEYWORDS = [
   '$ref',
   'anyOf',
@@ -250,8 +250,8 @@ const OPEN_KEYWORDS = [
 ];
 
 /**
- * Follows a path in the values that a schema describes. Returns the first name or index that leads to nothing there. A schema that
- * lists fields has no others, unless it says so with `additionalProperties`: otherwise no misspelt field would be noticed.
+ * Follows a path in the values that a schema describes. Returns the first name or index without a value there. A schema with listed fields
+ * has no others, unless it allows them with `additionalProperties`: otherwise no misspelt field would be noticed.
  */
 function unknownField(schema: JsonValue, path: readonly (string | number)[]): UnknownField | undefined {
   let current = schema;
@@ -280,7 +280,10 @@ function unknownField(schema: JsonValue, path: readonly (string | number)[]): Un
   return undefined;
 }
 
-/** The steps that have run at a place of a unit, and the items that have a name there. Each list of steps has one, inside that of its block. */
+/**
+ * The steps that have run at a place in a unit, and the items that have a name there. Each list of steps has its own, nested in its
+ * block's.
+ */
 export class VisibleSteps {
   readonly steps = new Set<OutlineStep>();
   readonly #outer: VisibleSteps | undefined;
@@ -308,7 +311,7 @@ export class VisibleSteps {
   }
 }
 
-/** Lists steps that are visible after a list of steps: those of the list itself, and those inside blocks that certainly run them. */
+/** Lists the steps that are visible after a list of steps: those of the list itself, and those inside blocks that certainly run them. */
 export function exportedSteps(steps: readonly OutlineStep[]): OutlineStep[] {
   return steps.flatMap((step) => {
     const isOpen = step.kind === 'parallel' || step.kind === 'repeat';
@@ -316,13 +319,13 @@ export function exportedSteps(steps: readonly OutlineStep[]): OutlineStep[] {
   });
 }
 
-/** A value of the document in which references are resolved, and its path. */
+/** A value in which references are resolved, and its path in the document. */
 interface Template {
   value: JsonValue;
   path: string;
 }
 
-/** The fields in which references are resolved, by the kind of the step. */
+/** The fields in which references are resolved, by the step's kind. */
 const TEMPLATE_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ask: ['prompt'],
   tool: ['arguments'],
@@ -333,7 +336,7 @@ const TEMPLATE_FIELDS: Readonly<Record<string, readonly string[]>> = {
   recall: ['query'],
 };
 
-/** The fields that are taken as they are, although an author may expect references to be resolved there. */
+/** The fields that are used literally, although an author may expect references to be resolved there. */
 const LITERAL_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ask: ['model', 'type', 'effort', 'tools'],
   tool: ['name'],

@@ -4,7 +4,7 @@ import { checkJson } from '../../json-schema/check-json-schema.ts';
 import { dereference, mapSubschemas, propertiesOf, SINGLES, subschemas } from '../../json-schema/json-schema.ts';
 import { type Problems, quoted } from './problems.ts';
 
-/** Checks that a value of the document is a JSON Schema that can be applied. Values that are no objects have a problem already. */
+/** Checks that a value of the document is a JSON Schema that can be applied. A value that is not an object already has a problem. */
 export function checkSchema(value: JsonValue | undefined, path: string, problems: Problems): void {
   if (value === undefined || !isJsonObject(value)) return;
   addJsonProblems(SCHEMA_SCHEMA, { value, path }, problems);
@@ -18,7 +18,7 @@ export function checkSchema(value: JsonValue | undefined, path: string, problems
   }
 }
 
-/** Checks the schema of a condition. The workflow applies it, which must not take long: it has no patterns. */
+/** Checks the schema of a condition. The workflow applies it, which must be fast, so patterns are not allowed. */
 export function checkConditionSchema(value: JsonValue | undefined, path: string, problems: Problems): void {
   checkSchema(value, path, problems);
   if (value === undefined || !isJsonObject(value)) return;
@@ -94,7 +94,7 @@ const PROPERTIES: JsonObject = {
   $ref: { type: 'string' },
 };
 
-/** The JSON Schema of the schemas in a document: the keywords of draft 2020-12 that are checked, with their types. */
+/** The JSON Schema of the schemas in a document: the checked keywords of draft 2020-12, with their types. */
 const SCHEMA_SCHEMA: JsonObject = {
   type: 'object',
   properties: PROPERTIES,
@@ -108,8 +108,8 @@ export interface Part {
 }
 
 /**
- * Checks a part of a document against the schema of that part. Steps and units inside it are checked one by one, so that the number
- * of problems that a value may have does not hide theirs.
+ * Checks a part of a document against its schema. Nested steps and units are checked separately, so that the maximum number of problems of
+ * one value does not hide theirs.
  */
 export function checkPart(schema: JsonObject, { value, path }: Part, problems: Problems): void {
   reportUnknownFields(schema, { value, path }, problems);
@@ -126,7 +126,7 @@ function joinedPath(outer: string, inner: string): string {
   return outer === '' || inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`;
 }
 
-/** Schemas without what is checked otherwise, by the schema that they were made of. */
+/** Schemas without the separately checked parts, by the original schema. */
 const openParts = new WeakMap<JsonObject, JsonObject>();
 
 function openPart(schema: JsonObject): JsonObject {
@@ -135,7 +135,7 @@ function openPart(schema: JsonObject): JsonObject {
   return open;
 }
 
-/** Replaces references to other parts by any object, and lets unknown fields pass, which are reported with the nearest name. */
+/** Replaces references to other parts by any object, and allows unknown fields, which are reported with the nearest name. */
 function withoutParts(schema: JsonObject): JsonObject {
   if ('$ref' in schema) return { type: 'object' };
   const { additionalProperties, oneOf: _kinds, ...rest } = mapSubschemas(schema, withoutParts);

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
 import type { Problems } from './problems.ts';
 
-/** The readable units and steps of a document that need not fit the format. */
+/** The readable units and steps of a document, which need not be valid. */
 export interface Outline {
   document: JsonObject;
   units: OutlineUnit[];
@@ -23,9 +23,9 @@ export interface OutlineStep {
   /** Empty if it has none. */
   name: string;
   value: JsonObject;
-  /** The first kind that it has as a key; undefined if it has none. */
+  /** The first kind among its keys, or undefined. */
   kind: StepKind | undefined;
-  /** The value of its kind; empty if it is no object. */
+  /** The value of its kind; empty if it is not an object. */
   body: JsonObject;
   lists: OutlineList[];
   /** The place in the document: a larger number comes later. */
@@ -38,18 +38,18 @@ export interface OutlineList {
   /** False: the document has no list there. */
   isGiven: boolean;
   steps: OutlineStep[];
-  /** The block that has the list; undefined for the list of a unit. */
+  /** The block that contains the list; undefined for a unit's list. */
   block: OutlineStep | undefined;
   /** For a case of `branch`: its condition. */
   when?: JsonValue | undefined;
 }
 
-/** Reads the outline of a document. Reports what is over the limits, and reads no further there. */
+/** Reads the outline of a document. Reports exceeded limits, and reads no further there. */
 export function readOutline(document: JsonObject, problems: Problems): Outline {
   return { document, units: new OutlineReader(problems).units(document['units']) };
 }
 
-/** Lists the steps of a list and of the blocks in it, in the order of the document. */
+/** Lists the steps of a list and of the blocks in it, in document order. */
 export function* allSteps(steps: readonly OutlineStep[]): Generator<OutlineStep> {
   for (const step of steps) {
     yield step;
@@ -57,7 +57,7 @@ export function* allSteps(steps: readonly OutlineStep[]): Generator<OutlineStep>
   }
 }
 
-/** Returns the text at a key; an empty one if there is none. */
+/** Returns the text at a key, or an empty text. */
 export function textAt(value: JsonObject, key: string): string {
   const text = Object.hasOwn(value, key) ? value[key] : undefined;
   return typeof text === 'string' ? text : '';
@@ -67,13 +67,13 @@ export function textsAt(value: JsonObject, key: string): { text: string; index: 
   return listAt(value, key).flatMap((text, index) => (typeof text === 'string' ? [{ text, index }] : []));
 }
 
-/** Returns the object at a key; an empty one if there is none. */
+/** Returns the object at a key, or an empty object. */
 export function objectAt(value: JsonObject, key: string): JsonObject {
   const inner = Object.hasOwn(value, key) ? value[key] : undefined;
   return isJsonObject(inner) ? inner : {};
 }
 
-/** Returns the list at a key; an empty one if there is none. */
+/** Returns the list at a key, or an empty list. */
 function listAt(value: JsonObject, key: string): JsonValue[] {
   const inner = Object.hasOwn(value, key) ? value[key] : undefined;
   return Array.isArray(inner) ? inner : [];
@@ -129,7 +129,7 @@ class OutlineReader {
   }
 }
 
-/** The lists of steps inside a block as the document has them. */
+/** Returns the lists of steps inside a block, as in the document. */
 function nestedLists({ kind, body, path }: OutlineStep): { path: string; steps: JsonValue | undefined; when?: JsonValue | undefined }[] {
   switch (kind) {
     case 'parallel':
@@ -151,7 +151,7 @@ function nestedLists({ kind, body, path }: OutlineStep): { path: string; steps: 
   }
 }
 
-/** The conditions of a step that are read before it does anything: its own, and those of its cases. */
+/** Returns the conditions of a step that are evaluated before it does anything: its own, and those of its cases. */
 export function conditionsOf({ value, path, kind, lists }: OutlineStep): { value: JsonValue | undefined; path: string }[] {
   const cases = kind === 'branch' ? lists.map((list) => ({ value: list.when, path: list.path.replace(/\.steps$/, '.when') })) : [];
   return [{ value: value['when'], path: `${path}.when` }, ...cases];
@@ -162,21 +162,21 @@ export function itemName({ body }: OutlineStep): string {
   return textAt(body, 'as') || 'item';
 }
 
-/** Lists the blocks around a step, the innermost first. */
+/** Lists the blocks around a step, innermost first. */
 export function blocksAround(step: OutlineStep): OutlineStep[] {
   const blocks: OutlineStep[] = [];
   for (let { block } = step.list; block !== undefined; { block } = block.list) blocks.push(block);
   return blocks;
 }
 
-/** Tells which units have certainly ended before a unit begins. */
+/** Determines which units have certainly ended before a unit begins. */
 export class EndedUnits {
-  /** True if the units run in their order, because none names its needs. */
+  /** True if the units run in order, because none declares needs. */
   readonly inOrder: boolean;
-  /** Units that each need the next one, and the last one the first. Empty if there is no cycle. */
+  /** Units that each need the next one, and the last one the first. Empty without a cycle. */
   readonly cycle: readonly OutlineUnit[];
   readonly #needs: ReadonlyMap<OutlineUnit, readonly OutlineUnit[]>;
-  /** By unit, one bit for each unit that ends before it. Units that wait for a cycle have none. */
+  /** By unit, one bit for each unit that ends before it. Units that wait for a cycle have no entry. */
   readonly #before = new Map<OutlineUnit, Uint32Array>();
 
   constructor({ units }: Outline) {
@@ -198,7 +198,7 @@ export class EndedUnits {
     return before === undefined || hasBit(before, other.index);
   }
 
-  /** Goes through the units so that each comes after those that it needs. */
+  /** Visits the units so that each comes after the ones it needs. */
   #collect(units: readonly OutlineUnit[]): void {
     const waitingFor = new Map<OutlineUnit, OutlineUnit[]>(units.map((unit) => [unit, []]));
     const left = new Map(units.map((unit) => [unit, this.#needsOf(unit).length]));
@@ -225,7 +225,7 @@ export class EndedUnits {
     return before;
   }
 
-  /** Follows the needs of a unit that never begins until a unit comes again. */
+  /** Follows the needs of a unit that never begins until a unit repeats. */
   #cycle(start: OutlineUnit | undefined): OutlineUnit[] {
     const way = new Set<OutlineUnit>();
     for (let unit = start; unit !== undefined; unit = this.#needsOf(unit).find((need) => !this.#before.has(need))) {

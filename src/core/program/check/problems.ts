@@ -5,29 +5,29 @@ import { nearestName } from '../../domain/text.ts';
 export interface Problem {
   /** The path of the part in the document, such as `units[1].steps[0].ask.prompt`. Empty: the document itself. */
   path: string;
-  /** What is wrong, and what to write instead. */
+  /** The problem, and what to write instead. */
   message: string;
-  /** The known name that the author may have meant. The message contains it too. */
+  /** The known name that the author may have meant. It is also in the message. */
   nearest?: string;
 }
 
-/** The most problems, and the most warnings, of one check. */
+/** The maximum number of problems, and of warnings, of one check. */
 const MAX_PROBLEMS = 100;
 
-/** Pairs of characters that one check compares to find nearest names. */
+/** The maximum number of character pairs that one check compares to find similar names. */
 const MAX_COMPARED = 2_000_000;
 
-/** Characters of a name that a message repeats. */
+/** The maximum characters of a name in a message. */
 const MAX_QUOTED = 100;
 
-/** Collects problems and warnings, up to a number of each. */
+/** Collects problems and warnings, up to a maximum of each. */
 export class Problems {
   readonly #problems = new BoundedList('problems');
   readonly #warnings = new BoundedList('warnings');
   readonly #isLenient: boolean;
   #compared = 0;
 
-  /** `isLenient`: unknown names that the format calls lenient are warnings. */
+  /** `isLenient`: unknown names that the format allows in lenient programs are warnings. */
   constructor(isLenient: boolean) {
     this.#isLenient = isLenient;
   }
@@ -40,12 +40,12 @@ export class Problems {
     this.#warnings.add({ path, message });
   }
 
-  /** Adds a problem, which a lenient program has as a warning. */
+  /** Adds a problem, which is a warning in a lenient program. */
   addUnlessLenient(path: string, message: string): void {
     (this.#isLenient ? this.#warnings : this.#problems).add({ path, message });
   }
 
-  /** Adds a problem about an unknown name, with the known name that is nearest. */
+  /** Adds a problem about an unknown name, with the most similar known name. */
   unknownName(path: string, message: string, { written, known, lenient = false }: UnknownName): void {
     const list = lenient && this.#isLenient ? this.#warnings : this.#problems;
     const nearest = list.isFull ? undefined : this.#nearest(written, known);
@@ -71,11 +71,11 @@ export class Problems {
   }
 }
 
-/** A name that the document has and that stands for nothing. */
+/** An unknown name in the document. */
 interface UnknownName {
   written: string;
   known: Iterable<string>;
-  /** True: a lenient program has it as a warning. */
+  /** True: it is a warning in a lenient program. */
   lenient?: boolean;
 }
 

@@ -7,12 +7,12 @@ import { REASONING_EFFORTS } from '../../domain/reasoning-effort.ts';
 /** A text with at least one character. */
 export const TEXT: JsonObject = { type: 'string', minLength: 1 };
 
-/** A list of steps, wherever the format has one. */
+/** A list of steps, wherever the format allows one. */
 const STEPS: JsonObject = { type: 'array', items: { $ref: '#/$defs/step' } };
 
 const NAMES: JsonObject = { type: 'array', items: TEXT };
 
-/** A JSON Schema. It is checked as one by itself. */
+/** A JSON Schema. It is checked separately. */
 const SCHEMA: JsonObject = { type: 'object' };
 
 /** A reference and a JSON Schema. */
@@ -48,10 +48,10 @@ const DURATION: JsonObject = { type: ['number', 'string'] };
 
 const DEADLINE = { deadline: DURATION, onDeadline: { enum: ['approve', 'reject'] } };
 
-/** A decision of a person: `true`, or its deadline. */
+/** A person's decision: `true`, or its deadline. */
 const DECISION: JsonObject = { anyOf: [{ const: true }, fields({}, DEADLINE)] };
 
-/** The JSON Schemas of the fields of a step that do not depend on its kind. */
+/** The JSON Schemas of the step fields that do not depend on the kind. */
 export const STEP_FIELDS: Readonly<Record<string, JsonObject>> = {
   name: TEXT,
   when: CONDITION,
@@ -82,7 +82,7 @@ const LIMITS: JsonObject = fields(
   },
 );
 
-/** A time of the clock, such as `22:00`. */
+/** A time of day, such as `22:00`. */
 const TIME: JsonObject = { type: 'string', pattern: CLOCK.source };
 
 const QUIET_HOURS: JsonObject = fields({ from: TIME, to: TIME, zone: TEXT });
@@ -144,12 +144,12 @@ export const PROGRAM_SCHEMA: JsonObject = {
   $defs: { unit: UNIT_SCHEMA, step: STEP_SCHEMA },
 };
 
-/** A whole number from `least` to `most`; without `most`, up to the largest one that is exact. */
+/** An integer from `least` to `most`; without `most`, up to the largest exact one. */
 function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): JsonObject {
   return { type: 'integer', minimum: least, maximum: most };
 }
 
-/** An object with these fields and no others. */
+/** An object with exactly these fields. */
 export function fields(required: Record<string, JsonObject>, optional: Record<string, JsonObject> = {}): JsonObject {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required), additionalProperties: false };
 }
