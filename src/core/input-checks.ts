@@ -120,7 +120,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
     if (value.document !== undefined && value.parent === undefined)
       problems.push({
         path: 'document',
-        message: 'expected the name of an agent alone: only a program starts an agent that it has itself',
+        message: 'expected only the name of an agent: only a program starts an agent given as a document',
       });
     const isKept = value.parent?.kept === true;
     if (value.session !== undefined && ((value.parent !== undefined && !isKept) || value.flow !== undefined))
@@ -130,7 +130,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
     if (value.fromCall !== undefined && value.parent === undefined)
       problems.push({
         path: 'fromCall',
-        message: 'expected no reference to a call: only a run that starts another one refers to its call',
+        message: 'expected no reference to a call: only a parent refers to its call',
       });
     const inState = value.state === undefined ? undefined : startStateProblem(value.state);
     if (inState !== undefined) problems.push({ path: '', message: inState });
@@ -222,7 +222,7 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
   return tags.flatMap((tag, index) =>
     tags.indexOf(tag) === index
       ? []
-      : [{ path: `tags[${index}]`, message: `expected a tag that is not there yet, got ${JSON.stringify(tag)}` }],
+      : [{ path: `tags[${index}]`, message: `expected a tag that is not listed yet, got ${JSON.stringify(tag)}` }],
   );
 }
 
@@ -251,7 +251,7 @@ export function conversationProblems(messages: readonly ContentItem[], path: str
 }
 
 function misplaced(callId: string): string {
-  return `expected the result of a call in the answer right before it that has none yet, got one of ${shortJson(callId)}`;
+  return `expected the result of an unanswered call in the preceding answer, got the result of ${shortJson(callId)}`;
 }
 
 /** The input of a program's run, or its problems. */
@@ -326,7 +326,7 @@ export function principalProblem(value: unknown): string | undefined {
   if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
   const { tenant = '', user = '' } = value as Principal;
   if (tenant.isWellFormed() && user.isWellFormed()) return undefined;
-  return '"principal" has half of a surrogate pair in a name: write a text of whole characters';
+  return '"principal" has an unpaired surrogate in a name: write a text of whole characters';
 }
 
 /** The beginning of an execution, as recorded by Temporal. */

@@ -211,7 +211,7 @@ describe('options with which a run cannot start are refused before anything is s
     ['a model without provider', { model: 'gpt-5' as 'p/m' }, 'agent "assistant": model "gpt-5" has no provider: write "provider/model"'],
     ['an unknown setting', { settings: { heat: 1 } as object }, 'agent "assistant": "settings" has an unknown option "heat"'],
     ['a setting out of range', { settings: { temperature: 9 } }, '"settings.temperature" is 9: write a number from 0 to 2'],
-    ['a tag twice', { tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not there yet, got "a"'],
+    ['a tag twice', { tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not listed yet, got "a"'],
     ['too many tags', { tags: Array.from({ length: 21 }, (_, n) => `t${n}`) }, 'tags: expected at most 20 items, got 21'],
     ['a tag that is too long', { tags: ['x'.repeat(101)] }, 'tags[0]: expected at most 100 characters, got 101'],
     ['settings that are too large', { settings: { extra: { text: 'x'.repeat(16_000) } } }, 'settings: 16'],

@@ -49,7 +49,7 @@ test.each([
   [{ agent: 'a', input: 'x', model: 'y' }, 'model: expected text that matches "^[^/]+/.", got "y"'],
   [{ agent: 'a', input: 'x', settings: { heat: 1 } }, 'settings: unknown field "heat"'],
   [{ agent: 'a', input: 'x', settings: { temperature: 3 } }, 'settings.temperature: expected a number <= 2, got 3'],
-  [{ agent: 'a', input: 'x', tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not there yet, got "a"'],
+  [{ agent: 'a', input: 'x', tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not listed yet, got "a"'],
   [{ agent: 'a', input: 'x', tags: [''] }, 'tags[0]: expected at least 1 character, got 0'],
   [{ agent: 'a', input: 'x', tags: 'acme' }, 'tags: expected array, got string'],
   [{ agent: 'a', input: 'x', deps: [] }, 'deps: expected object, got array'],
@@ -143,7 +143,7 @@ test('the run of a step with tools has its agent in its input', () => {
 });
 
 test.each([
-  [undefined, DOCUMENT, 'document: expected the name of an agent alone: only a program starts an agent that it has itself'],
+  [undefined, DOCUMENT, 'document: expected only the name of an agent: only a program starts an agent given as a document'],
   [PARENT, { ...DOCUMENT, tools: [] }, 'document.tools: expected at least 1 item, got 0'],
   [PARENT, { ...DOCUMENT, tools: ['find', 'find'] }, 'document.tools: Duplicate items at indexes 0 and 1'],
   [PARENT, { ...DOCUMENT, model: 'm' }, 'document.model: expected text that matches'],
@@ -313,7 +313,7 @@ test.each<[string, unknown, string]>([
 });
 
 function misplaced(index: number, id: string): string {
-  return `messages[${index}]: expected the result of a call in the answer right before it that has none yet, got one of "${id}"`;
+  return `messages[${index}]: expected the result of an unanswered call in the preceding answer, got the result of "${id}"`;
 }
 
 test.each<[string, object[], string]>([

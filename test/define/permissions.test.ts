@@ -18,7 +18,7 @@ describe('the permissions of an agent', () => {
   });
 
   it.each<[PermissionOptions, string]>([
-    [{ mode: 'strick' as 'strict' }, 'agent "clerk": permissions.mode: "strick" is no mode'],
+    [{ mode: 'strick' as 'strict' }, 'agent "clerk": permissions.mode: "strick" is not a mode'],
     [{ deny: ['pay'] }, 'agent "clerk": permissions.deny[0].tool: "pay" matches no tool: the agent has search_web, refund'],
     [{ ask: [{ tool: 'refund', args: { text: 'a\\' } }] }, 'agent "clerk": permissions.ask[0].args.text: the glob ends with'],
   ])('%j is refused', (permissions, problem) => {

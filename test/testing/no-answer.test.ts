@@ -160,7 +160,7 @@ describe('a cut or empty answer of a child', () => {
     const { result } = await testProgram(program, { input: {}, model: scriptedModel([cut]) });
     expect(result).toMatchObject({
       status: 'error',
-      error: expect.stringContaining('gave an answer that was not whole (finish reason "length")'),
+      error: expect.stringContaining('gave an incomplete answer (finish reason "length")'),
     });
   });
 

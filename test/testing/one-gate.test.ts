@@ -57,7 +57,7 @@ interface Outcome {
 
 const pay7 = { ran: { amount: 7 }, got: 'paid 7', notRun: null };
 const seven: Outcome['asked'][0] = [{ amount: 7 }, undefined];
-const overLimit = '1 of 1 tool calls that the model asks for are over the limit of tool calls';
+const overLimit = '1 of 1 requested tool calls are over the limit of tool calls';
 const rejected = { ran: null, got: 'User denied the tool execution. Reason: too much', notRun: 'refused' as const };
 
 /** The rows of each gate, in the order of the gates. A new gate needs some. */

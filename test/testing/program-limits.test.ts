@@ -70,9 +70,9 @@ describe('a program that asks at its limits', () => {
     });
     expect(result).toMatchObject({ status: 'completed', toolCallsTotal: 2 });
     expect(reasons).toEqual([
-      '1 of 1 tool calls that the model asks for are over the limit of tool calls',
+      '1 of 1 requested tool calls are over the limit of tool calls',
       'the deadline of 60 s from the start is over',
-      '1 of 1 tool calls that the model asks for are over the limit of tool calls',
+      '1 of 1 requested tool calls are over the limit of tool calls',
     ]);
   });
 });

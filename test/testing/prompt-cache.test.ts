@@ -54,7 +54,7 @@ const LOST = [usage(5_000, 0), usage(6_000, 0), usage(7_000, 0), usage(8_000, 0)
 describe('a cache that is lost', () => {
   test('is told once, with the first part of the request that has changed', async () => {
     expect(await noticesOf(LOST, [clock])).toEqual([
-      'cache_lost: The model has read 0 of the 5000 tokens that the call before had left in the cache. The first part of the request that has changed is instruction 3: put what changes at the end of the conversation.',
+      'cache_lost: The model has read 0 of the 5000 tokens that the previous call had left in the cache. The first changed part of the request is instruction 3: move changing parts to the end of the conversation.',
     ]);
   });
 
@@ -90,7 +90,7 @@ describe('a cache that is lost', () => {
       continueDue: ({ modelCalls, positions }) => modelCalls.length === 2 && positions.length === 0,
     });
     const told = events.flatMap(({ notices = [] }) => notices.map(({ message }) => message));
-    expect(told).toEqual([expect.stringContaining('Another worker made the call before')]);
+    expect(told).toEqual([expect.stringContaining('Another worker made the previous call')]);
     expect(JSON.stringify(events)).not.toContain('changedPart');
   });
 

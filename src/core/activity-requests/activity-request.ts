@@ -189,7 +189,7 @@ function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefi
   const cause = activityCause(error);
   if (!(cause instanceof ApplicationFailure)) return undefined;
   if (cause.type === 'NotFoundError')
-    return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
+    return `No worker that took a call of tool "${name}" has the tool. Start one that has it, on the task queue of the run`;
   return cause.type === 'unknown_tool' || cause.type === 'unknown_hook' ? cause.message : undefined;
 }
 
@@ -204,7 +204,7 @@ function timeoutText(tool: ToolSnapshot, error: unknown): string {
   const cause = activityCause(error);
   const attempts = attemptsText(attemptsOf(tool));
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'HEARTBEAT') {
-    return `Tool '${tool.name}' gave no sign of life any more: its worker was lost (${attempts})`;
+    return `Tool '${tool.name}' stopped sending heartbeats: its worker was lost (${attempts})`;
   }
   return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
 }
@@ -222,7 +222,7 @@ export function verifyFailure(error: unknown, reason: string): ToolOutcome {
 
 /** Returns the requirement of a call whose predicate failed: without the predicate's answer, the call requires approval. */
 export function requirementFailure(eventId: string, index: number): ApprovalRequirement {
-  return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
+  return { digest: `${eventId}/${index}`, reason: 'It could not be determined whether the call needs approval' };
 }
 
 function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
@@ -374,7 +374,7 @@ function isUnregisteredEnd(name: string, error: unknown): boolean {
 
 /** Creates a failure that does not prove anything about earlier attempts, because one of them may have begun. */
 function unknownEnd(error: unknown): ApplicationFailure {
-  return ApplicationFailure.nonRetryable('No worker that was left has what the call needs', 'UnknownEnd', error);
+  return ApplicationFailure.nonRetryable('None of the remaining workers has what the call needs', 'UnknownEnd', error);
 }
 
 /** Returns the delay in milliseconds before the activity is rescheduled, if a worker that does not count such attempts ended it. */

@@ -303,7 +303,7 @@ export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
     case 'aborted':
       return { type: 'cancelled', ...defined({ partial: output.partial }) };
     case 'unbatched':
-      return { type: 'failed', code: 'internal', message: 'A call that is made at once has waited for a batch' };
+      return { type: 'failed', code: 'internal', message: 'An immediate call has waited for a batch' };
   }
 }
 

@@ -48,7 +48,7 @@ export function endOfFailure(error: unknown): ChildEnd {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
   if (cause instanceof CancelledFailure) return { type: 'unread' };
   if (cause instanceof TerminatedFailure) return { type: 'failed', code: 'run_terminated', message: 'an operator terminated it' };
-  if (cause instanceof TimeoutFailure) return { type: 'failed', code: 'run_timed_out', message: 'a time-out of its workflow ended it' };
+  if (cause instanceof TimeoutFailure) return { type: 'failed', code: 'run_timed_out', message: 'a timeout of its workflow ended it' };
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   if (isRunResult(details)) return { type: 'ended', result: details };
   return { type: 'failed', code: 'child_failed', message: errorMessage(cause) };

@@ -118,7 +118,7 @@ class BurstPlayer {
     if (unasked.length === 0) return;
     this.#burst = undefined;
     recordUnasked(this.#bursts.state(), this.#ports, unasked);
-    throw new LonghaulError('internal', `The run does not ask for calls that its burst has made: ${unasked.map(nameOf).join(', ')}`);
+    throw new LonghaulError('internal', `The run does not request calls that its burst made: ${unasked.map(nameOf).join(', ')}`);
   }
 
   async #begin(call: ModelCall, made: Promise<EndedBurst | undefined>): Promise<ModelCallOutcome> {

@@ -77,7 +77,7 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
   const agent = `agent "${snapshot.name}"`;
   return limit <= 0
     ? `The instructions and tools of ${agent} leave no room for the conversation of run "${runId}": raise "window", or shorten them`
-    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be taken out. ` +
+    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be removed. ` +
         'Raise "window", or ask for less at a time';
 }
 

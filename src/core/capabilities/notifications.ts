@@ -30,13 +30,13 @@ async function send(state: RunState, ports: NotificationPorts, waiting: PendingA
   if (outcome.type === 'cancelled') return;
   waiting.notified = outcome.type === 'notified';
   if (outcome.type === 'notified') return;
-  noteError(state, `"notify" could not tell that call "${waiting.callId}" of "${waiting.toolName}" waits: ${outcome.message}`);
+  noteError(state, `"notify" could not report that call "${waiting.callId}" of "${waiting.toolName}" waits: ${outcome.message}`);
   ports.noted?.(state);
 }
 
 /** Records that the worker's `notifyEnded` has finally failed, for views of the run. */
 export function noteNotifyEndedFailure(state: RunState, message: string): void {
-  noteError(state, `"notifyEnded" could not tell that the run has ended: ${message}`);
+  noteError(state, `"notifyEnded" could not report that the run has ended: ${message}`);
 }
 
 export const notifications: Capability<NotificationPorts> = { name: 'notifications', decisionAwaited: begin };

@@ -109,7 +109,7 @@ function takeNarrowings(state: RunState, ports: RunPorts): void {
     if (!changes.some(({ permissions }) => isNarrowing(own, permissions))) return;
     takeChange(inbox);
     if (isNarrowing(own, change.permissions)) applyPermissionChange(state, ports, change);
-    else refusePermissionChange(state, ports, change, 'a later change narrows them, and takes the place of this one');
+    else refusePermissionChange(state, ports, change, 'a later change narrows them and replaces this one');
   }
 }
 

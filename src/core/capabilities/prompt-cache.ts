@@ -50,11 +50,11 @@ function loss(state: RunState, response: Partial<RecordedResponse>): Notice | un
   if (typeof changedPart !== 'string' && before.isLate) return undefined;
   const why =
     changedPart === undefined
-      ? 'Another worker made the call before, so that the part of the request that has changed is not known.'
+      ? 'Another worker made the previous call, so the changed part of the request is unknown.'
       : changedPart === null
-        ? 'No part of the request has changed: the provider has not kept it.'
-        : `The first part of the request that has changed is ${changedPart}: put what changes at the end of the conversation.`;
-  const message = `The model has read ${cachedTokens} of the ${before.tokens} tokens that the call before had left in the cache. ${why}`;
+        ? 'No part of the request has changed: the provider dropped it.'
+        : `The first changed part of the request is ${changedPart}: move changing parts to the end of the conversation.`;
+  const message = `The model has read ${cachedTokens} of the ${before.tokens} tokens that the previous call had left in the cache. ${why}`;
   return { code: 'cache_lost', message };
 }
 

@@ -126,7 +126,7 @@ function objectProblem(value: object, position: Position): string | undefined {
 }
 
 function credentialProblem(path: string): string {
-  return `${path} is a text under the name of a credential, and would be stored in the history of the run, for everybody to read. Leave it out, and read the secret in the tool, in the worker: await context.secret(name), with the name of the secret in the deps under another key where it differs from run to run`;
+  return `${path} is a text under the name of a credential, and would be stored in the history of the run, where everyone can read it. Leave it out, and read the secret in the tool, in the worker: await context.secret(name), with the name of the secret in the deps under another key where it differs from run to run`;
 }
 
 function storageReason(path: string): string {

@@ -165,7 +165,10 @@ const CUT_BYTES = 480;
 export function addedInstructions(agent: WithHooks, response: HookNotes | undefined): { texts: string[]; missing: string[] } {
   if (response === undefined) {
     const asked = inlineHooks(agent, 'pre_request');
-    return { texts: [], missing: asked.map(({ name }) => `what hook "${name}" adds is recorded with the answer, which is not there yet`) };
+    return {
+      texts: [],
+      missing: asked.map(({ name }) => `what hook "${name}" adds is recorded with the answer, which does not exist yet`),
+    };
   }
   const added = (response.hooks ?? []).filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
   const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;

@@ -289,7 +289,7 @@ export function permissionsProblem(value: unknown): string | undefined {
   if (unknown !== undefined) return `${unknown}: no such field: write one of ${PERMISSION_FIELDS.join(', ')}`;
   const { mode, allowUnattendedExecute: unattended } = value;
   if (!PERMISSION_MODES.some((known) => known === mode)) {
-    return `mode: ${mode === undefined ? 'it is missing' : `${JSON.stringify(mode)} is no mode`}: write one of ${PERMISSION_MODES.join(', ')}`;
+    return `mode: ${mode === undefined ? 'it is missing' : `${JSON.stringify(mode)} is not a mode`}: write one of ${PERMISSION_MODES.join(', ')}`;
   }
   if (unattended !== undefined && unattended !== true) return 'allowUnattendedExecute: write true, or leave it out';
   for (const list of RULE_LISTS) {
@@ -340,7 +340,7 @@ function ruleProblem(rule: JsonObject): string | undefined {
     if (problem !== undefined) return `.${key}: ${problem}`;
   }
   if (typeof category === 'string' && /^[^*?\\]*$/.test(category) && !TOOL_CATEGORIES.some((known) => known === category.toLowerCase())) {
-    return `.category: ${JSON.stringify(category)} is no category: write one of ${TOOL_CATEGORIES.join(', ')}`;
+    return `.category: ${JSON.stringify(category)} is not a category: write one of ${TOOL_CATEGORIES.join(', ')}`;
   }
   return args === undefined ? undefined : argsProblem(args);
 }

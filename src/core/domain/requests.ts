@@ -8,7 +8,7 @@ import * as s from './shape.ts';
 
 // The Updates and Signals of a run: their arguments and answers.
 
-export const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
+export const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Chosen by the caller: the same id is accepted once.' });
 export const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
 const REASON = s.boundedText({ maxLength: BYTE_BUDGETS.errorMessage });
 

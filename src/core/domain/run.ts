@@ -120,7 +120,7 @@ const SUBJECT_MEMBERS = {
  */
 export interface RunSubject extends s.ObjectOf<typeof SUBJECT_MEMBERS> {}
 export const RUN_SUBJECT: s.Shape<RunSubject> = s.object(SUBJECT_MEMBERS, {
-  description: 'For whom and for what the run acts. The texts are untrusted: escape them.',
+  description: 'Who the run acts for, and what it is about. The texts are untrusted: escape them.',
 });
 
 /** The subject of a notice. */

@@ -105,7 +105,7 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
   const refused = (problem: string): Refusal => invalidRequest(run, type, problem);
   if (kind === 'question' && type === 'approve') return refused(`call "${callId}" is a question: answer it with "respond", or reject it`);
   if (kind === 'outcome' && type === 'approve') {
-    return refused(`call "${callId}" has been started, and is never started again: say what it gave with "respond", or reject it`);
+    return refused(`call "${callId}" has started, and is never started again: give its result with "respond", or reject it`);
   }
   if (kind === 'limit' && type === 'respond') return refused(`"${callId}" is a limit: approve or reject it`);
   if (kind !== 'tool' && request.remember !== undefined) return refused(`"remember" is for calls of tools, and "${callId}" is a ${kind}`);
@@ -126,7 +126,7 @@ function deniedArguments({ runId, state }: MessageReceiver, { toolName, callId }
   const call = { type: 'tool_call' as const, toolCallId: callId, name: toolName, arguments: args };
   const denied = state === undefined ? undefined : deniedAgain(state, { call, made: { content: [call] }, place: '' });
   if (denied === undefined) return undefined;
-  const message = `"arguments" for call "${callId}" of run "${runId}": ${denied} Edit them otherwise, or reject the call`;
+  const message = `"arguments" for call "${callId}" of run "${runId}": ${denied} Edit them differently, or reject the call`;
   return { code: 'not_permitted', message };
 }
 
@@ -277,7 +277,7 @@ export function refuseIfEnded({ runId, inbox }: MessageReceiver): Refusal | unde
 /** Returns why a run has no room for another request, or undefined. There is room again once the loop has applied the others. */
 export function noRoomForRequest(request: unknown, { runId, inbox }: MessageReceiver): Refusal | undefined {
   if (inbox.hasRoomForRequest(request)) return undefined;
-  return { code: 'busy', message: `Run "${runId}" has not applied the requests before this one yet: send it again in a moment` };
+  return { code: 'busy', message: `Run "${runId}" has not applied the earlier requests yet: send it again in a moment` };
 }
 
 /** Returns the refusal of a request that does not have the expected shape. */

@@ -54,7 +54,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   if (kind !== undefined) {
     return {
       code: 'invalid_input',
-      message: `Run "${runId}" is a ${kind}, which takes no messages: decide what waits, or start another run`,
+      message: `Run "${runId}" is a ${kind}, which accepts no messages: decide its pending approvals, or start another run`,
     };
   }
   const problem = messageProblem(input);
@@ -89,7 +89,7 @@ function sessionLimitRefusal({ runId, state }: MessageReceiver, now: number): Re
   if (reached === undefined) return undefined;
   return {
     code: 'session_limit',
-    message: `Session "${runId}" takes no more messages: ${reached.message}. Raise the limit of the session, or start another one`,
+    message: `Session "${runId}" accepts no more messages: ${reached.message}. Raise the limit of the session, or start another one`,
   };
 }
 

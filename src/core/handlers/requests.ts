@@ -41,7 +41,7 @@ import { setPermissions } from './set-permissions.ts';
 
 /** Sets the run that is notified of this run's end. Sent by the parent. */
 export const notifyOnEnd: RequestKind<NotifyOnEndInput, void> = {
-  description: 'Between runs: the run tells another one of its end: {"to": "run id"}',
+  description: 'Between runs: sets the run to notify at the end of this run: {"to": "run id"}',
   refusal: (run, input) => idProblem(run, 'notifyOnEnd', input, 'to'),
   take({ inbox }, { to }) {
     notifyRunOnEnd(inbox, to);

@@ -303,7 +303,7 @@ function leafOf(error: ValidatorError, keyword: Keyword, { value, quote }: Quote
   }
 }
 
-const TOO_LONG = `expected at most ${MAX_PATTERN_TEXT} characters, as many as a pattern is checked with, got more`;
+const TOO_LONG = `expected at most ${MAX_PATTERN_TEXT} characters, the maximum for checking a pattern, got more`;
 
 /** True if the bounded pattern failed because the text is too long, so that the author's pattern was not applied. */
 function isTooLong(found: JsonValue | undefined, { value, schema }: Keyword): boolean {

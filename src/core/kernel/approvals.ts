@@ -243,7 +243,7 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
   // During the check, another decision may have been applied, or a message may have caused the call to be given up.
   if (pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
-    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
+    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
     refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
     return undefined;
   }

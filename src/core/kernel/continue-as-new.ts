@@ -208,7 +208,7 @@ export function readContinueAsNewState(value: unknown, { isForeign = false } = {
     if (misfit === undefined) return { ok: true, continuedState };
     return {
       ok: false,
-      problem: `the carried state of the run was changed: ${misfit}. Pass it on as the execution before has returned it`,
+      problem: `the carried state of the run was changed: ${misfit}. Pass it on exactly as the previous execution returned it`,
     };
   }
   const found = typeof version === 'number' ? `has version ${version}` : 'has no version';

@@ -124,7 +124,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
       };
   });
   if (refused.size === 0) return { refused };
-  const message = `${refused.size} of ${names.length} tool calls that the model asks for are over the limit of tool calls`;
+  const message = `${refused.size} of ${names.length} requested tool calls are over the limit of tool calls`;
   return { refused, reached: { stopReason: 'tool_call_limit', message, proposal } };
 }
 
@@ -163,8 +163,8 @@ export function abovePart(state: Limited, changes: LimitChanges): string | undef
   for (const [name, most] of limitNumbers(withinPart(state, given, changes))) {
     if (most === limitNumbers(changes).get(name)) continue;
     return (
-      `limit "${name}" is ${limitNumbers(state.limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${given.by}", ` +
-      'which started it: it keeps its part. Raise the limit of the root: the runs that start after that get more of it'
+      `limit "${name}" is ${limitNumbers(state.limits).get(name) ?? most}, and the run's share of it from its parent "${given.by}" is ${most}, ` +
+      'which does not change. Raise the limit of the root: runs that start after that get a larger share'
     );
   }
   return undefined;

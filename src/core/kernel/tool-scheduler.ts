@@ -392,7 +392,7 @@ function hasChangedDeps(outcome: ToolOutcome | null): boolean {
 // Tool phase: calls whose outcome is unknown.
 
 /** The reason shown to the person. */
-const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
+const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with its result, or reject.';
 
 /** Asks a person about the calls whose outcome is unknown, if the agent is configured so. These calls wait for the answer. */
 function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {

@@ -20,7 +20,7 @@ export function runBlock(run: ProgramRun, running: RunningStep, step: StepDocume
   if (step.branch !== undefined) return runBranch(run, running, step.branch);
   if (step.forEach !== undefined) return runForEach(run, running, step.forEach);
   if (step.repeat !== undefined) return runRepeat(run, running, step.repeat);
-  throw new TypeError(`Step "${running.at}" is no block`);
+  throw new TypeError(`Step "${running.at}" is not a block`);
 }
 
 /** Runs the branches in parallel. If one fails, the others still end. */

@@ -286,7 +286,7 @@ function childFailure(running: RunningStep, { timeout }: StepDocument, result: R
 /** Returns the failure of an attempt whose child gave an empty or cut answer: later steps would treat it as complete. */
 function cutAnswerFailure(running: RunningStep, { output, finishReason = 'stop', agentName }: RunResultFields): StepError {
   const text = insertedText(output);
-  const problem = text === '' ? 'gave an empty answer' : `gave an answer that was not whole (finish reason "${finishReason}")`;
+  const problem = text === '' ? 'gave an empty answer' : `gave an incomplete answer (finish reason "${finishReason}")`;
   const partial = text === '' ? '' : `Partial answer: ${cutText(text, PARTIAL_BYTES)}`;
   return stepFailure(
     running,

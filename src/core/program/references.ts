@@ -558,7 +558,7 @@ export class UnitContext {
   /** Adds a message. Throws a ContextError for an unknown role, and for an empty text, which no provider accepts. */
   append(role: string, content: string): void {
     const known = MESSAGE_ROLES.find((one) => one === role);
-    if (known === undefined) throw new ContextError('invalid', `"${role}" is no role of a message: it is ${MESSAGE_ROLES.join(', ')}`);
+    if (known === undefined) throw new ContextError('invalid', `"${role}" is not a role of a message: it is ${MESSAGE_ROLES.join(', ')}`);
     if (content === '') throw new ContextError('invalid', 'Message content must not be empty');
     this.#messages.push({ role: known, content });
   }

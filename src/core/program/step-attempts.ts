@@ -151,7 +151,7 @@ async function runStepKind(run: ProgramRun, running: RunningStep, step: StepDocu
   if (step.human !== undefined) return askHuman(run, running, step.human);
   if (step.sleep !== undefined) return sleepOnce(run, running, step.sleep);
   if (step.remember !== undefined || step.recall !== undefined) return useMemoryOnce(run, running, step);
-  throw new TypeError(`Step "${running.at}" is of no kind that this release runs`);
+  throw new TypeError(`Step "${running.at}" has a kind that this release cannot run`);
 }
 
 // Programs: a question to a person.

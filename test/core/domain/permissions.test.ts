@@ -146,12 +146,12 @@ describe('permissions', () => {
   });
 
   it.each([
-    [{ mode: 'strick' }, 'mode: "strick" is no mode: write one of default, permissive, strict'],
+    [{ mode: 'strick' }, 'mode: "strick" is not a mode: write one of default, permissive, strict'],
     [{ mode: 'default', deny: [{ tool: 'a\\' }] }, 'deny[0].tool: the glob ends with "\\": write "\\\\" for a backslash'],
     [{ mode: 'default', deny: [{}] }, 'deny[0]: the rule is empty: write {tool: "*"} for all tools'],
     [
       { mode: 'default', ask: [{ category: 'run' }] },
-      'ask[0].category: "run" is no category: write one of read, write, execute, communicate, search, network',
+      'ask[0].category: "run" is not a category: write one of read, write, execute, communicate, search, network',
     ],
     [{ mode: 'default', alow: [] }, 'alow: no such field: write one of mode, deny, ask, allow, approvalRequired, allowUnattendedExecute'],
     [{ mode: 'default', ask: [{ args: { 'a..b': 'x' } }] }, 'ask[0].args: "a..b" is not a path: write names with dots between them'],

@@ -73,7 +73,7 @@ describe('a raise of the limits of a child', () => {
     expect(refuseUpdate(run, 'raise', { id: 'r1', limits: { steps: 8 } }, 0)).toBeUndefined();
     expect(refuseUpdate(run, 'raise', { id: 'r2', limits: { steps: 9 } }, 0)).toMatchObject({
       code: 'budget_exceeded',
-      message: expect.stringMatching(/given 8 of the limit of run "above".*Raise the limit of the root/),
+      message: expect.stringMatching(/share of it from its parent "above" is 8.*Raise the limit of the root/),
     });
   });
 
@@ -84,7 +84,7 @@ describe('a raise of the limits of a child', () => {
     expect(refuseUpdate(run, 'approve', approval, 0)).toBeUndefined();
     expect(refuseUpdate(run, 'approve', { ...approval, arguments: { steps: 9 } }, 0)).toMatchObject({
       code: 'budget_exceeded',
-      message: expect.stringContaining('given 8'),
+      message: expect.stringContaining('is 8, which does not change'),
     });
   });
 });

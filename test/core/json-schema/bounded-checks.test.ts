@@ -167,7 +167,7 @@ test('a pattern is checked with at most 10,000 characters, and that of a format 
   const schema = { type: 'string', pattern: 'a$' };
   expect(checkJson(schema, 'a'.repeat(10_000))).toEqual([]);
   expect(problemsText(checkJson(schema, 'a'.repeat(10_001)))).toBe(
-    'expected at most 10000 characters, as many as a pattern is checked with, got more',
+    'expected at most 10000 characters, the maximum for checking a pattern, got more',
   );
   expect(problemsText(checkJson(schema, 'b'))).toBe('expected text that matches "a$", got "b"');
   expect(checkJson({ type: 'string', pattern: '^a+$', format: 'base64' }, 'a'.repeat(20_000))).toEqual([]);

@@ -111,7 +111,7 @@ test('a notification that has failed for good is shown with the pending approval
   });
   const run = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
   await until(async () => (await run.approvals()).pending[0]?.notified === false, 'the end of the attempts');
-  const lastError = '"notify" could not tell that call "c1" of "refund" waits: no such channel';
+  const lastError = '"notify" could not report that call "c1" of "refund" waits: no such channel';
   expect(await run.status()).toMatchObject({ status: 'pending_confirmation', lastError });
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   const { currentDetails } = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');

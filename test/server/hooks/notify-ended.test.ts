@@ -54,7 +54,7 @@ test('a notifyEnded hook that fails is shown, is given up after its time limit, 
   await expect(run.send('one more thing')).rejects.toMatchObject({ code: 'run_ended' });
   isUp = true;
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', error: null });
-  const lastError = '"notifyEnded" could not tell that the run has ended: no such service';
+  const lastError = '"notifyEnded" could not report that the run has ended: no such service';
   expect((await run.status()).lastError).toContain(lastError);
   await expectSameFromHistory(testbed, run);
 });

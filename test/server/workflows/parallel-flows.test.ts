@@ -23,7 +23,7 @@ test('agents side by side are children of the flow, whose decisions are found th
   expect(await handle.status()).toMatchObject({ agentName: 'contract', status: 'pending_confirmation' });
   await expect(handle.send('And now?')).rejects.toMatchObject({
     code: 'invalid_input',
-    message: expect.stringContaining('is a parallel flow, which takes no messages'),
+    message: expect.stringContaining('is a parallel flow, which accepts no messages'),
   });
   await handle.approve('c1', { id: 'd1', by: 'ann' });
   const result = await handle.result({ steps: true });

@@ -111,7 +111,7 @@ test('a flow has the limits of its agents together, and starts none whose share 
   const model = answering({ north: 'N', east: 'E' });
   const refused = await testAgent(free, { input: 'Go', model, limits: { totalTokens: 1 } });
   expect(refused.result).toMatchObject({ status: 'error', errorCode: 'child_failed' });
-  expect(refused.result.error).toContain('totalTokens: nothing of it is left for another run');
+  expect(refused.result.error).toContain('totalTokens: nothing is left for another run');
   // Of one token, none is an equal share for the first agent; the second gets what is left.
   expect(model.requests.map((request) => request.model)).toEqual(['east']);
 });

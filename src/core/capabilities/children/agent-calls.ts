@@ -168,7 +168,7 @@ function outcomeOfAgent(
     result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, isNew) : withUsageOfChild(before, result, isNew),
   );
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return ofChild({ type: 'cancelled' });
-  if (result === undefined) return ofChild({ ...failedAgentResult(invocation, 'was cancelled, and has not ended in time'), durationMs });
+  if (result === undefined) return ofChild({ ...failedAgentResult(invocation, 'was cancelled, but did not end in time'), durationMs });
   const { final, branch } = invocation.tool.agent ?? {};
   const ofRun = final ? finalResult(state, invocation, result) : branch ? endOfBranch(invocation, result) : undefined;
   if (typeof ofRun === 'string') return ofChild({ ...failedAgentResult(invocation, ofRun), durationMs });
@@ -270,7 +270,7 @@ function prepareChild(
   if (known === undefined && runsLeft(state) < 1) return limitRefusal('perTree: no further run may be started in this tree');
   const now = ports.now();
   const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now, keepsNone: agent.branch === true });
-  if (!reserved.ok) return limitRefusal(`${reserved.limit}: nothing of it is left for another run`);
+  if (!reserved.ok) return limitRefusal(`${reserved.limit}: nothing is left for another run`);
   const { eventId, index, offset, tool } = invocation;
   const runId = known?.runId ?? ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}.`);
   if (runId.length > MAX_ID) return { ok: false, problem: `its run id would have more than ${MAX_ID} characters` };

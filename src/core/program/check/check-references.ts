@@ -63,14 +63,14 @@ export class PlaceCheck {
   template({ value, path }: Template, place: Place): void {
     for (const placed of referencesIn(value, path)) this.#check(placed.reference, placed.path, place);
     const stray = strayBraces(value);
-    if (stray !== undefined) this.#problems.warn(path, `${quoted(stray)} is no reference, and stays as it is`);
+    if (stray !== undefined) this.#problems.warn(path, `${quoted(stray)} is not a reference, and stays unchanged`);
   }
 
   /** Checks a text that must be one reference. */
   whole(text: string, path: string, place: Place): void {
     if (text === '') return;
     const reference = readReference(text);
-    if (reference === undefined) this.#problems.add(path, `${quoted(text)} is no reference: write one such as "{{Step.items}}"`);
+    if (reference === undefined) this.#problems.add(path, `${quoted(text)} is not a reference: write one such as "{{Step.items}}"`);
     else this.#check(reference, path, place);
   }
 
@@ -90,7 +90,7 @@ export class PlaceCheck {
     for (const { value, path } of templatesAt(step, LITERAL_FIELDS)) {
       const [first] = referencesIn(value, path);
       if (first === undefined) continue;
-      this.#problems.addUnlessLenient(path, `references are not resolved here: ${quoted(first.reference.written)} would stay as it is`);
+      this.#problems.addUnlessLenient(path, `references are not resolved here: ${quoted(first.reference.written)} would stay unchanged`);
     }
   }
 

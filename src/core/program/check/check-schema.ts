@@ -11,9 +11,9 @@ export function checkSchema(value: JsonValue | undefined, path: string, problems
   for (const schema of schemasIn(value)) {
     const { $ref, pattern } = schema;
     if (typeof $ref === 'string' && !leadsSomewhere(schema, value)) problems.add(path, `the "$ref" ${quoted($ref)} leads to no schema`);
-    if (typeof pattern === 'string' && !compiles(pattern)) problems.add(path, `the pattern ${quoted(pattern)} is no regular expression`);
+    if (typeof pattern === 'string' && !compiles(pattern)) problems.add(path, `the pattern ${quoted(pattern)} is not a regular expression`);
     for (const key of keysOf(schema['patternProperties'])) {
-      if (!compiles(key)) problems.add(path, `the pattern ${quoted(key)} is no regular expression`);
+      if (!compiles(key)) problems.add(path, `the pattern ${quoted(key)} is not a regular expression`);
     }
   }
 }

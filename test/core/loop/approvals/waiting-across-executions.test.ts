@@ -186,7 +186,7 @@ describe('the notify hook', () => {
       callers: [together(looks, sends('well?')), approves('c1')],
       continueDue: ({ state, positions }) => positions.length === 0 && state.approvals.pending[0]?.notified === false,
     });
-    const lastError = '"notify" could not tell that call "c1" of "paid" waits: the chat is down';
+    const lastError = '"notify" could not report that call "c1" of "paid" waits: the chat is down';
     expect(seen).toEqual([[false, lastError]]);
     expect(noted).toEqual([lastError]);
     expect(asked).toBe(1);

@@ -19,14 +19,12 @@ describe('a raise of the limits of a child', () => {
   });
 
   test('is refused above it, with the names of the limit and of the run above', () => {
-    expect(abovePart(child(limits), { steps: 9 })).toContain(
-      'limit "steps" is 5, and the run has been given 8 of the limit of run "above"',
-    );
+    expect(abovePart(child(limits), { steps: 9 })).toContain(`limit "steps" is 5, and the run's share of it from its parent "above" is 8`);
     expect(abovePart(child(limits), { toolCallsByName: { t: 3 } })).toContain('limit "toolCallsByName.t" is 1');
   });
 
   test('leaves room for the final attempt', () => {
-    expect(abovePart(child({ ...limits, finalAttempt: true }), { steps: 8 })).toContain('given 7');
+    expect(abovePart(child({ ...limits, finalAttempt: true }), { steps: 8 })).toContain('is 7, which does not change');
   });
 
   test('does not move a deadline that is the one of the run above', () => {

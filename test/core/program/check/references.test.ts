@@ -124,13 +124,13 @@ describe('a reference inside a unit', () => {
 
   test('must be one where a value is needed', () => {
     expect(problemsOf(withSteps({ name: 'A', forEach: { in: 'a {{b}}', steps: [ask('B')] } }))).toEqual([
-      'units[0].steps[0].forEach.in: "a {{b}}" is no reference: write one such as "{{Step.items}}"',
+      'units[0].steps[0].forEach.in: "a {{b}}" is not a reference: write one such as "{{Step.items}}"',
     ]);
   });
 
   test('is refused where it would not be resolved', () => {
     expect(problemsOf(withSteps({ name: 'A', recall: { query: 'q', scope: '{{input.user}}' } }))).toEqual([
-      'units[0].steps[0].recall.scope: references are not resolved here: "{{input.user}}" would stay as it is',
+      'units[0].steps[0].recall.scope: references are not resolved here: "{{input.user}}" would stay unchanged',
     ]);
   });
 });
@@ -187,6 +187,6 @@ describe('a lenient program', () => {
 
 test('braces that hold no reference are a warning', () => {
   expect(warningsOf(withSteps(ask('A', 'Fill in {{ "x": 1 }}')))).toEqual([
-    'units[0].steps[0].ask.prompt: "{{ "x": 1 }}" is no reference, and stays as it is',
+    'units[0].steps[0].ask.prompt: "{{ "x": 1 }}" is not a reference, and stays unchanged',
   ]);
 });

@@ -122,7 +122,7 @@ describe('schemas', () => {
       'input: the input of a program is an object: write "type": "object"',
       'units[0].steps[0].ask.output.properties.a.minimum: expected number, got string',
       expect.stringMatching(/^units\[0\]\.steps\[0\]\.ask\.output\.type: expected "null", .*got "txt"$/),
-      'units[0].steps[0].ask.output: the pattern "(" is no regular expression',
+      'units[0].steps[0].ask.output: the pattern "(" is not a regular expression',
       'units[0].steps[0].ask.output: the "$ref" "#/$defs/none" leads to no schema',
     ]);
   });
