@@ -45,7 +45,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   stepBegins?(state: RunState, ports: Ports): Promise<undefined> | undefined;
   /** Called before messages are recorded, the first of them at the end of the window. */
   messagesTaken?(state: RunState): void;
-  /** True if messages are kept for later instead of being recorded when no model would read them any more. */
+  /** True if messages stay queued until the limits have room for a step, so that those that no model would read are kept for later. */
   keepsMessages?(state: RunState): boolean;
   /**
    * Called when a raise of limits was taken from the inbox, before it is recorded. Applies the part of it that only this capability knows.
