@@ -121,7 +121,7 @@ async function askPredicate(scope: ReviewScope, call: ToolCall, data: () => Prom
     return await Promise.race([answer, late]);
   } catch (error) {
     logToolError(runtime, { what: `"approval" of tool "${call.name}"`, agent: snapshot.name, callId: call.toolCallId }, error, 'error');
-    return { reason: briefReason(runtime, `It could not be determined whether the call needs approval: ${errorMessage(error)}`) };
+    return { reason: briefReason(runtime, `Whether the call needs approval could not be told: ${errorMessage(error)}`) };
   } finally {
     timeUp.abort();
   }

@@ -222,7 +222,7 @@ export function verifyFailure(error: unknown, reason: string): ToolOutcome {
 
 /** Returns the requirement of a call whose predicate failed: without the predicate's answer, the call requires approval. */
 export function requirementFailure(eventId: string, index: number): ApprovalRequirement {
-  return { digest: `${eventId}/${index}`, reason: 'It could not be determined whether the call needs approval' };
+  return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
 }
 
 function errorOutcome(message: string): ToolOutcome & { type: 'result' } {

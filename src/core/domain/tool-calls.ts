@@ -87,8 +87,9 @@ const FACT_MEMBERS = {
 /** The facts about a call besides the call itself and its result. All are absent until the call has a record. */
 export const CALL_FACT_MEMBERS = {
   ...FACT_MEMBERS,
-  /** Milliseconds from start to end of the tool. Null: it never started, or the time is unknown. */
-  durationMs: s.optional(s.orNull(s.NUMBER)),
+  /** Milliseconds from start to end of the tool. Null: it never started, or the time is unknown. */ durationMs: s.optional(
+    s.orNull(s.NUMBER),
+  ),
 };
 
 interface CallFacts extends s.ObjectOf<typeof CALL_FACT_MEMBERS> {}

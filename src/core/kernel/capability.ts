@@ -54,8 +54,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   /** Called before limits are raised, by a caller or by the person who decides at a limit. */
   limitsRaised?(state: RunState): void;
   /**
-   * Called before a model call, with messages taken and room for a step. Returns a step to take instead, from the state alone. The first
-   * counts.
+   * Called after messages were taken, if the limits allow a model call. Returns, from the state alone, a step instead; the first counts.
    */
   insteadOfModelCall?(state: RunState, ports: Ports): NextStep | undefined;
   /** Called before the agent is asked. May let another agent act from here on. Returns the end of the run if that agent cannot act. */
@@ -79,10 +78,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
    * Called before a model call is scheduled. Returns work that runs in the background: its port is called here, before the model's port.
    */
   duringModelCall?(state: RunState, ports: Ports): BesideModelCall | undefined;
-  /**
-   * Shortens a conversation that the provider refused as too long; undefined if nothing can be removed. Returns the end of the run on
-   * failure.
-   */
+  /** Shortens a conversation that the provider refused as too long; undefined if nothing can go. Returns the end of the run on failure. */
   shortens?(state: RunState, ports: Ports): Promise<'shortened' | NextStep | undefined> | undefined;
   /** Repairs the cause of a failed model call, other than its length, so that the call can be made again; undefined if it cannot. */
   repairs?(state: RunState, ports: Ports, failed: FailedModelCall): Promise<'repaired' | NextStep | undefined> | undefined;
@@ -175,7 +171,9 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
 
   /** Returns the rules that also apply to the runs that this run starts. */
   passesOn?(state: RunState): Partial<ParentInput>;
-  /** Returns the same for a child that already exists and is given another message, without the rules that have applied since its start. */
+  /**
+   * Returns the same for a run that was started earlier and is given another message, without the rules that have applied since its start.
+   */
   passesOnLater?(state: RunState): Partial<NextTurnInput>;
   /** Takes the rules that the parent passes on with a message. True if they have changed the agent. */
   takesRules?(state: RunState, next: NextTurnInput): boolean;

@@ -60,10 +60,7 @@ export function continueBeforeTool(
   return bytes <= CARRIED_TOOLS_BYTES && fitsContinueAsNew(state, bytes);
 }
 
-/**
- * True if the unrecorded results are so large that they should be recorded before other calls have ended, because a carried state has
- * little room for them.
- */
+/** True if the unrecorded results are too large to wait for other calls: a carried state has little room for them. */
 export function hasMuchToRecord(outcomes: readonly (ToolOutcome | null)[]): boolean {
   let bytes = 0;
   for (const outcome of outcomes) if (outcome !== null && outcome.recordedAt === undefined) bytes += jsonBytes(outcome);

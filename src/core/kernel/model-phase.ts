@@ -64,9 +64,9 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (instead !== undefined) return instead;
 
   state.phase = 'model';
-  const background = points.duringModelCall(state, ports);
-  const outcome = await ports.callModel(modelCall(state, position, background));
-  const after = background === undefined ? undefined : await background.ended(outcome);
+  const beside = points.duringModelCall(state, ports);
+  const outcome = await ports.callModel(modelCall(state, position, beside));
+  const after = beside === undefined ? undefined : await beside.ended(outcome);
   state.phase = 'between';
   if (after !== undefined && 'instead' in after) return after.instead;
   switch (outcome.type) {
@@ -144,7 +144,7 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, position: CallPosition, background?: BesideModelCall): ModelCall {
+function modelCall(state: RunState, position: CallPosition, beside?: BesideModelCall): ModelCall {
   const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
@@ -161,7 +161,7 @@ function modelCall(state: RunState, position: CallPosition, background?: BesideM
     ...points.modelCallParts(state, position),
     ...(Object.keys(input).length === 0 ? {} : { input }),
     newEvents: countNewEvents(window, seenEvents),
-    ...(background === undefined ? {} : { beside: true }),
+    ...(beside === undefined ? {} : { beside: true }),
     final: position.final,
   };
 }

@@ -89,7 +89,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   const apart = points.callsOfPhases(acting, position.outcomes);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, apart);
   if (instead !== undefined) return instead;
-  // Decisions that came too late are refused, and their senders are notified.
+  // Decisions that came too late are refused, and their senders receive the refusal.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
   delete state.rewrites;

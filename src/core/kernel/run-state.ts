@@ -280,10 +280,7 @@ export function decidedOf({ decided }: Approvals, callId: string): DecidedCall |
   return decided.findLast((one) => one.callId === callId);
 }
 
-/**
- * Returns the newest remembered decision for a call of the tool with that digest. Another agent's tool of the same name is a different
- * tool.
- */
+/** Returns the newest remembered decision for a call with that digest. Another agent's tool of the same name is a different tool. */
 export function rememberedFor(
   { remembered }: Approvals,
   toolName: string,

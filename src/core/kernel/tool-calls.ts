@@ -118,10 +118,7 @@ export interface ToolBatch {
   earlier?: readonly (ToolOutcome | null)[];
 }
 
-/**
- * True for calls that must not overlap. A single call counts as a sequence. A call that the limits refused in the previous execution does
- * not count, as it did not there.
- */
+/** True for calls that must not overlap, or a single call. A call that the limits refused in the previous execution does not count. */
 export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
   if (prepared.length === 1 || !snapshot.parallel) return true;
   return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));
@@ -161,10 +158,7 @@ export function countStart(state: RunState, { call: { name } }: ToolInvocation):
   state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
 }
 
-/**
- * Starts a call whose effect must happen once, and never restarts it: if its answer is lost, calls the tool's `verify`, or leaves its
- * outcome unknown.
- */
+/** Starts a call at most once: if its answer is lost, calls the tool's `verify`, or leaves the outcome unknown. */
 async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tool } = invocation;
   const started = await ports.runTool(invocation);
@@ -227,10 +221,7 @@ function withinRetries({ modelRetries }: RunState, allowed: number, name: string
   return refusedChange(result, noRetriesLeft(name, allowed, resultText(result.content)));
 }
 
-/**
- * Returns the result of a call whose change would undo another call's. A call with the effect `once` must not be repeated, so its result is
- * kept.
- */
+/** Returns the result of a call whose change would undo another's. A call with the effect `once` must not repeat: its result is kept. */
 function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key: string): Result {
   const problem = `The update by tool '${name}' was refused, and changed nothing: another call changed "${key}" while this one was running.`;
   if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);

@@ -23,10 +23,7 @@ import {
 
 // Tool phase: the scheduler of calls.
 
-/**
- * The reason why a call has not started although it may: the history of this execution is full, too many bytes are in flight, or the call
- * must follow a running call.
- */
+/** Why a call that may start has not: the history is full, too many bytes are in flight, or it must follow a running call. */
 type HeldBack = 'history' | 'bytes' | 'order' | undefined;
 
 /**
@@ -113,8 +110,7 @@ class ToolScheduler {
   }
 
   /**
-   * True if no further call may start. A cancellation also stops calls that need no execution. Other reasons matter only if a call is
-   * unstarted.
+   * True if no further call may start. A cancellation also stops calls without execution; other reasons matter only for unstarted calls.
    */
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
@@ -292,10 +288,7 @@ class ToolScheduler {
     else this.#beginDecisions();
   }
 
-  /**
-   * Returns the index of the first call that may start, or, among overlapping calls, of the first whose predicate must be called again; -1
-   * if none.
-   */
+  /** Returns the index of the first call that may start; of overlapping calls, the first whose predicate must be called again; or -1. */
   #next(): number {
     const { prepared, outcomes } = this.#batch;
     const ready: number[] = [];
@@ -353,10 +346,7 @@ async function runInTwoTurns(
   return outcomes;
 }
 
-/**
- * Runs calls with the scheduler. If the response continues, calls before a separate phase, or before those that run last, already have
- * outcomes.
- */
+/** Runs calls with the scheduler. If the response continues, calls before a separate phase or the last calls already have outcomes. */
 function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const isDone = !batch.outcomes.includes(null);
   return isDone ? Promise.resolve(batch.outcomes) : new ToolScheduler(acting, ports, batch).execute();
@@ -420,10 +410,7 @@ function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepar
 
 // Tool phase: the conditions under which no further call starts.
 
-/**
- * True if no further call of the batch may start: the run is cancelled or past its deadline, a message steers it elsewhere, or a call that
- * no worker could make ends it.
- */
+/** True if no further call may start: the run is cancelled, past its deadline or steered elsewhere, or no worker could make a call. */
 export function isStopped(state: RunState, ports: RunPorts, { outcomes }: Pick<ToolBatch, 'outcomes'>): boolean {
   return ports.cancelRequested() || ports.inbox.isSteered || noWorker(outcomes) !== undefined || endsByDeadline(state, ports.now());
 }

@@ -42,7 +42,7 @@ export const SUB_AGENT_LIMITS = [
       { ...say('Ada.'), ...COSTLY },
       { ...ask, ...COSTLY },
     ],
-    timeline: [asks, 'helper: Ada.', asks, /^helper failed: .*the limit totalTokens: nothing of it is left/],
+    timeline: [asks, 'helper: Ada.', asks, /^helper failed: .*the limit totalTokens: nothing is left/],
     status: 'limit_reached',
   }),
   scenario('an agent gets no more tokens than its share', agentWith([agentTool(middle)], { limits: { totalTokens: 300 } }), {
