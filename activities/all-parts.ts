@@ -14,13 +14,13 @@ import type { ActivityRuntime } from './runtime.ts';
 import { skillsInWorker } from './skills/skill-tool.ts';
 import type { AnsweredByPart, CallPurpose, ModelCallScope, PinnedPart, PreparedByPart, StartingRun, WorkerPart } from './worker-part.ts';
 
-/** What capabilities pin that need nothing of a worker but the time. */
+/** The parts of capabilities that need nothing from a worker except the time. */
 const byDefinition: WorkerPart = {
   name: 'definition',
   pin: ({ agent }) => ({ fields: pinnedByDefinition(agent, Date.now()) }),
 };
 
-/** The capabilities of a worker, in the order in which they act at each point, and in which the model reads their tools. */
+/** The capabilities of a worker, in the order in which they act at each point and their tools are listed for the model. */
 export const WORKER_PARTS: readonly WorkerPart[] = [
   skillsInWorker,
   memoryInWorker,
@@ -33,17 +33,17 @@ export const WORKER_PARTS: readonly WorkerPart[] = [
   burstsInWorker,
 ];
 
-/** What capabilities add to a snapshot, by their names. */
+/** The parts that capabilities add to a snapshot, by name. */
 export type PinnedParts = Readonly<Record<string, PinnedPart>>;
 
-/** Returns what a worker pins for a run that begins. */
+/** Returns the parts that a worker pins for a new run. */
 export async function pinParts(run: StartingRun): Promise<PinnedParts> {
   const pinned: Record<string, PinnedPart> = {};
   for (const part of WORKER_PARTS) if (part.pin !== undefined) pinned[part.name] = await part.pin(run);
   return pinned;
 }
 
-/** Opens a run that begins: returns its instructions, with the texts of its capabilities, as these leave them, and what is pinned then. */
+/** Opens a new run: returns its instructions, as changed and extended by its capabilities, and the parts that are pinned then. */
 export async function openParts(pinned: PinnedParts, own: readonly string[]): Promise<{ instructions: string[]; parts: PinnedParts }> {
   const parts: Record<string, PinnedPart> = { ...pinned };
   let instructions = [...own, ...Object.values(pinned).flatMap((part) => part.instructions ?? [])];
@@ -56,22 +56,25 @@ export async function openParts(pinned: PinnedParts, own: readonly string[]): Pr
   return { instructions, parts };
 }
 
-/** Returns what capabilities add to the snapshot of an agent, in their order. */
+/** Returns the parts that capabilities add to an agent's snapshot, in order. */
 export function partsOfSnapshot(agent: AnyAgent, pinned: PinnedParts = {}): PinnedPart[] {
   return WORKER_PARTS.map((part) => ({ ...part.defined?.(agent), ...pinned[part.name] }));
 }
 
-/** Throws `MissingOnWorkerError` if this worker could not review calls of an agent: another one may. */
+/** Throws `MissingOnWorkerError` if this worker cannot review calls of an agent: another worker may. */
 export function requireReviews(runtime: ActivityRuntime, snapshot: AgentSnapshot): void {
   for (const part of WORKER_PARTS) part.requireReview?.(runtime, snapshot);
 }
 
-/** Throws `MissingOnWorkerError` if this worker could not make a model call as the capabilities of the agent want it: another one may. */
+/**
+ * Throws `MissingOnWorkerError` if this worker lacks something that the agent's capabilities need for a model call: another worker may have
+ * it.
+ */
 export function requireModelCalls(runtime: ActivityRuntime, snapshot: AgentSnapshot, purpose: CallPurpose['type']): void {
   for (const part of WORKER_PARTS) part.requireModelCall?.(runtime, snapshot, purpose);
 }
 
-/** Returns a request as all capabilities leave it. */
+/** Returns a request after the changes of all capabilities. */
 export async function preparedByParts(scope: ModelCallScope, purpose: CallPurpose, request: ModelRequest): Promise<PreparedByPart> {
   let left: PreparedByPart = { request, notes: {} };
   for (const part of WORKER_PARTS) {
@@ -83,7 +86,7 @@ export async function preparedByParts(scope: ModelCallScope, purpose: CallPurpos
   return left;
 }
 
-/** Returns an answer as all capabilities leave it. */
+/** Returns an answer after the changes of all capabilities. */
 export async function answeredByParts(scope: ModelCallScope, answer: ModelResponse): Promise<AnsweredByPart> {
   let left: AnsweredByPart = { answer, notes: {} };
   for (const part of WORKER_PARTS) {

@@ -52,31 +52,31 @@ import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions extends SharedOptions {
-  /** The agents, which need different names. */
+  /** The agents, whose names must be different. */
   agents: readonly AnyAgent[];
-  /** Model clients by the name that agents use before the slash of `provider/model`. */
+  /** Model clients by provider name: the part before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;
   /**
-   * Collects model calls of runs with the tier `batch` into batches of their provider, by the name of the provider:
-   * `{ openai: { window: '5m' } }`. Default: none.
+   * Collects model calls of runs with the tier `batch` into provider batches, by provider name: `{ openai: { window: '5m' } }`. Default:
+   * none.
    */
   batch?: Readonly<Record<string, BatchOptions>>;
   /** Programs that runs may name. */
   programs?: readonly AnyProgram[];
-  /** Tools that the steps of programs may name, besides those that the programs of the worker were defined with. */
+  /** Tools that program steps may name, in addition to the tools that the worker's programs were defined with. */
   tools?: readonly AnyTool[];
-  /** Anchors that programs may name, besides the built-in ones. */
+  /** Anchors that programs may name, in addition to the built-in ones. */
   anchors?: readonly Anchor[];
   /** The memory of agents, and of the steps `remember` and `recall` of programs. Without it, agents with `memory` and programs with such steps do not start. */
   memory?: MemoryStore;
   /**
-   * Returns a vector for each text, by an embedding model of yours. The memory then also finds what means the same in other words. If it
-   * fails, texts alone are compared, and a line of the log says so.
+   * Returns a vector for each text, by your embedding model. The memory then also finds entries with the same meaning in other words. If it
+   * fails, only texts are compared, and the worker logs a warning.
    */
   embed?: Embed;
   /**
-   * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
-   * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
+   * Live objects that tools receive as `context.resources`: plain values are passed on unchanged; values made with `resource()` are opened
+   * before the worker polls, checked for health, and closed when the worker has drained.
    */
   resources?: Resources;
   /**
@@ -85,8 +85,8 @@ export interface RuntimeOptions extends SharedOptions {
    */
   secrets?: SecretSource | readonly SecretSource[];
   /**
-   * Stores results that are too large for the conversation, for tools with `overflow: 'spill'`, and the outputs of steps
-   * of programs that are too large to be carried when a run continues as new.
+   * Stores results that are too large for the conversation, for tools with `overflow: 'spill'`, and program outputs that are too large to
+   * be carried when a run continues as new.
    */
   payloadStore?: PayloadStore;
   /**
@@ -95,13 +95,13 @@ export interface RuntimeOptions extends SharedOptions {
    */
   archive?: ArchiveSink;
   /**
-   * The longest time that a failing archive may delay the end of a run or its next execution. After that the run goes
-   * on and records what is not in the archive. Default 5 minutes.
+   * The longest time that a failing archive may delay the end of a run or its next execution. After that the run continues and records
+   * which events are not archived. Default 5 minutes.
    */
   archiveTimeout?: Duration;
   /**
    * Carries the live output of runs to readers: pieces of answers, and data that tools emit. Give the clients the same sink. Without it,
-   * readers get events and steps alone. A sink that is slow or down never delays a call.
+   * readers only get events and steps. A sink that is slow or down never delays a call.
    */
   streams?: StreamSink;
   /** Reports spans and metrics of runs: `await telemetry({ tracerProvider, meterProvider })`. */
@@ -109,11 +109,11 @@ export interface RuntimeOptions extends SharedOptions {
   /** Whether spans have the arguments and results of tools and the answers of models, without the values of secrets. Default false. */
   captureContent?: CaptureContent;
   /**
-   * The limits of providers, by their name. Calls over them wait, and get fair shares. Give all workers that share the key of a provider
-   * the same limits, and one governor.
+   * The limits of providers, by name. Calls over them wait, and get fair shares. Give all workers that share a provider's key the same
+   * limits, and one governor.
    */
   limits?: Readonly<Record<string, ProviderLimitOptions>>;
-  /** Keeps the limits: `redisGovernor({ url })` for a fleet of workers. Default `memoryGovernor()`: this worker alone. */
+  /** Enforces the limits: `redisGovernor({ url })` for a fleet of workers. Default `memoryGovernor()`: only this process. */
   governor?: Governor;
   /**
    * Called with every decision before it is applied: returns the approver's name, or refuses. Without it, `by` is
@@ -132,14 +132,14 @@ export interface RuntimeOptions extends SharedOptions {
    */
   prices?: Readonly<Record<string, ModelPrice>>;
   /**
-   * Limits of one execution, beyond which a run continues as new. Default: 3,600 events, 3,400,000 bytes, 1,000
-   * Updates. A suggestion of the server always counts.
+   * Limits of one execution, beyond which a run continues as new. Default: 3,600 events, 3,400,000 bytes, 1,000 Updates. A suggestion of
+   * the server always applies.
    */
   continueAsNew?: Partial<ContinueAsNewThresholds>;
   /**
-   * The time that a run waits for another worker of the task queue if this worker lacks an agent, a provider or a tool,
-   * before it ends with `unknown_agent`, `unknown_provider` or `unknown_tool`. Choose it as long as a deploy may take:
-   * milliseconds, or a text such as `30s`. Default 10 minutes.
+   * The time that a run waits for another worker of the task queue if this worker lacks an agent, a provider or a tool, before it ends with
+   * `unknown_agent`, `unknown_provider` or `unknown_tool`. Make it as long as a deploy may take: milliseconds, or a text such as `30s`.
+   * Default 10 minutes.
    */
   missingTimeout?: Duration;
   /**
@@ -148,18 +148,18 @@ export interface RuntimeOptions extends SharedOptions {
    */
   heartbeatEvery?: Duration;
   /**
-   * The time after which a run notices at the latest that a child was terminated from outside, and a child
-   * that its parent was. Default 1 hour.
+   * The longest time until a run notices that a child was terminated from outside, and a child that its parent was terminated. Default 1
+   * hour.
    */
   childCheckEvery?: Duration;
   /**
-   * Characters of conversation that this process keeps in memory. The JSON of calls and results that requests repeat may take as many again.
-   * Default 64 million.
+   * Characters of conversation that this process keeps in memory. The JSON of calls and results that requests repeat may take the same
+   * amount again. Default 64 million.
    */
   transcriptCacheSize?: number;
   /**
-   * Bounds of the names and values of code that this process keeps in memory between two cells, each with its executor: their number,
-   * by default 32, and their memory, by default 1,024 megabytes together. A run whose values are not kept runs its cells again.
+   * Bounds of the code namespaces that this process keeps in memory between two cells, each with its executor: their number, by default 32,
+   * and their total memory, by default 1,024 megabytes. A run whose values are not kept runs its cells again.
    */
   codeCache?: Partial<Pick<NamespaceBounds, 'namespaces' | 'megabytes'>>;
 }
@@ -167,9 +167,9 @@ export interface RuntimeOptions extends SharedOptions {
 /** Parts of the runtime that the worker provides. */
 interface RuntimeContext
   extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'>, Partial<Pick<ActivityRuntime, 'isStopping'>> {
-  /** Writes a line for the operator of the worker. */
+  /** Logs a line for the worker's operator. */
   log: (line: string) => void;
-  /** False: there is no server to wait with, so calls of every tier are made at once. Default true. */
+  /** False: without a server no call can wait for a batch, so calls of every tier are made at once. Default true. */
   batches?: boolean;
 }
 
@@ -183,9 +183,9 @@ function conversationsOf({
 }
 
 /**
- * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
- * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, an agent with
- * `memory` without a memory, and tools that need a resource which is missing.
+ * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it.
+ * Throws a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, an agent with
+ * `memory` without a memory, and tools that need a missing resource.
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
@@ -237,12 +237,12 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   };
 }
 
-/** Throws a UsageError for an agent that the worker could not run: discovered at run time, it would cost a run. */
+/** Throws a UsageError for an agent that the worker cannot run: found at run time, it would cost a run. */
 function requireMeans(agents: readonly AnyAgent[], options: RuntimeOptions): void {
   for (const agent of agents) requireMeansOfParts(`agent "${agent.name}"`, agent, options);
 }
 
-/** Returns the batches of a worker. Throws a UsageError for options that cannot work, and for an agent whose tier it cannot serve. */
+/** Returns the batches of a worker. Throws a UsageError for invalid options, and for an agent whose tier it cannot serve. */
 function batchesOf(
   { batch = {}, providers }: RuntimeOptions,
   agents: readonly AnyAgent[],
@@ -254,7 +254,7 @@ function batchesOf(
   return batches;
 }
 
-/** Returns what the worker reports of its runs. Throws a UsageError for a value that is no telemetry, and for content without it. */
+/** Returns the telemetry of the worker's runs. Throws a UsageError for an invalid value, and for `captureContent` without telemetry. */
 function telemetryOf({ telemetry, captureContent = false }: RuntimeOptions, secrets: SecretVault): WorkerTelemetry | undefined {
   if (captureContent !== false && captureContent !== 'redacted')
     throw new UsageError(`the worker: "captureContent" is ${JSON.stringify(captureContent)}: write "redacted", or leave it out`);
@@ -267,7 +267,7 @@ function telemetryOf({ telemetry, captureContent = false }: RuntimeOptions, secr
   return { telemetry, captureContent, redact: (value) => secrets.redactJson(value), traces: new RunTraces() };
 }
 
-/** Returns the parts that a worker has if its options ask for them. */
+/** Returns the optional parts of a worker, as its options require. */
 function optionalParts(
   options: RuntimeOptions,
   secrets: SecretVault,
@@ -288,14 +288,14 @@ function streamsOf(
   return streams && new WorkerStreams(streams, log, dropped);
 }
 
-/** Returns the function that logs a line once. What is known of the agents of the worker is logged now. */
+/** Returns a function that logs each line once. Logs notes about the worker's agents immediately. */
 function logOnceOf({ streams }: RuntimeOptions, agents: readonly AnyAgent[], log: (line: string) => void): (line: string) => void {
   const logOnce = onceOnly(log);
   if (streams !== undefined) sayWithoutBursts(agents, logOnce);
   return logOnce;
 }
 
-/** The most lines that are remembered to be logged once. */
+/** The maximum number of remembered lines. */
 const MAX_LOGGED = 1_000;
 
 function onceOnly(log: (line: string) => void): (line: string) => void {
@@ -308,7 +308,7 @@ function onceOnly(log: (line: string) => void): (line: string) => void {
   };
 }
 
-/** Returns the memory of the worker, with its embedding. Throws a UsageError for an `embed` that is no function or has no memory. */
+/** Returns the memory of the worker, with its embedding. Throws a UsageError for an `embed` that is not a function or has no memory. */
 function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void): MemoryStore | undefined {
   if (embed === undefined) return memory;
   if (typeof embed !== 'function') throw new UsageError(`the worker: "embed" is ${JSON.stringify(embed)}: write a function`);
@@ -316,7 +316,9 @@ function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void
   return withEmbedding(memory, embed, { log });
 }
 
-/** Returns a function of the worker's options. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
+/**
+ * Returns a function from the worker's options. Throws a UsageError for any other value, with which every decision and notice would fail.
+ */
 function checkedFunction<Given extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(
   name: string,
   value: Given | undefined,
@@ -325,10 +327,7 @@ function checkedFunction<Given extends AuthorizeDecision | NotifyWaiting | Notif
   throw new UsageError(`the worker: "${name}" is ${JSON.stringify(value)}: write a function`);
 }
 
-/**
- * Returns all thresholds of a run if at least one is set. Throws a UsageError for a threshold that is not a whole
- * number of at least 1.
- */
+/** Returns all thresholds of a run if at least one is set. Throws a UsageError for a threshold that is not a positive integer. */
 function checkedThresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
   if (overrides === undefined) return undefined;
   requireKnown('the worker: "continueAsNew"', overrides, DEFAULT_THRESHOLDS);
@@ -337,8 +336,7 @@ function checkedThresholds(overrides: Partial<ContinueAsNewThresholds> | undefin
 }
 
 /**
- * Throws a UsageError for a tool that spills, or makes images, without a store: discovered at run time, the missing store would cost
- * the result.
+ * Throws a UsageError for a tool that spills or makes images without a store: found at run time, the missing store would cost the result.
  */
 function requireStore({ agents, tools = [], payloadStore }: RuntimeOptions): void {
   if (payloadStore !== undefined) return;
@@ -368,14 +366,14 @@ function spillsNowhere(tool: string): UsageError {
   );
 }
 
-/** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */
+/** Returns a worker's bounds for code namespaces. Throws a UsageError for a bound that is not a positive integer. */
 function namespaceBounds(bounds: RuntimeOptions['codeCache'] = {}): Partial<NamespaceBounds> {
   requireKnown('the worker: "codeCache"', bounds, { namespaces: true, megabytes: true });
   for (const [name, value] of Object.entries(bounds)) wholeNumber(`the worker: "codeCache.${name}"`, value, 1);
   return bounds;
 }
 
-/** Creates the pool of MCP connections. The protocol's client is loaded with the first connection: most workers need none. */
+/** Creates the pool of MCP connections. The MCP client is loaded with the first connection, because most workers need none. */
 function mcpPool(secrets: SecretVault, log: (line: string) => void): McpPool {
   return new McpPool(async (server, stop) => {
     const { openConnection } = await import('./mcp/open-connection.ts');
@@ -384,8 +382,8 @@ function mcpPool(secrets: SecretVault, log: (line: string) => void): McpPool {
 }
 
 /**
- * Returns the prices of a worker. Throws a UsageError that names the model for an invalid price: a limit in dollars
- * could not be enforced.
+ * Returns the prices of a worker. Throws a UsageError that names the model of an invalid price, with which a limit in dollars could not be
+ * enforced.
  */
 function checkPrices(prices: PriceTable): PriceTable {
   for (const [model, price] of Object.entries(prices)) {
@@ -422,7 +420,7 @@ interface WorkerResourceOptions {
   log: (line: string) => void;
 }
 
-/** Creates the resources of a worker. Throws a UsageError for a tool that needs a resource which the worker does not have. */
+/** Creates the resources of a worker. Throws a UsageError for a tool that needs a resource that the worker lacks. */
 function workerResources(resources: Resources, { agents, programTools, secrets, log }: WorkerResourceOptions): ResourcePool {
   const pool = new ResourcePool(resources, {
     secret: (nameOrReference) => secrets.resolve(nameOrReference),
@@ -437,7 +435,7 @@ function workerResources(resources: Resources, { agents, programTools, secrets, 
 }
 
 /**
- * Returns the agents of a worker with those that their tools run. Throws a UsageError with the path for a tool that runs an unknown
+ * Returns the agents of a worker and the agents that their tools run. Throws a UsageError with the path for a tool that runs an unknown
  * agent, shares deps that the agent does not have, or is final with an answer of another form; and for agents that run each other.
  */
 export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
@@ -451,7 +449,7 @@ export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
       if (found === undefined) throw unknownAgent(`${path}.agent`, below.name, [...byName.keys()]);
       if (below.kept && found.flow !== undefined)
         throw new UsageError(`${path}.kept: "${found.name}" is a flow, which ends with its answer: only an agent is kept between calls`);
-      // The agents of a parallel flow get all deps, which are checked when a run of it starts.
+      // The agents of a parallel flow get all deps, which are checked when its run starts.
       const problem = below.branch ? undefined : shareProblem(found, below.share);
       if (problem !== undefined) throw new UsageError(`${path}.share: ${problem}`);
       if (below.final && !hasFormOf(agent, found)) {
@@ -472,7 +470,7 @@ function unknownAgent(path: string, name: string, known: string[]): UsageError {
   return new UsageError(`${path}: this worker has no agent "${name}" (it has: ${names})${didYouMean(name, known)}: add it to "agents"`);
 }
 
-/** True if answers of an agent have the form that those of another one must have. */
+/** True if an agent's answers have the form that another agent's answers must have. */
 function hasFormOf({ output }: AnyAgent, { output: below }: AnyAgent): boolean {
   if (output === undefined) return true;
   return below !== undefined && canonicalJson(output.schema) === canonicalJson(below.schema);

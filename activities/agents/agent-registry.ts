@@ -25,10 +25,10 @@ export class AgentRegistry {
   readonly #agents = new Map<string, AnyAgent>();
   readonly #providers: Map<string, ModelClient>;
   readonly #programTools: ProgramTools;
-  /** What the worker gives to all its agents. */
+  /** The fields that the worker adds to all its agents. */
   readonly shared: PartFields;
 
-  /** Throws a UsageError for two agents or two definitions of one name, and for an agent whose provider or one of whose handoffs is missing. */
+  /** Throws a UsageError for two agents or two definitions with the same name, and for an agent with a missing provider or handoff. */
   constructor(
     agents: readonly AnyAgent[],
     providers: Readonly<Record<string, ModelClient>>,
@@ -54,7 +54,7 @@ export class AgentRegistry {
     this.#requireHandoffs();
   }
 
-  /** Throws a UsageError if an agent hands over to one that the worker does not have, or to a flow, and if a flow has such an agent. */
+  /** Throws a UsageError if an agent hands over to an agent that the worker lacks, or to a flow, and if a flow has such an agent. */
   #requireHandoffs(): void {
     for (const { name, handoffs = [], flow } of this.#agents.values()) {
       const [owner, names] =
@@ -69,7 +69,7 @@ export class AgentRegistry {
     }
   }
 
-  /** The names of all tools of all agents, those that they have by their capabilities included. */
+  /** The names of all tools of all agents, including tools from their capabilities. */
   get toolNames(): string[] {
     return [
       ...new Set([...this.#agents.values()].flatMap((agent) => [...agent.tools.map(({ name }) => name), ...toolNamesOfParts(agent)])),
@@ -109,21 +109,18 @@ export class AgentRegistry {
     throw missingOnWorker('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
-  /** Returns a tool as this worker has it, or undefined if its agent or the tool has been removed since the run began. */
+  /** Returns this worker's version of a tool, or undefined if its agent or the tool has been removed since the run began. */
   tool(owner: ToolOwner, toolName: string): AnyTool | undefined {
     if (owner.ofProgram) return this.#programTools.tool(toolName);
     return this.#agentOf(owner)?.tools.find((tool) => tool.name === toolName);
   }
 
-  /**
-   * Returns an MCP server as this worker has it, or undefined if the agent or the server has been removed since the run
-   * began.
-   */
+  /** Returns this worker's version of an MCP server, or undefined if the agent or the server has been removed since the run began. */
   mcpServer(agentName: string, serverName: string): McpServerDefinition | undefined {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
-  /** Returns the fields of an agent that belong to capabilities, as this worker has it; undefined if it lacks the agent. */
+  /** Returns the fields of this worker's agent that belong to capabilities; undefined if it lacks the agent. */
   parts(owner: ToolOwner): PartFields | undefined {
     return this.#agentOf(owner);
   }

@@ -60,19 +60,19 @@ export interface CommonInputs {
   tenantDigest?: string | undefined;
 }
 
-/** Everything that the snapshot of an agent needs besides the agent's definition. */
+/** The inputs of an agent's snapshot in addition to the agent's definition. */
 export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   /** The agent's instructions, resolved for the deps of this run. */
   instructions: string[];
-  /** The values that its code has from the start, by the deps of this run. */
+  /** The initial values of its code, computed from this run's deps. */
   injected?: JsonObject | undefined;
-  /** What all models of the agent can do. */
+  /** The capabilities that all models of the agent share. */
   capabilities: ModelCapabilities;
   /** The models of the agent, if it has several. */
   fallback?: FallbackPolicy | undefined;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
-  /** What capabilities pin for this run, over what follows from the definition of the agent. */
+  /** The parts that capabilities pin for this run, in addition to the ones that follow from the agent's definition. */
   parts?: PinnedParts;
   /** The flow that the agent is the first one of. */
   flow?: FlowPolicy | undefined;
@@ -80,14 +80,13 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   prices?: PriceTable | undefined;
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
-  /** Milliseconds between two checks that a child is alive. */
+  /** Milliseconds between two checks that a child is still running. */
   childCheckMs?: number | undefined;
 }
 
 /**
- * Builds the snapshot of an agent: plain JSON, pinned for one run. Equal content has an equal digest on every worker.
- * Throws `invalid_input` and `invalid_agent` for limits that cannot be enforced, and for tools that the agent names and
- * does not have.
+ * Builds the snapshot of an agent: plain JSON, pinned for one run. Equal content has an equal digest on every worker. Throws
+ * `invalid_input` and `invalid_agent` for limits that cannot be enforced, and for tools that the agent names but does not have.
  */
 export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSnapshot {
   const { instructions, capabilities, heartbeatMs } = inputs;
@@ -212,7 +211,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
 function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {
   if (agent.output === undefined) return undefined;
   const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
-  // An answer in a format of its own is checked as text: neither the provider nor a tool has a part in it.
+  // An answer in a reply format is checked as text: neither the provider nor a tool enforces it.
   const isText = agent.replyFormat !== undefined;
   const chosen = isText ? 'schema' : (mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'));
   return { mode: chosen, schema, providerSchema, strict, maxRetries };
@@ -267,7 +266,7 @@ export function windowPolicy({ window, model, settings }: AnyAgent, capabilities
   };
 }
 
-/** Returns the field of a pinned tool that names the agent which it runs. */
+/** Returns the field of a pinned tool that names the agent that it runs. */
 function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
   if (tool.agent === undefined) return {};
   const { name, share, limits, final, branch, request, kept } = tool.agent;
@@ -292,8 +291,8 @@ function childrenFields(
 }
 
 /**
- * Returns the fields of a snapshot that concern code: none for an agent without it. Throws `invalid_agent` if code has no tool, or
- * one that it cannot call by its name. With MCP servers this could not be checked when the agent was defined.
+ * Returns the fields of a snapshot that concern code: none for an agent without it. Throws `invalid_agent` if code has no tool, or one
+ * whose name it cannot call. With MCP servers this could not be checked when the agent was defined.
  */
 function codeFields(
   { name, code, replyFormat }: AnyAgent,
@@ -310,7 +309,10 @@ function codeFields(
   };
 }
 
-/** Returns the schema of the values that a tool returns, for its signature: none if JSON Schema cannot say it, or if only the model may call the tool. */
+/**
+ * Returns the schema of the values that a tool returns, for its signature: none if JSON Schema cannot express it, or if only the model may
+ * call the tool.
+ */
 function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
   if (tool.result === undefined || !mayCall('code', tool)) return {};
   try {
@@ -349,9 +351,8 @@ function requireCodeTools(agent: string, language: CodeSnapshot['executor']['lan
 type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced'>;
 
 /**
- * Returns the limits of a run: the agent's, overridden by those that the run was started with, and none higher than what
- * is left of those of its parent. Throws `invalid_input`
- * for a limit of a tool that is not among `tools`.
+ * Returns the limits of a run: the agent's, overridden by the limits of the start, and none above the rest of the parent's limits. Throws
+ * `invalid_input` for a limit of a tool that is not among `tools`.
  */
 function snapshotLimits(
   { name, limits }: AnyAgent,
@@ -375,7 +376,7 @@ function snapshotLimits(
   return narrowLimits(own, left);
 }
 
-/** The prices that the worker knows besides those of the list, and if those of all models must be known. */
+/** The worker's prices in addition to the list, and whether the prices of all models must be known. */
 interface PriceTerms {
   prices?: PriceTable | undefined;
   /** The session of the agent has a limit in dollars. */
@@ -396,10 +397,10 @@ function snapshotPrices(agent: AnyAgent, limits: RunLimits, terms: PriceTerms): 
   });
 }
 
-/** Makes the error of a limit in dollars that cannot be enforced, from the text about its owner and from the model whose price is unknown. */
+/** Creates the error for a limit in dollars that cannot be enforced, from its owner and the model with the unknown price. */
 type UnknownPriceError = (unenforced: (owner: string) => string, model: string) => LonghaulError;
 
-/** Returns the known prices of models; undefined if there are none. Throws if a limit in dollars needs one that is not known. */
+/** Returns the known prices of models; undefined if there are none. Throws if a limit in dollars needs an unknown price. */
 export function pricesOf(
   models: readonly string[],
   { costUsd }: RunLimits,
@@ -445,7 +446,7 @@ export function workerFacts(runtime: ActivityRuntime): WorkerFacts {
   };
 }
 
-/** Throws `payload_too_large` for a snapshot over its budget, with the name of the agent and of the largest part of it. */
+/** Throws `payload_too_large` for a snapshot over its budget, with the names of the agent and of its largest part. */
 export function checkSnapshotSize(snapshot: AgentSnapshot): void {
   const bytes = jsonBytes(snapshot);
   if (bytes <= BYTE_BUDGETS.snapshot) return;

@@ -14,7 +14,9 @@ import { flowAgent, untilProblem } from '../../src/define/flows.ts';
 import type { WorkerPart } from '../worker-part.ts';
 import type { AgentRegistry } from './agent-registry.ts';
 
-/** Returns the agent that a run names; or the flow, if the order of its agents is in the input. Throws `invalid_input` for an order that cannot work. */
+/**
+ * Returns the agent that a run names; or the flow, if the input has the order of its agents. Throws `invalid_input` for an invalid order.
+ */
 export function namedAgent(
   registry: Pick<AgentRegistry, 'agent'>,
   { agent: name, flow }: Pick<ResolveAgentInput, 'agent' | 'flow'>,
@@ -37,18 +39,21 @@ function invalidFlow(name: string, problem: string): LonghaulError {
   return new LonghaulError('invalid_input', `Flow "${name}" cannot start: ${problem}`);
 }
 
-/** Returns the first agent of a flow, with the limits of the flow. Any other agent, and a parallel flow, which has no first one, as it is. */
+/**
+ * Returns the first agent of a flow, with the limits of the flow. Any other agent, and a parallel flow, which has no first agent, is
+ * returned unchanged.
+ */
 export function firstOfFlow(registry: Pick<AgentRegistry, 'agent'>, agent: AnyAgent): AnyAgent {
   const [first] = agent.flow?.agents ?? [];
   return first === undefined || agent.flow?.kind === 'parallel' ? agent : { ...registry.agent(first), limits: agent.limits };
 }
 
-/** Throws `invalid_input` if an agent of a flow could not take its turn with these deps: none of them is paid for then. */
+/** Throws `invalid_input` if an agent of a flow could not take its turn with these deps, before any model is called. */
 export function requireDeps(registry: Pick<AgentRegistry, 'agent'>, { flow }: AnyAgent, deps: JsonObject): void {
   for (const agent of flow?.agents ?? []) parseDeps(registry.agent(agent), deps);
 }
 
-/** Returns the agents that an agent may hand over to, with their descriptions as this worker has them. */
+/** Returns the agents that an agent may hand over to, with this worker's descriptions of them. */
 export function transferTargets(registry: Pick<AgentRegistry, 'agent'>, { handoffs = [] }: AnyAgent): TransferTarget[] {
   return handoffs.map(({ name }) => ({ name, description: registry.agent(name).description }));
 }

@@ -32,12 +32,11 @@ import type { FallbackPolicy } from '../../src/core/domain/fallback.ts';
 import { contextTokens } from '../../src/model/models.ts';
 
 /**
- * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
- * snapshot that the run is pinned to.
+ * Creates the first activity of a run: it resolves the agent by name, with its instructions for these deps, to the run's pinned snapshot.
  */
 export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<ResolveAgentOutput> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
-  // A run whose agent cannot be resolved has no snapshot to say that its end must be notified: the failure says it.
+  // A run whose agent cannot be resolved has no snapshot with this flag, so the failure says that `notifyEnded` must be called.
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
   return failingAs(
     'invalid_agent',
@@ -89,7 +88,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   return { ...whole, ...defined({ opening }), ...(notices.length === 0 ? {} : { notices }) };
 }
 
-/** Returns the text of the input of the run: a run that has begun with messages has none. */
+/** Returns the text of the run's input: none for a run that began with messages. */
 async function inputOf(input: ResolveAgentInput, opening: ChildInputAnswer | undefined): Promise<string> {
   if (opening?.input !== undefined) return opening.input;
   const { input: text = '' } = await queryRun<DataView>(input, QUERIES.data, null);
@@ -102,7 +101,7 @@ function anchorTexts({ anchors }: ActivityRuntime, document: AgentDocument | und
   return anchors.named(names, { lenient: lenient === true }).map(anchorInstruction);
 }
 
-/** Returns the agent with the overrides of this run. Throws `invalid_input` for overrides that are not valid. */
+/** Returns the agent with the overrides of this run. Throws `invalid_input` for invalid overrides. */
 function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
   try {
     return withOverrides(agent, input);
@@ -112,8 +111,8 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
 }
 
 /**
- * Returns the tools of the agent's MCP servers, and what a person should know of them. Their texts are recorded in history, so secrets
- * are redacted.
+ * Returns the tools of the agent's MCP servers, and notices about them for a person. The texts are recorded in history, so secrets are
+ * redacted.
  */
 async function toolsOfServers(runtime: ActivityRuntime, agent: AnyAgent, stop: AbortSignal): Promise<ListedMcpTools> {
   const { name: agentName, tools, mcp = [], code } = agent;
@@ -152,7 +151,7 @@ function asList(instructions: string | readonly string[]): string[] {
   return typeof instructions === 'string' ? [instructions] : [...instructions];
 }
 
-/** Returns the values that the code of an agent is given for these deps. Throws `invalid_agent` for anything but a bounded JSON object. */
+/** Returns the initial values of an agent's code for these deps. Throws `invalid_agent` for anything but a bounded JSON object. */
 async function injectedValues({ name, code }: AnyAgent, deps: unknown): Promise<JsonObject | undefined> {
   if (code?.inject === undefined) return undefined;
   const values = await callInject(name, () => code.inject?.({ deps: deps as never }));
@@ -169,7 +168,7 @@ async function injectedValues({ name, code }: AnyAgent, deps: unknown): Promise<
   return values;
 }
 
-/** Throws `invalid_agent` if the executor of a run cannot give its code the values, because of their names. */
+/** Throws `invalid_agent` if the executor cannot inject the values because of their names. */
 async function checkInjected(runtime: ActivityRuntime, snapshot: AgentSnapshot): Promise<void> {
   if (snapshot.code?.injected === undefined) return;
   try {
@@ -193,8 +192,8 @@ function unusableValues(agent: string, problem: string): LonghaulError {
 }
 
 /**
- * Returns the agent that a document describes, with the tools that this worker has for programs. Throws `unknown_tool`: another
- * worker may have the tool, unless the program is lenient, whose steps may name tools that no worker has.
+ * Returns the agent that a document describes, with the tools that this worker has for programs. Throws `unknown_tool`: another worker may
+ * have the tool. The steps of a lenient program may name tools that no worker has.
  */
 function documentAgent({ programs, registry }: ActivityRuntime, name: string, document: AgentDocument): AnyAgent {
   const { model, instructions, settings = {}, output, lenient } = document;
@@ -227,7 +226,9 @@ function documentAgent({ programs, registry }: ActivityRuntime, name: string, do
   };
 }
 
-/** Returns the structured answer of a step. One that does not fit is not sent back to the model: the step is tried again if its `refine` says so. */
+/**
+ * Returns the output definition of a step. An invalid answer is not sent back to the model: the step is retried if its `refine` says so.
+ */
 function outputOf(schema: JsonObject): OutputDefinition {
   const isObject = isObjectSchema(schema);
   const strict = isObject ? toStrictJsonSchema(schema) : toStrictPart(schema);
@@ -241,7 +242,7 @@ function outputOf(schema: JsonObject): OutputDefinition {
   };
 }
 
-/** The models of an agent as its snapshot pins them: what all of them can do, and the list if there are several. */
+/** The pinned models of an agent: the capabilities that all of them share, and the list if there are several. */
 interface ModelsOfAgent {
   capabilities: ModelCapabilities;
   fallback?: FallbackPolicy;
@@ -252,7 +253,7 @@ interface Providers {
   provider(model: string): ModelClient;
 }
 
-/** Returns the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
+/** Returns the models of an agent. Throws `unknown_provider` if this worker lacks a provider. */
 export function modelsOfAgent({ model, fallback }: Pick<AnyAgent, 'model' | 'fallback'>, providers: Providers): ModelsOfAgent {
   if (fallback === undefined) return { capabilities: providers.provider(model).capabilities };
   const { models, on, coolDownMs, maxWaitMs, returnAt } = fallback;

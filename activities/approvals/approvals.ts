@@ -44,18 +44,18 @@ import type { ReviewScope } from '../worker-part.ts';
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
 
-/** The time limit of a predicate, in milliseconds: a model call that has been paid for waits for it. */
+/** The time limit of a predicate, in milliseconds: a paid model call waits for it. */
 const PREDICATE_MS = 30_000;
 
-/** The most bytes of JSON of a reason: it is shown with the call, and carried over while the call waits. */
+/** The maximum bytes of JSON of a reason: it is shown with the call, and carried into the next execution while the call waits. */
 const REQUIREMENT_BYTES = 500;
 
-/** The answer of a predicate, without the digest that a decision is bound to. */
+/** The answer of a predicate, without the digest that binds a decision. */
 type PredicateAnswer = Omit<ApprovalRequirement, 'digest'>;
 
 /**
- * Returns the approval requirements of the calls that need a decision, by call id; undefined if none does. A call also
- * needs a decision if its predicate throws, does not answer in time, or is missing from this worker.
+ * Returns the approval requirements of the calls that need a decision, by call id; undefined if no call does. A call also needs a decision
+ * if its predicate throws, does not answer in time, or is missing from this worker.
  */
 export async function approvalRequirements(
   scope: ReviewScope,
@@ -85,9 +85,9 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 }
 
 /**
- * Throws `MissingOnWorkerError` if this worker lacks a tool that has a predicate in the snapshot, and another worker may have
- * it: before the model call is paid for. Once the wait for another worker is over, calls of that tool need a decision
- * for the rest of the run. The same holds if the tool no longer has a predicate.
+ * Throws `MissingOnWorkerError` before the model call is paid for, if this worker lacks a tool with a predicate in the snapshot that
+ * another worker may have. Once the wait for another worker is over, calls of that tool need a decision for the rest of the run. The same
+ * applies if the tool no longer has a predicate.
  */
 export function requirePredicate(
   runtime: ActivityRuntime,
@@ -158,12 +158,12 @@ async function callPredicate(
   return requirement?.reason === undefined ? requirement : { ...requirement, reason: briefReason(runtime, requirement.reason) };
 }
 
-/** Secrets are redacted before the text is cut: a part of one would not be found. */
+/** Secrets are redacted before the text is cut: part of a secret would not be found. */
 function briefReason({ secrets }: ActivityRuntime, reason: string): string {
   return cutText(secrets.redact(reason).toWellFormed(), REQUIREMENT_BYTES);
 }
 
-/** The activities that call the worker's functions for approvals. */
+/** The activities that call the worker's approval functions. */
 export function decisionActivities(
   runtime: ActivityRuntime,
 ): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'reevaluateApproval'> {
@@ -174,14 +174,14 @@ export function decisionActivities(
   };
 }
 
-/** The most bytes of JSON of a name and of a reason: both are recorded, and names are carried over by continue-as-new. */
+/** The maximum bytes of JSON of a name and of a reason: both are recorded, and continue-as-new carries names over. */
 const NAME_BYTES = 300;
 const REASON_BYTES = 2_000;
 
 /**
- * Creates the activity that asks the worker's `authorize` whether the author of a decision may decide. An error that
- * the function throws is a refusal, like a refusal that it returns: the approver waits for the answer, and can send the
- * decision again. Only failures that happen before it is called are retried.
+ * Creates the activity that asks the worker's `authorize` whether the author of a decision may decide. An error that the function throws
+ * counts as a refusal: the approver waits for the answer, and can send the decision again. Only failures before the call of the function
+ * are retried.
  */
 export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: AuthorizeDecisionInput) => Promise<AuthorizeDecisionOutput> {
   return failingAs('authorization_failed', async (input) => {
@@ -252,14 +252,14 @@ function refusal(reason: string): AuthorizeDecisionOutput {
 }
 
 /**
- * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a function that
- * hangs does not block a slot of the worker.
+ * The longest time of one attempt, in milliseconds: less than the server's limit of a minute, so that a hanging function does not block a
+ * worker slot.
  */
 const NOTIFY_MS = 50_000;
 
 /**
- * Creates the activity that tells the worker's `notify` that a call waits for a decision. A failed attempt is retried
- * with the same id.
+ * Creates the activity that notifies the worker's `notify` of a call that waits for a decision. A failed attempt is retried with the same
+ * id.
  */
 export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
   return failingAs('notification_failed', async (input) => {
@@ -270,7 +270,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
     await runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
       if (attemptInfo().attempt > 1 && !(await stillWaits(input))) return;
       const args = await argumentsOf(runtime, input);
-      // By query, because what the run knows already is no part of its history again.
+      // By query, so that data that the run already has does not enter its history again.
       const { about } = await queryRun<StatusView>(input, QUERIES.status, null);
       const notice = noticeOf(input, args, about);
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
@@ -287,8 +287,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
 }
 
 /**
- * Returns true if the call still waits for a decision. A retry may come much later, and a call that has been decided by
- * then needs no notice.
+ * Returns true if the call still waits for a decision. A retry may come much later, and a call that was decided meanwhile needs no notice.
  */
 async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
   for (let from = 0; ;) {
@@ -324,8 +323,7 @@ function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject
 }
 
 /**
- * Creates the activity that asks the predicate of a tool again whether a call needs a decision, with the current deps.
- * It returns null if the call needs none.
+ * Creates the activity that asks a tool's predicate again, with the current deps, whether a call needs a decision. It returns null if not.
  */
 function reevaluateApprovalActivity(runtime: ActivityRuntime): (input: ReevaluateApprovalInput) => Promise<ApprovalRequirement | null> {
   return failingAs('internal', async (input) => {

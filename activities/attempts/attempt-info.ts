@@ -3,55 +3,55 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, type RetryPolicy } from '@temporalio/common';
 import { isInstance } from '../../src/core/domain/errors.ts';
 
-/** What one attempt at a call knows of itself. The activity that it runs in is another thing: several calls may share one. */
+/** Information about one attempt at a call. It is separate from the activity's, because several calls may share one activity. */
 export interface AttemptInfo {
-  /** The name of the activity of such a call; for that of a tool, the name of the tool. */
+  /** The activity name of the call; for a tool call, the name of the tool. */
   readonly name: string;
   /** 1-based. */
   readonly attempt: number;
-  /** The attempt runs inside the workflow task: its run answers nothing before it has ended. */
+  /** The attempt runs inside the workflow task: the run answers no query before it ends. */
   readonly isLocal: boolean;
   readonly startToCloseTimeoutMs: number;
   readonly heartbeatTimeoutMs: number | undefined;
   readonly retryPolicy: RetryPolicy | undefined;
-  /** The beginnings of the call and of this attempt, by one clock, in milliseconds since the epoch. */
+  /** The start times of the call and of this attempt, by the same clock, in milliseconds since the epoch. */
   readonly scheduledTimestampMs: number;
   readonly currentAttemptScheduledTimestampMs: number;
-  /** The details of the last heartbeat of the attempts before. */
+  /** The details of the last heartbeat of earlier attempts. */
   readonly heartbeatDetails: unknown;
   /** Aborted by a cancellation, a time-out, or a shutdown of the worker. */
   readonly signal: AbortSignal;
   /** True if the server says that the run has cancelled the call. */
   readonly isCancelled: boolean;
-  /** Absent: the activity makes this call alone. */
+  /** Absent: the activity makes only this call. */
   readonly inside?: InsideAttempt;
-  /** Sends a heartbeat, whose details the next attempt reads. May be called by code of another call. */
+  /** Sends a heartbeat, whose details the next attempt reads. May be called from another call's code. */
   heartbeat(details: unknown): void;
 }
 
-/** What an attempt knows of the activity that makes it among other calls. */
+/** Information about the activity that makes this attempt along with other calls. */
 export interface InsideAttempt {
-  /** True if the attempt before was made by the same attempt of the activity: it has ended as every attempt does, and was not lost. */
+  /** True if the same attempt of the activity made the previous attempt: that one ended regularly, and was not lost. */
   readonly isRetry: boolean;
-  /** How often the activity, or a batch, has made a call under the same name to its end before. */
+  /** How many calls under the same name the activity, or a batch, has completed before. */
   readonly earlier: number;
-  /** Calls back once the server has the outcome of the call; never if it does not get it, because the call is then made again. */
+  /** Calls back once the server has the outcome of the call; never if the server does not get it, because the call is then made again. */
   whenStored(report: () => void): void;
 }
 
 const attempts = new AsyncLocalStorage<AttemptInfo>();
 
-/** Returns what the current attempt knows of itself: as it was made, or by the activity that makes one call alone. */
+/** Returns the information about the current attempt, or about the activity if it makes only one call. */
 export function attemptInfo(): AttemptInfo {
   return attempts.getStore() ?? new ActivityAttempt(Context.current());
 }
 
-/** Runs an attempt at one of several calls of an activity. */
+/** Runs an attempt at one of an activity's several calls. */
 export function withAttemptInfo<Result>(info: AttemptInfo, work: () => Promise<Result>): Promise<Result> {
   return attempts.run(info, work);
 }
 
-/** Runs the current attempt as one that another activity makes among others. */
+/** Runs the current attempt as one of several calls of another activity. */
 export function withInside<Result>(inside: InsideAttempt, work: () => Promise<Result>): Promise<Result> {
   return attempts.run(new ActivityAttempt(Context.current(), inside), work);
 }
@@ -116,28 +116,28 @@ class ActivityAttempt implements AttemptInfo {
 }
 
 /**
- * A call that has to wait for long gives its slot of the worker back: its attempt ends before anything was sent, and the server makes the
- * next one after `nextRetryDelay`. That writes no event, and the attempt does not count. So the server must not limit the attempts of such
- * a call (`timing.parks` of its run); the workers count those that were made.
+ * A call that must wait for long releases its worker slot: its attempt ends before anything was sent, and the server makes the next one
+ * after `nextRetryDelay`. That writes no event, and the attempt does not count. So the server must not limit the attempts of such a call
+ * (`timing.parks` of its run); the workers count the attempts that were made.
  */
 
-/** The type of the failure of an attempt that was parked. It is no error code: no call fails with it. */
+/** The failure type of a parked attempt. It is not an error code: no call fails with it. */
 const PARKED = 'Parked';
 
-/** The longest time until a parked call looks again. */
+/** The longest time until a parked call tries again. */
 const LONGEST_PARK_MS = 30 * 60 * 1_000;
 
-/** Ends an attempt that has sent nothing. */
+/** Thrown to end an attempt that has sent nothing. */
 export class ParkedAttempt extends Error {
   override readonly name = 'ParkedAttempt';
   /** Milliseconds until the next attempt. */
   readonly waitMs: number;
 
-  /** What a reader of the status reads. */
+  /** The details that the run's status shows. */
   readonly details: object;
-  /** What the next attempt reads. Default: the same. */
+  /** The details that the next attempt reads. Default: the same. */
   readonly kept: object;
-  /** The server has these details already: a heartbeat would be a billed action for nothing. */
+  /** The server already has these details: a heartbeat would be a wasted billed action. */
   readonly isNoted: boolean;
 
   /** `message`: why the call waits, for a person. */
@@ -154,19 +154,19 @@ export class ParkedAttempt extends Error {
   }
 }
 
-/** True if the current attempt may be parked: workers count the attempts, and not the server. */
+/** True if the current attempt may be parked: workers, not the server, count its attempts. */
 export function mayPark(): boolean {
   const { isLocal, retryPolicy } = attemptInfo();
   return !isLocal && !(retryPolicy?.maximumAttempts ?? 0);
 }
 
-/** Returns the failure with which the server makes the next attempt later. */
+/** Returns the failure that makes the server start the next attempt later. */
 export function parkedFailure({ message, waitMs, details }: ParkedAttempt): ApplicationFailure {
   const parts = { type: PARKED, message, nonRetryable: false, nextRetryDelay: waitMs, category: ApplicationFailureCategory.BENIGN };
   return ApplicationFailure.create(Object.keys(details).length === 0 ? parts : { ...parts, details: [details] });
 }
 
-/** True for the failure of an attempt that was parked: it counts nowhere. */
+/** True for the failure of a parked attempt, which counts nowhere. */
 export function isParked(failure: unknown): boolean {
   return isInstance(failure, ApplicationFailure) && failure.type === PARKED;
 }

@@ -15,17 +15,17 @@ import { registrationIn } from '../../src/core/domain/batch.ts';
 export interface Attempt {
   /** Aborted by a cancellation, an interruption, a timeout or a worker shutdown. */
   readonly signal: AbortSignal;
-  /** Throws the reason of the signal if it is aborted. */
+  /** Throws the signal's reason if it is aborted. */
   throwIfAborted(): void;
-  /** Aborts the signal, unless it is aborted already. */
+  /** Aborts the signal, unless it is already aborted. */
   abort(reason: Error): void;
   /** True if the workflow has cancelled the activity; false if the worker shuts down or the attempt timed out. */
   isCancelled(): boolean;
   /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
   heartbeat(details: unknown): void;
   /**
-   * Sends a heartbeat with details about the stream of the call, besides those that it would have. Every later heartbeat of this attempt
-   * repeats them. May be called outside of the activity; does nothing once the attempt has ended.
+   * Sends a heartbeat with details about the call's stream, in addition to its other details. Every later heartbeat of this attempt repeats
+   * them. May be called outside the activity; does nothing once the attempt has ended.
    */
   stream(details: unknown): void;
 }
@@ -33,18 +33,17 @@ export interface Attempt {
 /** Options for the heartbeats and interruptions of an attempt. */
 export interface AttemptOptions {
   heartbeatMs: number;
-  /** The key of the run whose messages may interrupt the attempt, empty for a run that is a workflow of its own. */
+  /** The key of the run whose messages may interrupt the attempt; empty for a run that is a separate workflow. */
   interruptibleBy?: string;
   /** The details of periodic heartbeats until `beat` sets others. */
   details?: () => unknown;
-  /** True if heartbeats must not be sent more often than that, because the worker would let them through. */
+  /** True if the attempt must limit the rate of heartbeats itself, because the worker does not throttle them. */
   isPaced?: boolean;
 }
 
 /**
- * Runs `work` with a signal that reports a cancellation from the server and from this process, and sends heartbeats on
- * a timer. The first one is sent after a whole interval: a heartbeat is a call to the server, and quick calls need
- * none.
+ * Runs `work` with a signal that reports a cancellation from the server and from this process, and sends heartbeats on a timer. The first
+ * heartbeat is sent after a whole interval: it is a call to the server, and quick calls need none.
  */
 export async function runAttempt<Result>(
   aborts: AbortRegistry,
@@ -136,14 +135,11 @@ interface HeartbeatOptions {
   everyMs: number;
   /** The details of the heartbeats until `send` sets others. */
   details: () => unknown;
-  /**
-   * True if the worker lets heartbeats through faster than that, for a sink of streams: those that are sent for another reason then wait
-   * for their time.
-   */
+  /** True if the worker lets heartbeats through faster, for a stream sink: heartbeats for other reasons then wait for the interval. */
   isPaced: boolean;
 }
 
-/** The heartbeats of an attempt, which are sent on a timer until they are stopped. */
+/** The heartbeats of an attempt, sent on a timer until stopped. */
 class Heartbeats {
   readonly #info: AttemptInfo;
   readonly #skipped = skippedAttempts();
@@ -163,21 +159,21 @@ class Heartbeats {
     this.#timer = setInterval(() => this.#send(), everyMs);
   }
 
-  /** Sends a heartbeat now, or in its time. Every later one repeats its details. */
+  /** Sends a heartbeat now, or at its interval. Every later one repeats its details. */
   send(details: unknown): void {
     this.#details = () => details;
     this.#isDue = true;
     if (performance.now() - this.#sentAt >= this.#pauseMs) this.#send();
   }
 
-  /** Sends a heartbeat now, with details about the stream of the call beside the others. Every later one repeats them. */
+  /** Sends a heartbeat now, with details about the call's stream in addition to the others. Every later one repeats them. */
   sendStream(details: unknown): void {
     if (this.#isStopped) return;
     this.#stream = detailsOf(() => details);
     this.#send();
   }
 
-  /** Stops them. `hasFailed`: the next attempt gets the newest details, also if their time has not come. */
+  /** Stops the heartbeats. `hasFailed`: sends the newest details for the next attempt, even before the interval. */
   stop(hasFailed: boolean): void {
     if (hasFailed && this.#isDue) this.#send();
     this.#isStopped = true;
@@ -192,12 +188,12 @@ class Heartbeats {
     );
     this.#isDue = false;
     this.#sentAt = performance.now();
-    // A sink sends heartbeats of one call from code of another.
+    // A sink may send one call's heartbeats from another call's code.
     this.#info.heartbeat(withUncountedAttempts(this.#skipped, details));
   }
 }
 
-/** Returns details that can be sent: for others the SDK would cancel the activity. */
+/** Returns details that can be sent: the SDK would cancel the activity for any others. */
 function detailsOf(read: () => unknown): unknown {
   try {
     return heartbeatDetails(read());
@@ -296,7 +292,7 @@ export class RunInterrupted extends Error {
   }
 }
 
-/** The wait of the current activity for a worker that has what others lacked. */
+/** The current activity's wait for a worker that has the missing thing. */
 const workerWaits = new AsyncLocalStorage<WorkerWait>();
 
 /** Runs an attempt of an activity that may have been rescheduled because other workers lacked something. */
@@ -304,20 +300,20 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
   return wait === undefined ? work() : workerWaits.run(wait, work);
 }
 
-/** Returns the number of attempts that workers could not make because they lacked something, or that were parked. */
+/** Returns the number of attempts that workers could not make because they lacked something, and of parked ones. */
 export function skippedAttempts(): number {
   if (workerWaits.getStore() === undefined && !mayPark()) return 0;
   const { attempt, heartbeatDetails: details } = attemptInfo();
-  // All attempts at a call that waits for a batch are parked, and only the first of them says so.
+  // All attempts at a call that waits for a batch are parked, but only the first says so.
   return registrationIn(details) === undefined ? uncountedAttemptsIn(details) : attempt - 1;
 }
 
-/** Returns the number of the current attempt, 1-based, not counting those that workers could not make, or that were parked. */
+/** Returns the number of the current attempt, 1-based, without parked attempts and ones that workers could not make. */
 export function attemptNumber(): number {
   return attemptInfo().attempt - skippedAttempts();
 }
 
-/** Returns the limit of attempts; undefined if there is none. */
+/** Returns the limit of attempts, or undefined. */
 export function attemptsAllowed(): number | undefined {
   return workerWaits.getStore()?.attempts ?? attemptInfo().retryPolicy?.maximumAttempts;
 }
@@ -330,15 +326,11 @@ export function lastDetails(): unknown {
 }
 
 /**
- * Delays between attempts that workers could not make, in milliseconds: short, since most workers of a queue may have
- * what is missing.
+ * Delays between attempts that workers could not make, in milliseconds: short, because most workers of a queue may have the missing thing.
  */
 const WAIT_MS = { first: 250, longest: 5_000 };
 
-/**
- * Returns the delay before the activity is tried on the next worker, in milliseconds; undefined if the wait is over, or
- * there is none.
- */
+/** Returns the delay before the activity is tried on the next worker, in milliseconds; undefined if there is no wait, or it is over. */
 export function nextWorkerAfterMs(): number | undefined {
   const wait = workerWaits.getStore();
   if (wait === undefined) return undefined;
@@ -362,7 +354,7 @@ export function isWaitOver(): boolean {
   return workerWaits.getStore() !== undefined && nextWorkerAfterMs() === undefined;
 }
 
-/** The time limit of an operation, and what else ends it. */
+/** The time limit of an operation, and other ways to end it. */
 interface TimeoutOptions<Value> {
   /** Milliseconds. */
   ms: number;
@@ -373,8 +365,8 @@ interface TimeoutOptions<Value> {
 }
 
 /**
- * Resolves with the result of `work` if that comes in time. Otherwise aborts the signal of `work` and rejects at once,
- * even if `work` ignores the signal.
+ * Resolves with the result of `work` if it arrives in time. Otherwise aborts the signal of `work` and rejects at once, even if `work`
+ * ignores the signal.
  */
 export async function withTimeout<Value>(
   work: (signal: AbortSignal) => Value | Promise<Value>,

@@ -31,9 +31,9 @@ import { attemptInfo, isParked } from './attempt-info.ts';
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
 
 /**
- * Wraps an activity so that its worker can report everything that leaves it, although tools, models and other functions of the user may throw
- * any value and leave promises unhandled. Its failures are serializable, limited in size and free of the secrets that
- * the vault has read; its result is JSON.
+ * Wraps an activity so that its worker can report every outcome, although users' tools, models and other functions may throw any value and
+ * leave promises unhandled. Its failures are serializable, limited in size and free of the secrets that the vault has read; its result is
+ * JSON.
  */
 export function checkedActivity<Input, Output>(
   vault: SecretVault,
@@ -50,18 +50,18 @@ export function checkedActivity<Input, Output>(
   };
 }
 
-/** Returns a fitting that redacts secrets from a failure and cuts long texts. */
+/** Returns a sanitizer that redacts secrets from a failure and cuts long texts. */
 function secretSanitizer(vault: SecretVault): Sanitizer {
   return {
-    // Secrets are redacted before the text is cut: a part of one would not be found.
+    // Secrets are redacted before the text is cut: part of a secret would not be found.
     text: (text, maxBytes) => cutText(vault.redact(text), maxBytes),
     json: (value) => vault.redactJson(value),
   };
 }
 
 /**
- * Throws if the output is not JSON. The failure's type is not an error code of Longhaul: a run would take such a code
- * to mean that the tool has not begun.
+ * Throws if the output is not JSON. The failure's type is not a Longhaul error code: a run would take such a code to mean that the tool has
+ * not started.
  */
 function requireJson<Output>(output: Output): Output {
   try {
@@ -72,11 +72,11 @@ function requireJson<Output>(output: Output): Output {
   }
 }
 
-/** The delays after attempts that have failed, in milliseconds. Each is twice as long as the one before. */
+/** The delays after failed attempts, in milliseconds. Each is twice the previous one. */
 const DELAY_MS = { first: 1_000, longest: 60_000 };
 
 /**
- * Wraps an activity whose failures are retried after a delay that grows. The delay of its retry policy does not: it is for attempts that
+ * Wraps an activity whose failures are retried after a growing delay. The retry policy's delay is constant: it applies to attempts that
  * were lost with their worker.
  */
 export function withGrowingDelay<Input, Output>(activity: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
@@ -102,9 +102,9 @@ function withRetryDelay(error: unknown): unknown {
 type WorkerFacts = Pick<ActivityRuntime, 'identity' | 'missingTimeoutMs'>;
 
 /**
- * Wraps an activity that another worker of the task queue may have to execute. If this worker lacks something, the
- * failure says what, and the workflow schedules the activity again, to be tried on one worker after another. The server
- * then has no limit of attempts, so they are counted here.
+ * Wraps an activity that another worker of the task queue may have to execute. If this worker lacks something, the failure says what, and
+ * the workflow schedules the activity again, to be tried on other workers in turn. The server then has no limit of attempts, so they are
+ * counted here.
  */
 export function withWorkerFailover<Input, Output>(
   worker: WorkerFacts,
@@ -186,10 +186,10 @@ function attemptsUsedUp(attempts: number): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`Its worker was lost, or gave no answer in time (${attemptsText(attempts)})`, ATTEMPTS_USED_UP);
 }
 
-/** Fields of the failure of an attempt besides those of the error. */
+/** Fields of an attempt's failure in addition to the error's. */
 interface AttemptFailure {
   message: string;
-  /** Milliseconds until the next attempt, if the tool sets that. */
+  /** Milliseconds until the next attempt, if the tool sets them. */
   nextRetryDelay?: number;
 }
 
@@ -220,8 +220,8 @@ export interface ErrorSource {
 type ErrorLevel = 'error' | 'debug';
 
 /**
- * Logs an error of a tool whose activity does not fail with it: the model or an approver reads the message, and the
- * author of the tool needs the stack. The SDK logs attempts that fail.
+ * Logs an error of a tool whose activity does not fail with it: the model or an approver reads the message, and the tool's author needs the
+ * stack. The SDK logs attempts that fail.
  */
 export function logToolError(runtime: ActivityRuntime, { what, ...fields }: ErrorSource, error: unknown, level: ErrorLevel): void {
   const message = messageOf(error, secretSanitizer(runtime.secrets));
@@ -231,7 +231,7 @@ export function logToolError(runtime: ActivityRuntime, { what, ...fields }: Erro
 /** Reports the reason of a rejection in the context of the activity that caused it. */
 type ReportRejection = (reason: unknown) => void;
 
-/** The activity that the current code belongs to: its promises and timers carry it, even after the activity has ended. */
+/** The activity that the current code belongs to: its promises and timers keep it, even after the activity has ended. */
 const origin = new AsyncLocalStorage<ReportRejection>();
 
 /** Runs an activity. `report` receives the rejections that it leaves unhandled. */
@@ -249,9 +249,9 @@ function rejectionLogger(toError: (reason: unknown) => Error): ReportRejection {
 let watchers = 0;
 
 /**
- * Starts reporting rejections that code of activities leaves unhandled: otherwise they would end the process, and with
- * it the calls of all other runs. Any other unhandled rejection ends the process as before, unless the process has its
- * own listener. Does nothing if Node was started with `--unhandled-rejections`. Returns a function that stops it.
+ * Starts reporting rejections that activity code leaves unhandled: otherwise they would end the process, and with it all other runs' calls.
+ * Any other unhandled rejection ends the process as before, unless the process has its own listener. Does nothing if Node was started with
+ * `--unhandled-rejections`. Returns a function that stops it.
  */
 export function watchUnhandledRejections(): () => void {
   if (hasNodeOption()) return () => undefined;
@@ -269,7 +269,7 @@ export function watchUnhandledRejections(): () => void {
 function onRejection(reason: unknown): void {
   const report = origin.getStore();
   if (report !== undefined) return report(reason);
-  // The default of Node for a process without a listener.
+  // Node's default for a process without a listener.
   if (process.listenerCount('unhandledRejection') === 1) {
     throw reason instanceof Error ? reason : new Error(`A promise was rejected with ${errorMessage(reason)} and not handled`);
   }

@@ -6,9 +6,9 @@ import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, isInstance, Longh
 import { knownText, listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
-/** Parts of a failure besides its code. */
+/** Parts of a failure in addition to its code. */
 interface FailureParts {
-  /** JSON for the reader of the failure. An error that is a Temporal failure already keeps its own details. */
+  /** JSON for the reader of the failure. An error that is already a Temporal failure keeps its own details. */
   details?: object | undefined;
   /** True: another attempt may help, although the table says that the code is not retried. */
   isRetryable?: boolean;
@@ -92,9 +92,9 @@ function millisecondsOf(text: string): number | undefined {
 }
 
 /**
- * Failures that can be reported. The SDK encodes the failure of an activity in code that catches no errors: a failure
- * with a BigInt in its details, a delay of NaN, or a stack that is not a string would end the worker. Therefore no
- * failure is passed on as it was thrown: each one is rebuilt from parts that can be serialized.
+ * Failures that can be reported. The SDK encodes the failure of an activity in code that catches no errors: a failure with a BigInt in its
+ * details, a delay of NaN, or a stack that is not a string would end the worker. Therefore no failure is passed on unchanged: each one is
+ * rebuilt from serializable parts.
  */
 
 /** A failure that an activity may throw. */
@@ -109,11 +109,11 @@ export interface Sanitizer {
 /** Leaves texts and details unchanged. */
 export const NO_CHANGE: Sanitizer = { text: (text) => text, json: (value) => value };
 
-/** The most bytes of a type, which is a name. */
+/** The maximum bytes of a type, which is a name. */
 const TYPE_BYTES = 200;
 const MOST_CAUSES = 4;
 const MOST_DETAILS = 100;
-/** The most bytes of JSON of all details together. */
+/** The maximum bytes of JSON of all details together. */
 const DETAILS_BYTES = 64_000;
 
 /** A cancellation, which Temporal recognises by its name. */
@@ -131,10 +131,7 @@ function serializableCancellation(error: unknown, sanitizer: Sanitizer): Cancell
   return withStack(new AbortError(messageOf(error, sanitizer)), error, sanitizer);
 }
 
-/**
- * Returns the failure that the user's code has thrown, with its serializable parts. A failure without a type gets
- * `otherwise`.
- */
+/** Returns the failure thrown by the user's code, with its serializable parts. A failure without a type gets `otherwise`. */
 function serializableApplicationFailure(error: ApplicationFailure, otherwise: ErrorCode, sanitizer: Sanitizer): ApplicationFailure {
   return applicationFailure(error, otherwise, sanitizer, []);
 }
@@ -189,10 +186,7 @@ export function causeOf(error: unknown, sanitizer: Sanitizer, above: readonly un
   return withStack(new Error(messageOf(cause, sanitizer), defined({ cause: below })), cause, sanitizer);
 }
 
-/**
- * Returns the details as JSON. A detail that is not JSON is replaced by a text that says so, and so are all of them if
- * they are too large.
- */
+/** Returns the details as JSON. A detail that is not JSON is replaced by a text that says so, as are all details if they are too large. */
 function detailsOf(error: unknown, { json }: Sanitizer): JsonValue[] | undefined {
   const details = memberOf(error, 'details');
   if (details === undefined || details === null) return undefined;
@@ -217,8 +211,8 @@ function readDetails(details: unknown): JsonValue[] | undefined {
 }
 
 /**
- * The error of a worker that lacks something which another worker may have, for instance during a deploy. Nothing was
- * begun: the task goes to another worker of the queue, and the attempt does not count.
+ * The error of a worker that lacks something that another worker may have, for instance during a deploy. Nothing was started: the task goes
+ * to another worker of the queue, and the attempt does not count.
  */
 export class MissingOnWorkerError extends LonghaulError {
   override readonly name = 'MissingOnWorkerError';
@@ -230,17 +224,17 @@ export class MissingOnWorkerError extends LonghaulError {
   }
 }
 
-/** Returns the error of a worker that lacks something, with the names that it has. */
+/** Returns the error of a worker that lacks something, with the available names. */
 export function missingOnWorker(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
   const error = new MissingOnWorkerError(code, what, thing);
   error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
   return error;
 }
 
-/** The most entries that are kept. Then all are dropped, with those of runs that have ended. */
+/** The maximum number of entries. Beyond it all are dropped, including entries of runs that have ended. */
 const MAX_ENTRIES = 10_000;
 
-/** Names that runs have waited for in vain on this worker: waiting again would delay each of their steps. */
+/** Names that runs have waited for in vain on this worker: waiting again would delay each of the runs' steps. */
 export class MissingNames {
   readonly #keys = new Set<string>();
 

@@ -63,7 +63,7 @@ import type { ActivityRuntime } from '../runtime.ts';
 import { requestDigest } from './park-call.ts';
 import { type ProviderBatches, WorkerBatches } from './worker-batches.ts';
 
-/** The activities of the collectors of batches. */
+/** The activities of batch collectors. */
 export function batchActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'submitBatch' | 'pollBatch' | 'completeBatch'> {
   const { aborts, heartbeatMs } = runtime;
   const guarded = <Input, Output>(work: (input: Input, signal: AbortSignal) => Promise<Output>) =>
@@ -75,18 +75,18 @@ export function batchActivities(runtime: ActivityRuntime): Pick<ActivityFunction
   };
 }
 
-/** The calls of a batch that are worked on at a time. */
+/** The calls of a batch that are processed concurrently. */
 const AT_ONCE = 16;
 
-/** The number of batches that may fail to answer a call, before it fails. */
+/** The number of batches that may fail to answer a call before it fails. */
 const MOST_TRIES = 3;
 
-/** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another one may. */
+/** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another worker may. */
 function batchesOf({ batches = new WorkerBatches({}, {}) }: ActivityRuntime, model: string): ProviderBatches {
   return batches.of(model);
 }
 
-/** Asks the collector for a batch: it is too large for the input of an activity. */
+/** Queries the collector for a batch, which is too large for an activity input. */
 async function batchOf(seq: number): Promise<BatchView> {
   const { workflowExecution: { workflowId = '', runId = '' } = {}, activityId } = activityInfo();
   const handle = getClient().workflow.getHandle(workflowId, runId);
@@ -105,7 +105,7 @@ function contextOf({ secrets }: ActivityRuntime, { calls }: BatchView, signal: A
   };
 }
 
-/** Makes the requests of the calls, and submits them as one batch, unless the provider has it already. */
+/** Makes the requests of the calls, and submits them as one batch, unless the provider already has it. */
 async function submitBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal: AbortSignal): Promise<SubmitBatchOutput> {
   const batch = await batchOf(seq);
   const { key, calls, filledAt } = batch;
@@ -117,7 +117,7 @@ async function submitBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal: A
       signal.throwIfAborted();
       await made.add(await pendingCall(call), batchedCallKey(call));
     });
-    // The attempt may have been given up meanwhile, and another one have submitted the batch.
+    // The attempt may have been abandoned meanwhile, and another one may have submitted the batch.
     signal.throwIfAborted();
     return made.items;
   };
@@ -133,7 +133,7 @@ async function submitBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal: A
   }
 }
 
-/** The calls of a batch whose requests are made. */
+/** The calls of a batch whose requests are being made. */
 class SubmittedCalls {
   readonly items: BatchItem[] = [];
   readonly #runtime: ActivityRuntime;
@@ -145,13 +145,13 @@ class SubmittedCalls {
     this.#runtime = runtime;
   }
 
-  /** Makes the request of a call, unless its activity waits no more. */
+  /** Makes the request of a call, unless its activity no longer waits. */
   async add(pending: PendingCall | undefined, key: string): Promise<void> {
     if (pending === undefined) {
       this.#gone.push(key);
       return;
     }
-    // Its attempt has not ended so far: what it notes about the call is still to come.
+    // Its attempt has not ended yet: its notes about the call are still to come.
     if (pending.batch === undefined) {
       this.#later.push(key);
       return;
@@ -178,7 +178,7 @@ class SubmittedCalls {
     };
   }
 
-  /** A request that can never be made ends its call; any other may be made by another worker, for the next batch. */
+  /** A request that can never be made ends its call; after other errors another worker may make it, for the next batch. */
   async #failed(pending: PendingCall, key: string, error: unknown): Promise<void> {
     const { isFinal, failure } = endOf(error);
     if (!isFinal) {
@@ -206,8 +206,8 @@ async function pollBatch(runtime: ActivityRuntime, input: PollBatchInput, signal
 }
 
 /**
- * Completes the calls of a batch that has ended, by their ids. An attempt that follows one which was lost finds the calls that are
- * complete gone, and completes the others.
+ * Completes the calls of a batch that has ended, by their ids. An attempt after a lost one finds that the completed calls have ended, and
+ * completes the others.
  */
 async function completeBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal: AbortSignal): Promise<CompleteBatchOutput> {
   const batch = await batchOf(seq);
@@ -238,14 +238,14 @@ async function completeBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal:
   return completion.output();
 }
 
-/** The calls of a batch as they are completed. */
+/** Completes the calls of a batch. */
 class Completion {
   readonly #runtime: ActivityRuntime;
   readonly #batch: BatchView;
   readonly #batches: ProviderBatches;
   readonly #again: NonNullable<CompleteBatchOutput['again']> = [];
   readonly #later: unknown[] = [];
-  /** What the calls report of themselves that wait for another batch. */
+  /** The held reports of calls that wait for another batch. */
   readonly #reportsOfAgain: HeldReports[] = [];
 
   constructor(runtime: ActivityRuntime, batch: BatchView, batches: ProviderBatches) {
@@ -266,18 +266,18 @@ class Completion {
     }
   }
 
-  /** A call whose result is not in the batch, as of a batch that was cancelled, or because it was left out when the batch was submitted. */
+  /** Handles a call whose result is not in the batch, because the batch was cancelled or the call was left out of it. */
   async isMissing(pending: PendingCall): Promise<void> {
     const { submittedAt, filledAt, key } = this.#batch;
     if (Date.now() > (submittedAt ?? filledAt) + this.#batches.policy.deadlineMs) return this.#expired(pending);
     await this.failed(pending, { code: 'model_bad_response', message: `Batch "${key}" has no result of the call` });
   }
 
-  /** The run has ended, or does without the answer. What the provider has done is paid for nevertheless. */
+  /** Handles a call whose run has ended or no longer needs the answer. The provider's work is paid for anyway. */
   isDropped(model: string, result: BatchResult): void {
     if (result.type !== 'answered') return;
     const { usage } = result.answer;
-    // The calls that an attempt before this one has completed wait no more, either.
+    // Calls that an earlier attempt has completed no longer wait either.
     if (activityInfo().attempt > 1) return;
     const price = usage === null ? undefined : priceOf(model, this.#runtime.prices);
     const dollars = usage === null || price === undefined ? undefined : costOf(usage, price, { inBatch: true });
@@ -293,7 +293,7 @@ class Completion {
   output(): CompleteBatchOutput {
     const [first] = this.#later;
     if (first !== undefined) throw first;
-    // The collector is about to have them: an attempt after this one would answer the calls once more.
+    // The collector is about to get them: a later attempt would answer the calls once more.
     const reports = this.#reportsOfAgain;
     this.#runtime.telemetry?.telemetry.later(() => {
       for (const held of reports) held.release();
@@ -301,7 +301,7 @@ class Completion {
     return this.#again.length === 0 ? {} : { again: this.#again };
   }
 
-  /** Leaves the call to another batch, or fails it if as many as may have not answered it. True: it waits for another batch. */
+  /** Leaves the call to another batch, or fails it after the maximum number of batches. True: it waits for another batch. */
   async failed(pending: PendingCall, failure: BatchFailure, spent?: Spent): Promise<boolean> {
     const { call } = pending;
     if (ERROR_CODES[failure.code].retryable && (call.tries ?? 0) + 1 < MOST_TRIES) {
@@ -325,7 +325,7 @@ class Completion {
       reports.release();
     } catch (error) {
       const { isFinal, failure, isOfWorker, spent } = endOf(error);
-      // The worker that answers it after this one reports it.
+      // The worker that answers it later reports it.
       if (isOfWorker) this.#later.push(error);
       else if (isFinal) {
         await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
@@ -333,7 +333,7 @@ class Completion {
       } else {
         const isAgain = await this.failed(pending, failure, spent);
         if (isAgain) this.#reportsOfAgain.push(reports);
-        // An attempt after this one would find its activity gone, and report nothing.
+        // A later attempt would find that its activity has ended, and report nothing.
         else reports.release();
       }
     }
@@ -371,12 +371,12 @@ async function complete({ call }: PendingCall, output: CallModelOutput | AskStep
   }
 }
 
-/** The failure of a part of a call. */
+/** The failure of one part of a call. */
 interface CallEnd {
   failure: BatchFailure;
   /** No other attempt helps. */
   isFinal: boolean;
-  /** This worker cannot do it now; another one, or the same one later, may. */
+  /** This worker cannot do it now; another worker, or this one later, may. */
   isOfWorker: boolean;
   spent: Spent | undefined;
 }
@@ -406,7 +406,7 @@ function codeOf(error: unknown): ErrorCode {
   return errorCode(error) ?? (error instanceof ModelCallError ? error.code : thrownCode(error));
 }
 
-/** Does work for each item, for some of them at a time. Rejects with the first error, once the work that has begun has ended. */
+/** Runs `work` for each item, for a few at a time. Rejects with the first error, once all started work has ended. */
 async function eachAtOnce<Item>(items: Iterable<Item> | AsyncIterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
   const running = new Set<Promise<void>>();
   const errors: unknown[] = [];
@@ -422,10 +422,10 @@ async function eachAtOnce<Item>(items: Iterable<Item> | AsyncIterable<Item>, wor
   if (errors.length > 0) throw errors[0];
 }
 
-/** The request of a call of a batch as it is sent. */
+/** The request of a batched call as it is sent. */
 interface BatchedRequest {
   request: ModelRequest;
-  /** The notes of capabilities on it, if there are any. */
+  /** The notes of capabilities on it, if any. */
   records: object[];
 }
 
@@ -435,7 +435,7 @@ interface BatchedAnswer {
   records: object[];
 }
 
-/** Makes the request of a call, which is the one that the call has registered; undefined if it has become another one. */
+/** Makes the request that the call registered; undefined if the request has changed since. */
 async function requestOfCall(runtime: ActivityRuntime, pending: PendingCall): Promise<BatchedRequest | undefined> {
   const { call } = pending;
   if (call.activity === 'askStep') {
@@ -450,17 +450,17 @@ async function requestOfCall(runtime: ActivityRuntime, pending: PendingCall): Pr
   return { request: sent, records: Object.keys(prepared.notes).length === 0 ? [] : [prepared.notes] };
 }
 
-/** Milliseconds in which a request is made. What has a part in it has limits of its own. */
+/** The time limit for making a request, in milliseconds. Its parts have their own limits. */
 const PREPARE_MS = 10 * 60_000;
 
-/** Returns the output of the activity of a call whose answer comes from a batch: it is parsed, checked and reviewed like any other. */
+/** Returns the activity output of a call whose answer comes from a batch: the answer is parsed, checked and reviewed like any other. */
 async function answerOfBatch(
   runtime: ActivityRuntime,
   pending: PendingCall,
   { answer, records }: BatchedAnswer,
 ): Promise<CallModelOutput | AskStepOutput> {
   const { call } = pending;
-  // The request was paid for with its batch, outside of the limits of requests that are sent one by one.
+  // The request was paid for with its batch, outside the limits for requests that are sent one by one.
   const ungoverned = { ...runtime, governor: undefined };
   if (call.activity === 'askStep') {
     const ready = await readyAsk(runtime, call.input as AskStepInput, new Patience());
@@ -493,19 +493,19 @@ function recalledFor({ batch }: PendingCall): { recalled?: Recalled } {
   return batch?.recalled === undefined ? {} : { recalled: batch.recalled as Recalled };
 }
 
-/** A call of a batch whose activity waits. */
+/** A batched call whose activity waits. */
 interface PendingCall {
   call: BatchedCall;
   /** The details of its last heartbeat. */
   details: JsonObject;
-  /** What its attempts have noted about its wait. Absent: no attempt has ended so far, or the call is being made. */
+  /** Its attempts' notes about the wait. Absent: no attempt has ended yet, or the call is being made. */
   batch: BatchDetails | undefined;
 }
 
 /** The server's state of an activity that is being cancelled: `PENDING_ACTIVITY_STATE_CANCEL_REQUESTED`. */
 const IS_CANCELLED = 3;
 
-/** Returns the call as the server has it; undefined if its activity has ended or is cancelled. */
+/** Returns the server's view of the call; undefined if its activity has ended or is cancelled. */
 async function pendingCall(call: BatchedCall): Promise<PendingCall | undefined> {
   const client = getClient();
   try {
@@ -522,8 +522,8 @@ async function pendingCall(call: BatchedCall): Promise<PendingCall | undefined> 
 }
 
 /**
- * Does a part of the work of another activity: of a call of a batch, whose own attempt waits for its next one. Everything that asks for
- * the current activity gets that of the call.
+ * Runs `work` as part of another activity: a batched call that waits for its next attempt. All code that asks for the current activity gets
+ * the call's activity.
  */
 function withinCall<Result>({ call, details }: PendingCall, work: () => Promise<Result>): Promise<Result> {
   const host = Context.current();
@@ -536,7 +536,7 @@ function withinCall<Result>({ call, details }: PendingCall, work: () => Promise<
     ...host.info,
     activityId,
     activityType: activity,
-    // The attempt counts as the first one that was made.
+    // The attempt counts as the first one.
     attempt: 1 + uncountedAttemptsIn(details) + (refusalDetails(details)?.count ?? 0),
     heartbeatDetails: uncountedAttemptsIn(details) === 0 ? noted : { ...details, details: noted },
     workflowExecution: { workflowId, runId },
@@ -549,7 +549,7 @@ function withinCall<Result>({ call, details }: PendingCall, work: () => Promise<
   return asyncLocalStorage.run(context, work);
 }
 
-/** Returns the id by which the provider knows a call. */
+/** Returns the provider's id for a call. */
 function customId(call: Pick<BatchedCall, 'runId' | 'activityId'>): string {
   return createHash('sha256').update(batchedCallKey(call)).digest('hex').slice(0, 32);
 }

@@ -30,33 +30,33 @@ export interface CallToPark {
   asked: AskedModels;
   /** The key of the call in the queues of models. */
   key: string;
-  /** Asks the memory, if the call says so. It is asked once: what it has is kept with the call. */
+  /** Queries the memory, if the call uses it. It is queried once: the result is kept with the call. */
   recall?: (signal: AbortSignal) => Promise<object | undefined>;
 }
 
-/** The waits between two registrations: each is twice as long as the one before. */
+/** The waits between two registrations: each is twice the previous one. */
 const WAIT_MS = { first: 60_000, longest: 30 * 60_000 };
 
-/** Calls that were parked together come back up to this part later, so that they do not come back together. */
+/** Calls that were parked together are delayed by up to this share, so that they do not come back together. */
 const JITTER = 0.2;
 
-/** The wait if the server has not taken the registration. */
+/** The wait if the server has not accepted the registration. */
 const AGAIN_MS = 5_000;
 
-/** The time after the deadline of a batch in which its collector tells what has become of the call. */
+/** The time after a batch's deadline for its collector to report what became of the call. */
 const GRACE_MS = 60 * 60_000;
 
-/** Further attempts that may be lost with their workers before a call is registered: they have sent nothing to a model. */
+/** Further attempts that may be lost with their workers before a call is registered, without having sent anything to a model. */
 const MOST_LOST = 20;
 
-/** Returns the bounds of the attempts of a call that is to be registered. */
+/** Returns the attempt limits of a call that is to be registered. */
 export function registeringTiming(timing: ActivityTiming): ActivityTiming {
   return { ...timing, modelMaxAttempts: timing.modelMaxAttempts + MOST_LOST };
 }
 
 /**
- * Ends an attempt of a call that its collector has: neither the conversation nor the request is needed to know that. Returns if the call has to
- * be registered, for the first time or again, or to be made.
+ * Ends the attempt if the collector already has the call, which needs neither the conversation nor the request. Returns if the call must be
+ * registered, for the first time or again, or made.
  */
 export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
   const known = registrationIn(lastDetails());
@@ -69,7 +69,7 @@ export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
   const found = await batches.questions.placeOf(getClient(), workflowId, key, cancellationSignal());
   if (found === 'gone') return;
   if (found === 'silent') throw parkedAs(known, { isNoted: true, message: `Waits for collector "${workflowId}"`, waitMs: waitMs(first) });
-  // It is registered with the next collector that has room.
+  // The call is registered with the next collector that has room.
   if (found.state === 'unknown') return found.isFull ? void batches.isFull(provider, collector) : undefined;
   const id = found.state === 'in_batch' && found.id !== undefined ? ` (${found.id})` : '';
   const what = found.state === 'in_batch' ? `batch ${found.seq}${id}` : 'a batch';
@@ -78,9 +78,9 @@ export async function parkAgain({ batches }: ActivityRuntime): Promise<void> {
 
 /**
  * Registers a call with the collector of its provider, and ends the attempt: the collector completes the activity once the batch is
- * answered. Each attempt registers it again, unless the collector has it (`parkAgain`), so that nothing is lost with a collector or a worker.
- * Returns the end of an activity whose call is to be made now, because no collector has answered for longer than its deadline: the run makes
- * it with another one, whose attempts count. Returns undefined if this worker has no batches.
+ * answered. Each attempt registers the call again, unless the collector has it (`parkAgain`), so that nothing is lost with a collector or a
+ * worker. If no collector has answered for longer than its deadline, returns an outcome that makes the run make the call in another
+ * activity, whose attempts count. Returns undefined if this worker has no batches.
  */
 export async function parkForBatch(runtime: ActivityRuntime, call: CallToPark): Promise<BatchEnd | undefined> {
   const { asked, snapshot, key } = call;
@@ -115,7 +115,7 @@ function isOverdue(since: number, { windowMs, deadlineMs }: BatchPolicy): boolea
   return Date.now() - since > windowMs + deadlineMs + GRACE_MS;
 }
 
-/** What the memory had stays out of the failure, which goes into the history of the run. */
+/** The failure omits recalled entries, because it enters the history of the run. */
 function parkedAs(
   noted: BatchDetails,
   { message, waitMs: ms, isNoted }: Pick<ParkedAttempt, 'message' | 'waitMs' | 'isNoted'>,
@@ -124,13 +124,13 @@ function parkedAs(
   return new ParkedAttempt(message, ms, { details: { batch: place }, kept: { batch: { ...noted } }, isNoted });
 }
 
-/** Returns the time until the next attempt, by the number of those since the first registration. */
+/** Returns the time until the next attempt, from the number of attempts since the first registration. */
 function waitMs(first: number): number {
   const before = Math.max(0, attemptInfo().attempt - first);
   return Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(before, 10) * (1 + JITTER * Math.random()));
 }
 
-/** Returns the call by reference: without the hints that only help the process which makes it. */
+/** Returns the call by reference: without the hints that only help the process that makes it. */
 function referenceOf(call: CallToPark, model: AskedModel, { client }: ProviderBatches, { tags }: AgentSnapshot): BatchedCall {
   const { workflowExecution, activityId } = activityInfo();
   const { results: _, earlierIds: __, news: ___, awaitsWorker: ____, ...input } = call.input as CallModelInput;
@@ -147,7 +147,7 @@ function referenceOf(call: CallToPark, model: AskedModel, { client }: ProviderBa
   };
 }
 
-/** Registers a call with a collector, which is started if need be. Returns what the call waits for, for a person. */
+/** Registers a call with a collector, which is started if necessary. Returns what the call waits for, as text for a person. */
 async function register(reference: BatchedCall, { provider, policy }: ProviderBatches, collector: number): Promise<string> {
   const { taskQueue } = activityInfo();
   const workflowId = collectorId(provider, collector, taskQueue);
@@ -166,7 +166,7 @@ async function register(reference: BatchedCall, { provider, policy }: ProviderBa
 /** The length of a digest: 132 bits in base64url. */
 const DIGEST_LENGTH = 22;
 
-/** Returns a digest of a request as it is made from the conversation alone: equal requests have equal ones on every worker. */
+/** Returns a digest of a request as built from the conversation alone: equal requests have equal digests on every worker. */
 export function requestDigest(request: ModelRequest): string {
   const plain = JSON.parse(JSON.stringify(request)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);

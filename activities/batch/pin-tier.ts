@@ -5,7 +5,7 @@ import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import type { TierFields } from '../../src/define/tier.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
-/** The tier in a worker. It is pinned for a run whose calls wait for batches, so that a run of the other tier records nothing of it. */
+/** The tier in a worker. Only runs whose calls wait for batches pin it, so that other runs record nothing about tiers. */
 export const tierInWorker: WorkerPart = {
   name: 'tier',
   pin: ({ runtime, input, agent }) => {
@@ -18,7 +18,7 @@ export const tierInWorker: WorkerPart = {
   },
 };
 
-/** Returns the tier of a run: that of the start, else that of the agent, else that of the parent. Undefined: nobody has chosen one. */
+/** Returns the tier of a run: the start's, otherwise the agent's, otherwise the parent's. Undefined if none of them sets it. */
 export function tierOf({ tier, ofTier }: Pick<ResolveAgentInput, 'tier' | 'ofTier'>, agent: TierFields): Tier | undefined {
   return tier ?? agent.tier ?? ofTier;
 }

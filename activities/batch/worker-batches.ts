@@ -15,13 +15,13 @@ import { missingOnWorker } from '../attempts/failure.ts';
 export interface BatchOptions {
   /** The longest time that a call waits for others before its batch is submitted. Default 5 minutes. */
   window?: Duration;
-  /** The most calls of a batch. Default 10,000, or less if the provider takes less. */
+  /** The maximum number of calls in a batch. Default 10,000, or the provider's maximum if it is lower. */
   most?: number;
-  /** The time after which a batch is cancelled, and its open calls are expired. Default 24 hours. */
+  /** The time after which a batch is cancelled, and its open calls expire. Default 24 hours. */
   deadline?: Duration;
   /** What happens to expired calls: they are made at once, wait for another batch, or fail. Default `interactive`. */
   onExpired?: OnExpired;
-  /** The batches of the provider. Default: those of its client, which `openai()` has. */
+  /** The batch client of the provider. Default: the one that the provider's client has, such as `openai()`. */
   client?: BatchClient;
 }
 
@@ -41,14 +41,14 @@ export interface ProviderBatches {
   policy: BatchPolicy;
 }
 
-/** The batches of a worker, by its providers. */
+/** The batches of a worker, by provider. */
 export class WorkerBatches {
   readonly questions = new CollectorQuestions();
   readonly #providers = new Map<string, ProviderBatches>();
   /** The collectors that had room last, by provider. */
   readonly #collectors = new Map<string, number>();
 
-  /** Throws a UsageError for an option that cannot work. */
+  /** Throws a UsageError for an invalid option. */
   constructor(options: Readonly<Record<string, BatchOptions>>, providers: Readonly<Record<string, ModelClient>>) {
     if (typeof options !== 'object' || options === null || Array.isArray(options))
       throw new UsageError(`the worker: "batch" is ${JSON.stringify(options)}: write { openai: { window: "5m" } }`);
@@ -72,7 +72,7 @@ export class WorkerBatches {
     return `the worker has no batches of the provider "${provider}" (it has: ${this.#names()}): add batch: { ${JSON.stringify(provider)}: { window: "5m" } }`;
   }
 
-  /** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another one may. */
+  /** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another worker may. */
   of(model: string): ProviderBatches {
     const provider = partsOfModelName(model).provider;
     const found = this.#providers.get(provider);
@@ -146,32 +146,32 @@ function checkedClient(owner: string, provider: string, client: BatchClient | un
   throw new UsageError(`${owner}: "client" has no "${missing}": write openaiBatch(), or an object with ${METHODS.join(', ')} and "limits"`);
 }
 
-/** The time that a question waits for others, in milliseconds. Calls that were parked together come back together. */
+/** The time that a query waits for further calls, in milliseconds. Calls that were parked together come back together. */
 const GATHER_MS = 100;
 
-/** The time in which a collector has to answer, in milliseconds. A call that waits for two answers sends no heartbeats meanwhile. */
+/** The time limit for a collector's answer, in milliseconds. A call that waits for two answers sends no heartbeats meanwhile. */
 const ANSWER_MS = 3_000;
 
-/** The most calls of one question. */
+/** The maximum number of calls in one query. */
 const MOST_KEYS = 2_000;
 
-/** What a collector says about a call. `gone`: no such collector runs; `silent`: it does not answer now. */
+/** A collector's answer about a call. `gone`: no such collector runs; `silent`: it does not answer now. */
 export type Found = CallPlace | 'gone' | 'silent';
 
-/** The questions of the calls of a worker to one collector. */
+/** The pending queries of a worker's calls to one collector. */
 interface Questions {
   waiting: Map<string, ((found: Found) => void)[]>;
   isAsking: boolean;
 }
 
 /**
- * Asks collectors where calls are. A worker asks each of them one question at a time, for all calls that want to know meanwhile: the server
- * keeps hardly any queries of one workflow, and refuses the others.
+ * Asks collectors where calls are. A worker sends each collector one query at a time, for all calls that ask in the meantime: the server
+ * buffers very few queries of one workflow, and refuses the others.
  */
 export class CollectorQuestions {
   readonly #collectors = new Map<string, Questions>();
 
-  /** Returns the place of a call. Rejects with the reason of the signal alone. */
+  /** Returns the place of a call. Rejects only with the signal's reason. */
   async placeOf(client: Client, workflowId: string, key: string, signal: AbortSignal): Promise<Found> {
     signal.throwIfAborted();
     const questions = this.#collectors.get(workflowId) ?? { waiting: new Map(), isAsking: false };
@@ -179,7 +179,7 @@ export class CollectorQuestions {
     const { promise, resolve, reject } = Promise.withResolvers<Found>();
     const giveUp = (): void => reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
-    // An attempt before, which the server has given up, may still wait.
+    // An earlier attempt, which the server has abandoned, may still wait.
     questions.waiting.set(key, [...(questions.waiting.get(key) ?? []), resolve]);
     if (!questions.isAsking) void this.#ask(client, workflowId, questions);
     return promise.finally(() => signal.removeEventListener('abort', giveUp));
@@ -210,7 +210,7 @@ async function placesOf(client: Client, workflowId: string, keys: string[]): Pro
   try {
     const handle = client.workflow.getHandle(workflowId);
     return await client.withDeadline(Date.now() + ANSWER_MS, async () => {
-      // A worker would answer for a closed one, too.
+      // A worker would also answer for a closed workflow.
       const { closeTime } = await handle.describe();
       return closeTime === undefined ? handle.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, keys) : 'gone';
     });

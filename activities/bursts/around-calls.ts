@@ -1,22 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A call of an activity that is made inside of another one. */
+/** An activity's call that is made inside another activity. */
 export interface InsideCall {
   name: string;
   input: unknown;
 }
 
-/** Makes an attempt at a call, or something around it. */
+/** A function around an attempt at a call. */
 export type AroundCall = (call: InsideCall, make: () => Promise<unknown>) => Promise<unknown>;
 
 const around = new AsyncLocalStorage<AroundCall>();
 
-/** Runs a burst. `act` stands around each attempt at its calls, as the interceptors of a worker do around activities: for tests. */
+/** Runs a burst with `act` around each attempt at its calls, like a worker's interceptors around activities. For tests. */
 export function withAroundCalls<Result>(act: AroundCall, burst: () => Promise<Result>): Promise<Result> {
   return around.run(act, burst);
 }
 
-/** Returns what stands around the attempts at the calls of the current burst, if anything does. */
+/** Returns the function around the attempts at the current burst's calls, if any. */
 export function aroundCalls(): AroundCall | undefined {
   return around.getStore();
 }

@@ -12,31 +12,31 @@ import { fateOfAttempt } from '../telemetry/call-spans.ts';
 import { aroundCalls } from './around-calls.ts';
 import type { Acknowledgement } from './checkpoints.ts';
 
-/** The end of a call: its outcome, or what the run has to know to make it to its end. */
+/** The end of a call: its outcome, or the data that the run needs to finish it. */
 export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'left'; begun: Omit<BegunCall, 'key'> };
 
-/** What bounds the attempts at a call. */
+/** The bounds of the attempts at a call. */
 export interface CallBounds {
-  /** The attempts that may have been made before, and were lost. */
+  /** The number of earlier attempts that may have been made, and were lost. */
   before: number;
-  /** When the call began, or can have begun if attempts were lost, in milliseconds since the epoch. */
+  /** When the call began, or may have begun if attempts were lost, in milliseconds since the epoch. */
   begunAt: number;
-  /** How often the burst has made a call under the same name to its end before. */
+  /** How many calls under the same name the burst has completed before. */
   earlier: number;
-  /** Keeps what the attempts report of themselves. */
+  /** Holds the attempts' reports. */
   held: HeldReports;
-  /** Aborted when a request has come: the next attempt is not waited for. */
+  /** Aborted when a request has arrived: the burst does not wait for the next attempt. */
   awaited: AbortSignal;
   /** Aborted when the burst must end at once. */
   ending: AbortSignal;
-  /** Aborted when the run is cancelled, for a call that the run does not wait for then. */
+  /** Aborted when the run is cancelled, for a call that the run then does not wait for. */
   givenUp?: AbortSignal;
 }
 
-/** The longest wait between two attempts. Longer ones are those of the run. */
+/** The longest wait between two attempts. Longer waits are left to the run. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** Makes a call of an activity inside of another one, with the attempts and time-outs of its own options. */
+/** Makes an activity's call inside another activity, with the attempts and timeouts of its own options. */
 export async function callInside<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   work: (input: Input) => Promise<Output>,
@@ -45,7 +45,7 @@ export async function callInside<Input, Output, Outcome>(
   const { retry = {}, startToCloseTimeout = Infinity } = call.options;
   const most = retry.maximumAttempts || Infinity;
   const ended = (outcome: Outcome): CallEnd<Outcome> => ({ type: 'ended', outcome });
-  // As the server says it of an activity whose workers were lost.
+  // The same failure as the server's for an activity whose workers were lost.
   if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
   let details: unknown;
   for (let attempt = before + 1; ; attempt += 1) {
@@ -110,7 +110,7 @@ interface AttemptBounds {
 /** The longest time-out that Node supports. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** Makes one attempt, and ends it when its time is over, also if it ignores its signal. */
+/** Makes one attempt, and ends it when its time is over, even if it ignores its signal. */
 async function attemptOf<Output>(
   work: () => Promise<Output>,
   { controller, ending, givenUp, ms }: AttemptBounds,
@@ -149,7 +149,7 @@ async function attemptOf<Output>(
 /** The server's defaults. */
 const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumFactor: 100 };
 
-/** Returns the milliseconds before the next attempt: those that the failure asks for, or those of the policy. */
+/** Returns the milliseconds before the next attempt: the failure's, otherwise the policy's. */
 function delayOf(
   failure: unknown,
   {
@@ -166,32 +166,32 @@ function delayOf(
   return Math.min(longest, first * backoffCoefficient ** (attempt - 1));
 }
 
-/** Returns details in the form in which the run can pass them on. */
+/** Returns details in a form that the run can pass on. */
 function kept(details: unknown): JsonValue | undefined {
   return details === undefined ? undefined : cleanJson(details);
 }
 
 /**
- * What the attempts at a call report of themselves. Others make the call again, under the same names, if the server does not get its outcome:
- * nothing is reported before.
+ * The held reports of a call's attempts. If the server does not get the outcome, later attempts make the call again under the same names,
+ * so nothing is reported before.
  */
 export class HeldReports {
   readonly #held: (() => void)[] = [];
-  /** What becomes of a report, once it is known. */
+  /** How to treat a report, once that is known. */
   #fate: ((report: () => void) => void) | undefined;
 
-  /** Reports something, once it may be. */
+  /** Reports something, once that is allowed. */
   add(report: () => void): void {
     if (this.#fate === undefined) this.#held.push(report);
     else this.#fate(report);
   }
 
-  /** The server has the outcome. */
+  /** Called when the server has the outcome. */
   release(): void {
     this.#decide((report) => report());
   }
 
-  /** The server does not get the outcome. `drop` is called for each report. */
+  /** Called when the server does not get the outcome. `drop` is called for each report. */
   giveUp(drop: () => void): void {
     this.#decide(drop);
   }
@@ -202,28 +202,28 @@ export class HeldReports {
   }
 }
 
-/** What the calls of an attempt at a burst report of themselves whose ends the server may not have. */
+/** The reports of a burst attempt's calls whose outcomes the server may not have. */
 export class BurstReports {
   readonly #telemetry: Telemetry | undefined;
   readonly #beganAt = performance.now();
-  /** Those of calls whose outcomes the next checkpoint stores. */
+  /** Reports of calls whose outcomes the next checkpoint stores. */
   readonly #held: HeldReports[] = [];
-  /** Those of calls that are left to the run, which only learns of them from the end of the attempt. */
+  /** Reports of calls that are left to the run, which only learns of them from the end of the attempt. */
   readonly #toEnd: HeldReports[] = [];
-  /** What becomes of those that are still held once the attempt has ended. */
+  /** How to treat the reports that are still held once the attempt has ended. */
   #settle: (() => void) | undefined;
 
   constructor(telemetry: Telemetry | undefined) {
     this.#telemetry = telemetry;
   }
 
-  /** Holds what a call reports of itself until the server has its end. */
+  /** Holds a call's reports until the server has its outcome. */
   hold(reports: HeldReports, { isLeft }: { isLeft: boolean }): void {
     (isLeft ? this.#toEnd : this.#held).push(reports);
     this.#settle?.();
   }
 
-  /** Takes those of the calls whose outcomes are about to be stored. */
+  /** Takes the reports of calls whose outcomes are about to be stored. */
   storing(): Acknowledgement {
     const held = this.#held.splice(0);
     return {
@@ -237,14 +237,17 @@ export class BurstReports {
     };
   }
 
-  /** The server is about to have all of them, with what the attempt returns, unless it has given the attempt up. */
+  /** Called before the attempt returns: the server gets all outcomes with its result, unless it has abandoned the attempt. */
   async returned(): Promise<void> {
     const isLost = await this.#isGivenUp();
     this.#settle = () => (isLost ? this.#giveUp() : this.#reportLater(this.#all()));
     this.#settle();
   }
 
-  /** The outcomes were not stored. Those of the last attempt are for the run, from its failure; the calls of another one are made again. */
+  /**
+   * Called if the outcomes were not stored. The run gets the last attempt's outcomes from its failure; calls of an earlier attempt are made
+   * again.
+   */
   async notStored({ isLast }: { isLast: boolean }): Promise<void> {
     const ofFailure = isLast ? this.#all() : [];
     this.#settle = () => this.#giveUp();
@@ -254,7 +257,7 @@ export class BurstReports {
     else this.#reportLater(ofFailure);
   }
 
-  /** True, too, if the server does not say it: nobody may report one span with two contents, and one that is missing can be repaired. */
+  /** Also true if the server does not answer: a span must not be reported with two contents, and a missing one can be repaired. */
   async #isGivenUp(): Promise<boolean> {
     if (this.#telemetry?.hasSpans !== true) return false;
     return (await fateOfAttempt({ tookMs: performance.now() - this.#beganAt, isCancelled: false })) !== 'awaited';

@@ -14,24 +14,24 @@ import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { GRPC, grpcCode } from '../../src/temporal/server-calls.ts';
 import { failingAs } from '../attempts/failure.ts';
 
-/** The time in which a heartbeat of the SDK has reached the server, in milliseconds. */
+/** The time within which an SDK heartbeat has reached the server, in milliseconds. */
 const SDK_HEARTBEAT_MS = 300;
 
-/** The activity that the details belong to: a converter of the user may depend on it. */
+/** The activity that the details belong to: a user's converter may depend on it. */
 type OfActivity = Omit<ActivitySerializationContext, 'type' | 'isLocal'>;
 
-/** Returns the context in which the details of a burst are encoded and decoded. */
+/** Returns the context for encoding and decoding a burst's details. */
 function contextOf(activity: OfActivity): ActivitySerializationContext {
   return { type: 'activity', ...activity, isLocal: false };
 }
 
-/** Attempts at the request of a checkpoint. After them, nothing more may depend on what it would have stored. */
+/** The attempts at a checkpoint's request. After them, nothing more may depend on the unstored outcomes. */
 const ATTEMPTS = 2;
 
 /** The time limit of such a request, in milliseconds. */
 const REQUEST_MS = 5_000;
 
-/** What is done once it is known whether the server has stored the details of a request. */
+/** Callbacks for whether the server has stored the details of a request. */
 export interface Acknowledgement {
   stored(): void;
   failed(): void;
@@ -40,18 +40,18 @@ export interface Acknowledgement {
 interface CheckpointOptions {
   /** Milliseconds between two heartbeats that store nothing new. */
   everyMs: number;
-  /** What the server stores. */
+  /** Returns the details that the server stores. */
   details: () => object;
-  /** Called directly before the details of a request are read: what is taken here is stored if they are. */
+  /** Called directly before the details of a request are read: reports taken here are stored with them. */
   storing: () => Acknowledgement;
   /** Called when the server says that the run has cancelled the activity. */
   onCancel: () => void;
 }
 
 /**
- * The checkpoints of a burst: heartbeats whose acknowledgement is waited for. They are requests of their own, because the SDK delays its
- * heartbeats and says nothing about their fate. The SDK has a time-out of its own for those that it sends, after which it discards the result
- * of the activity: so it sends some, too, with the newest details.
+ * The checkpoints of a burst: heartbeats whose acknowledgement is waited for. They are separate requests, because the SDK delays its
+ * heartbeats and does not report their outcome. The SDK also has its own timeout for heartbeats, after which it discards the activity's
+ * result, so some are also sent through it, with the newest details.
  */
 export class Checkpoints {
   readonly #info = activityInfo();
@@ -65,7 +65,7 @@ export class Checkpoints {
   readonly #begun = performance.now();
   #isDirty = false;
   #storing: Promise<void> | undefined;
-  /** The request on its way: one at a time, so that the server has the newest details at last. */
+  /** The request in flight: one at a time, so that the server ends up with the newest details. */
   #sending: Promise<void> | undefined;
   #sentAt = performance.now();
   #sdkSentAt = -Infinity;
@@ -79,17 +79,17 @@ export class Checkpoints {
     this.#timer = setInterval(() => this.#tick(), everyMs);
   }
 
-  /** True once a heartbeat was due: a worker that is lost from now on would be noticed late. */
+  /** True once a heartbeat was due: from then on, a lost worker would be noticed late. */
   get isLong(): boolean {
     return performance.now() - this.#begun > this.#everyMs;
   }
 
-  /** Notes that there is more than the server has. */
+  /** Marks that there are details that the server lacks. */
   changed(): void {
     this.#isDirty = true;
   }
 
-  /** Resolves once the server has stored everything so far; undefined if it has. Rejects if it does not store it. */
+  /** Resolves once the server has stored everything so far, and rejects if it does not; undefined if everything is stored already. */
   stored(): Promise<void> | undefined {
     if (!this.#isDirty) return this.#storing;
     this.#isDirty = false;
@@ -106,7 +106,7 @@ export class Checkpoints {
   }
 
   async #store(): Promise<void> {
-    // A heartbeat of the SDK that is on its way must not replace this one.
+    // An SDK heartbeat in flight must not replace this one.
     const sinceMs = performance.now() - this.#sdkSentAt;
     if (sinceMs < SDK_HEARTBEAT_MS) await sleep(SDK_HEARTBEAT_MS - sinceMs);
     for (let attempt = 1; ; attempt += 1) {
@@ -125,7 +125,7 @@ export class Checkpoints {
       this.#sdkSentAt = performance.now();
       this.#context.heartbeat(this.#details());
     } else if (this.#sending === undefined && performance.now() - this.#sentAt >= this.#everyMs / 2) {
-      // It says that the burst is alive, and learns if it is to end.
+      // It reports that the burst is alive, and learns whether it must end.
       void this.#send().catch(() => undefined);
     }
   }
@@ -168,20 +168,20 @@ export class Checkpoints {
 }
 
 /**
- * The server's states of an activity of which no worker makes an attempt now: `PENDING_ACTIVITY_STATE_SCHEDULED`, and
- * `PENDING_ACTIVITY_STATE_PAUSED`, in which an operator has paused it.
+ * The server's states of an activity without a running attempt: `PENDING_ACTIVITY_STATE_SCHEDULED`, and `PENDING_ACTIVITY_STATE_PAUSED`, if
+ * an operator has paused it.
  */
 const WAITS: readonly unknown[] = [1, 4];
 
 /** Attempts to ask the server. */
 const READ_ATTEMPTS = 2;
 
-/** Milliseconds of one of them: both end before the run no longer waits. */
+/** Milliseconds of one attempt: both end while the run still waits. */
 const ATTEMPT_MS = 900;
 
 /**
- * Returns what the server has stored of a burst between two of its attempts; null if a worker is at it, which returns all of it, or if nothing
- * is stored. It asks the server and not the run, whose workflow task waits for the answer.
+ * Returns the stored outcomes of a burst between two of its attempts; null if a worker is running an attempt, which will return all of
+ * them, or if nothing is stored. It asks the server and not the run, whose workflow task waits for the answer.
  */
 export const readCheckpoint: (input: ReadCheckpointInput) => Promise<Checkpoint | null> = failingAs(
   'server_unreachable',
@@ -197,7 +197,7 @@ export const readCheckpoint: (input: ReadCheckpointInput) => Promise<Checkpoint 
 type Description = Awaited<ReturnType<ReturnType<typeof getClient>['workflowService']['describeWorkflowExecution']>>;
 type PendingActivity = NonNullable<Description['pendingActivities']>[number];
 
-/** Returns the bursts of this execution of which no worker makes an attempt. */
+/** Returns the bursts of this execution without a running attempt. */
 async function waitingBursts(): Promise<PendingActivity[]> {
   const client = getClient();
   const { workflowExecution: execution = null, namespace } = activityInfo();
@@ -217,7 +217,7 @@ async function waitingBursts(): Promise<PendingActivity[]> {
   }
 }
 
-/** Returns what is stored of a burst; undefined if it cannot be decoded, which says nothing about other bursts. */
+/** Returns the stored outcomes of a burst; undefined if they cannot be decoded, which says nothing about other bursts. */
 async function checkpointOf({ activityId, heartbeatDetails }: PendingActivity): Promise<Checkpoint | undefined> {
   const { loadedDataConverter } = getClient().options;
   const { workflowExecution, namespace } = activityInfo();

@@ -4,10 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 let known: string | undefined;
 
-/**
- * Returns the digest of the code that decides about runs, as this process has it: the loop of a run, which the sandbox has, and that of a
- * burst must be the same one.
- */
+/** Returns the digest of this process's loop code: the loop of a run in the sandbox and the loop of a burst must be the same. */
 export function loopDigest(): string {
   return (known ??= digestOf(fileURLToPath(new URL('../../src/core', import.meta.url))));
 }

@@ -10,7 +10,7 @@ export const burstsInWorker: WorkerPart = {
   name: 'bursts',
   pin: ({ agent, runtime, input }) => {
     if (agent.burst === undefined) return {};
-    // Readers of a stream would get the pieces of calls whose events the record does not have yet.
+    // Readers of a stream would get pieces of calls whose events are not in the record yet.
     if (runtime.streams === undefined) return { fields: { burst: agent.burst } };
     const { name, burst } = agent;
     sayWithoutBursts([{ name, burst, ...defined({ tier: tierOf(input, agent) }) }], runtime.logOnce);
@@ -18,7 +18,7 @@ export const burstsInWorker: WorkerPart = {
   },
 };
 
-/** Says which agents make no bursts because their worker has a sink of streams. Without it, those of the tier `batch` would make none, either. */
+/** Logs which agents make no bursts because their worker has a stream sink. Agents of the tier `batch` never make bursts. */
 export function sayWithoutBursts(agents: readonly ({ name: string } & BurstFields & TierFields)[], logOnce: (line: string) => void): void {
   for (const { name } of agents.filter(makesBursts))
     logOnce(

@@ -50,26 +50,26 @@ import { BurstReports, type CallEnd, callInside, HeldReports } from './call-insi
 import { Checkpoints } from './checkpoints.ts';
 import { loopDigest } from './loop-digest.ts';
 
-/** Wraps an activity as all activities of a worker are. */
+/** Wraps an activity like all activities of a worker. */
 type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (input: Input) => Promise<Output>;
 
 /**
- * Creates the activity that makes several steps of a run. It runs the loop of the run on a copy of its state, and returns the outcomes of the
- * calls alone: the loop of the run goes over them again. Whatever the loop asks for that is no plain call ends the burst, before it begins.
+ * Creates the activity that makes several steps of a run. It runs the loop on a copy of the run's state, and returns only the outcomes of
+ * the calls, which the run's loop then replays. If the loop asks for anything but a plain call, the burst ends before that begins.
  */
 export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<StoredBurst> {
   return async (input) => {
-    // A loop that decides otherwise would make calls that the run does not ask for. What attempts elsewhere have made is paid for.
+    // A different loop might make calls that the run does not ask for. Calls of earlier attempts elsewhere are already paid for.
     if (input.loop !== loopDigest()) return checkpointIn(attemptInfo().heartbeatDetails)?.record ?? { entries: [] };
     const begun = await beginning(runtime, input);
     return new Burst(runtime, checked, { input, ...begun }).run();
   };
 }
 
-/** The run that a burst begins with. */
+/** The state of the run at the start of a burst. */
 interface Beginning {
   state: RunState;
-  /** What the attempts before have stored. */
+  /** The outcomes that earlier attempts stored. */
   stored: Checkpoint;
 }
 
@@ -88,10 +88,10 @@ function principalOf({ principals }: ActivityRuntime, input: RunBurstInput): Pro
   return principals.of(input, async () => (await queryRun<DataView>(input, QUERIES.data, null)).principal);
 }
 
-/** Bytes of JSON that the outcomes may have together: they travel in one payload. */
+/** The maximum bytes of JSON of all outcomes together: they travel in one payload. */
 const MOST_BYTES = MAX_PAYLOAD_BYTES - 100_000;
 
-/** Milliseconds before the end of the activity after which no call begins that might not end in time. */
+/** No call that might not end in time begins within these milliseconds before the activity's end. */
 const MARGIN_MS = 5_000;
 
 interface BurstParts extends Beginning {
@@ -104,20 +104,20 @@ class Burst {
   readonly #input: RunBurstInput;
   readonly #state: RunState;
   readonly #policy: BurstPolicy;
-  /** What the attempts before have stored. */
+  /** The outcomes that earlier attempts stored. */
   readonly #before: Checkpoint;
   readonly #checked: Checked;
   readonly #entries: BurstEntry[];
-  /** The same, as the server stores them. */
+  /** The same outcomes in stored form. */
   readonly #stored: StoredEntry[];
   readonly #left: BegunCall[] = [];
   readonly #checkpoints: Checkpoints;
   readonly #begun = performance.now();
-  /** Milliseconds from the beginning of the burst to that of this attempt. */
+  /** Milliseconds from the start of the burst to the start of this attempt. */
   readonly #beforeMs: number;
-  /** The end of the burst; rejected if it must not return what it has. */
+  /** The end of the burst; rejected if it must not return its outcomes. */
   readonly #end = Promise.withResolvers<void>();
-  /** Aborted when a request has come: the run waits for the end of the burst. */
+  /** Aborted when a request has arrived: the run waits for the end of the burst. */
   readonly #awaited = new AbortController();
   /** Aborted when the run, or its turn, is cancelled. */
   readonly #cancelled = new AbortController();
@@ -126,16 +126,16 @@ class Burst {
   readonly #running = new Set<Promise<unknown>>();
   /** The attempts at the calls that have no outcome yet. */
   readonly #attempts = new Map<string, number>();
-  /** How many attempts each call took that has ended and took more than one. */
+  /** The number of attempts of each ended call that took more than one. */
   readonly #lastAttempts: Record<string, number>;
   readonly #reports: BurstReports;
-  /** When the attempts before have stored their last outcome, in milliseconds since the burst began. */
+  /** When earlier attempts stored their last outcome, in milliseconds since the burst began. */
   readonly #storedUntil: number;
   #bytes: number;
   #bytesInFlight = 0;
   #at: number;
   #hasBegun = false;
-  /** True once there is an outcome that is more than read: no attempt before may have begun a call that depends on it. */
+  /** True once this attempt has a new outcome that is not just a read: no earlier attempt can have begun a call that depends on it. */
   #hasLearned = false;
   /** True if something was read that the server may not have. */
   #hasUnstoredRead = false;
@@ -167,16 +167,16 @@ class Burst {
     });
   }
 
-  /** Makes the calls. Never rejects but for a checkpoint that could not be stored: the next attempt then continues with what was. */
+  /** Makes the calls. Rejects only if a checkpoint could not be stored: the next attempt then continues with the outcomes that were. */
   async run(): Promise<StoredBurst> {
     const release = this.#listen();
     try {
-      // The loop may come to an end itself, as that of the run will, or fail, as that of the run will.
+      // The loop may end or fail by itself, as the run's loop then will.
       this.#loop().then(this.#end.resolve, () => this.#end.resolve());
       await this.#end.promise;
       this.#isStopping = true;
       while (this.#running.size > 0) await Promise.all(this.#running);
-      // The result stores them, too, unless it is lost.
+      // The result also stores them, unless it is lost.
       if (this.#checkpoints.isLong) {
         if (this.#hasUnstoredRead) this.#storeNext();
         await this.#checkpoints.stored()?.catch(() => undefined);
@@ -195,7 +195,7 @@ class Burst {
     };
   }
 
-  /** Runs the loop of the run. First it receives the outcomes of the attempts before. */
+  /** Runs the loop. It first receives the outcomes of earlier attempts. */
   async #loop(): Promise<void> {
     const { seed, now, final, shortened, paused } = this.#input;
     let isFirst = true;
@@ -211,7 +211,7 @@ class Burst {
       settled: () => setImmediate(),
       growth: () => 0,
     });
-    // Whatever else the loop asks for, the run has to do.
+    // Everything else that the loop asks for is left to the run.
     const limited = new Proxy(ports, {
       get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof RunPorts] : () => this.#stop()),
     });
@@ -243,7 +243,7 @@ class Burst {
       abortModelCall: () => undefined,
       callModel: (call: ModelCall) => {
         const key = modelKey(call);
-        // It depends on all outcomes, of which an attempt before may have had those that are only read.
+        // It depends on all outcomes, of which an earlier attempt may have had the reads.
         const mayHaveBegun = !this.#hasLearned;
         const isInFlight = mayHaveBegun && this.#attemptsBefore(key) > 0;
         if (this.#mustEnd || this.#isFull || (this.#isLate && !isInFlight)) return this.#stop();
@@ -253,13 +253,13 @@ class Burst {
       runTool: (invocation: ToolInvocation) => {
         const { tool } = invocation;
         if (!mayRunInBurst(tool) || this.#awaited.signal.aborted) return this.#stop();
-        // A model call with a single attempt would be lost with a read that was: the read counts as one that may have begun it.
+        // A crash before a read is stored counts as an attempt at the next model call, so with a single attempt the read is stored.
         const isRead = mayBeReadAgain(tool) && modelAttempts(this.#state.snapshot.timing) > 1;
         const parts = {
           request: toolRequestInBurst(run, invocation),
           work: runTool,
           bytes: mostBytes(tool),
-          // It depends on the answer that asks for it.
+          // It depends on the answer that contains it.
           mayHaveBegun: !this.#hasAnswer,
           isRead,
           restsOnReads: isRead,
@@ -271,7 +271,7 @@ class Burst {
     return ports as RunPorts;
   }
 
-  /** True if no further step begins, whatever there is to do. */
+  /** True if no further step may begin. */
   get #mustEnd(): boolean {
     return this.#awaited.signal.aborted || this.#runtime.isStopping();
   }
@@ -284,7 +284,7 @@ class Burst {
     return this.#steps > 0 && (this.#steps >= this.#policy.steps || this.#bytes >= this.#policy.bytes);
   }
 
-  /** True once its time is over. A call that may have begun before a crash is made all the same: nobody else knows of its attempts. */
+  /** True once its time is over. A call that may have begun before a crash is still made: nobody else knows of its attempts. */
   get #isLate(): boolean {
     return this.#steps > 0 && this.#elapsedMs >= this.#policy.seconds * 1_000;
   }
@@ -294,7 +294,7 @@ class Burst {
     return this.#beforeMs + performance.now() - this.#begun;
   }
 
-  /** Makes a call, once the server has everything that it may depend on. */
+  /** Makes a call, once the server has stored everything that it may depend on. */
   async #make<Input, Output, Outcome>(
     key: string,
     { request, work, bytes, mayHaveBegun, isRead, restsOnReads, givenUp }: BurstCall<Input, Output, Outcome>,
@@ -312,10 +312,10 @@ class Burst {
     this.#bytesInFlight += bytes;
     this.#hasBegun = true;
     const reports = new HeldReports();
-    // None is made of a call whose attempts were all lost before.
+    // Stays 0 if all attempts at the call were lost before, and none is made now.
     let attempt = 0;
     const counted = (argument: Input): Promise<Output> => {
-      // Attempts that were parked do not count, neither in the record nor in what the attempt reports.
+      // Parked attempts count neither in the record nor in the attempt's reports.
       attempt = attemptNumber();
       this.#attempts.set(key, attemptInfo().attempt);
       return work(argument);
@@ -332,7 +332,7 @@ class Burst {
     const learned = making.then((end) => {
       this.#reports.hold(reports, { isLeft: end.type === 'left' });
       if (end.type === 'ended') this.#noteAttempt(key, attempt);
-      // What was read in several attempts is stored, or there would be as many again.
+      // A read that took several attempts is stored, or it might take as many again.
       return this.#learn(key, end, { isRead, isStored: !isRead || attempt > 1, ofKind });
     });
     this.#running.add(learned);
@@ -342,7 +342,7 @@ class Burst {
     return outcome === undefined || this.#isStopping ? this.#stop() : outcome.value;
   }
 
-  /** Records how many attempts a call took. A failed model call may be made again under the same key, and is then counted from the start. */
+  /** Records the number of attempts of a call. A failed model call may be made again under the same key, and is then counted anew. */
   #noteAttempt(key: string, attempt: number): void {
     if (attempt === 1) delete this.#lastAttempts[key];
     else this.#lastAttempts[key] = attempt;
@@ -371,20 +371,23 @@ class Burst {
     return { value: (entry.model ?? entry.tool) as Outcome };
   }
 
-  /** Everything so far is stored before the next call begins that waits for it. */
+  /** Has everything so far stored before the next dependent call begins. */
   #storeNext(): void {
     this.#hasUnstoredRead = false;
     this.#checkpoints.changed();
   }
 
-  /** True if the outcome of a call fits, and comes before the activity is over. */
+  /** True if the outcome of a call fits, and can arrive before the activity is over. */
   #hasRoomFor({ options }: Pick<ActivityRequest<never, never, never>, 'options'>, bytes: number): boolean {
     if (this.#bytes + this.#bytesInFlight + bytes > MOST_BYTES) return false;
     const leftMs = activityInfo().startToCloseTimeoutMs - (performance.now() - this.#begun);
     return this.#entries.length === 0 || Number(options.startToCloseTimeout) + MARGIN_MS <= leftMs;
   }
 
-  /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
+  /**
+   * Returns the failure of an attempt whose checkpoint the server has not stored: its outcomes are for the next attempt, or for the run
+   * after the last.
+   */
   async #notStored(error: unknown): Promise<ApplicationFailure> {
     const { attempt, retryPolicy } = activityInfo();
     // The run has the outcomes from the failure of the last attempt.
@@ -402,7 +405,7 @@ class Burst {
     // Before its first call, this attempt has nothing to add.
     if (!this.#hasBegun) return { ...this.#before, seed };
     const { attempt } = activityInfo();
-    // Until then, what has only been read again says nothing of the calls behind it, which may have begun in the attempts before.
+    // Until then, repeated reads say nothing about the calls that follow them, which earlier attempts may have begun.
     const since = this.#hasLearned ? attempt : Math.max(1, this.#before.attempt);
     return { record: this.#record, ...attemptsSince([...this.#attempts], attempt, since), seed };
   }
@@ -417,14 +420,14 @@ class Burst {
     return attemptsBefore(this.#before, activityInfo().attempt, key);
   }
 
-  /** Ends the burst, once the calls that are running have ended. What the loop waits for never comes. */
+  /** Ends the burst, once the running calls have ended. The returned promise never settles, so the loop stops here. */
   #stop(): Promise<never> {
     this.#isStopping = true;
     this.#end.resolve();
     return new Promise(() => undefined);
   }
 
-  /** Listens for what ends the burst early. Returns a function that stops it. */
+  /** Listens for events that end the burst early. Returns a function that stops listening. */
   #listen(): () => void {
     const { aborts } = this.#runtime;
     const { controller, release } = aborts.register(executionKey(), burstKey(this.#input.run));
@@ -433,7 +436,7 @@ class Burst {
       if (controller.signal.reason instanceof RunCancelled) this.#cancelled.abort();
     };
     controller.signal.addEventListener('abort', requested, { once: true });
-    // The signal is aborted by code of nobody.
+    // The signal is aborted outside of any call's code.
     const context = Context.current();
     const inContext = AsyncLocalStorage.snapshot();
     const { cancellationSignal } = context;
@@ -453,7 +456,7 @@ class Burst {
     };
   }
 
-  /** The run waits for the end of the burst, and says why: a worker elsewhere has learned of it by a heartbeat. */
+  /** Asks why the run waits for the end of the burst: a worker in another process only learns by heartbeat that it does. */
   #learnWhy(): void {
     if (this.#awaited.signal.aborted) return;
     this.#awaited.abort();
@@ -466,11 +469,11 @@ class Burst {
         aborts.abort(execution);
       } else if (isInterrupted) aborts.interrupt(execution, this.#input.run ?? '');
     };
-    // A run that does not say it is waited for after the calls in flight.
+    // If the run does not answer, the burst ends after the calls in flight.
     void act().catch(() => undefined);
   }
 
-  /** Answers a call that asks its run: the run does not know yet what has happened in the burst. */
+  /** Answers a call's query in place of the run, which does not know yet what happened in the burst. */
   async #answer(query: string, argument: unknown): Promise<unknown> {
     const name = Object.entries(QUERIES).find(([, one]) => one === query)?.[0] as keyof typeof QUERIES | undefined;
     if (name === undefined) throw new TypeError(`A run has no query "${query}"`);
@@ -504,8 +507,8 @@ class Burst {
 }
 
 /**
- * Returns the number of attempts at a call that may have been made before this attempt at its burst, each of which was lost: by the attempt at
- * the burst that has stored the checkpoint, and by those after it. Whether the last of them had begun with the call cannot be told, so it counts.
+ * Returns the number of lost attempts at a call that may precede this attempt at its burst: attempts by the burst attempt that stored the
+ * checkpoint, and by later ones. Whether the last of them had begun the call is unknown, so it counts.
  */
 export function attemptsBefore(
   { attempt: storedBy, running = [] }: Pick<Checkpoint, 'attempt' | 'running'>,
@@ -517,7 +520,9 @@ export function attemptsBefore(
   return known === undefined ? lost : known + lost - 1;
 }
 
-/** Returns the attempts at the calls in flight as an earlier attempt at their burst would have stored them, of which each later one counts once. */
+/**
+ * Returns the attempts at the calls in flight as an earlier attempt at the burst would have stored them; each later attempt counts once.
+ */
 export function attemptsSince(
   attempts: readonly [key: string, made: number][],
   attempt: number,
@@ -527,9 +532,9 @@ export function attemptsSince(
   return { attempt: since, ...(running.length === 0 ? {} : { running }) };
 }
 
-/** How the outcome of a call is taken. */
+/** How to store the outcome of a call. */
 interface LearnedCall<Outcome> extends Pick<BurstCall<unknown, unknown, unknown>, 'isRead'> {
-  /** True if the next call waits until the server has it. */
+  /** True if the next call waits until the server has stored it. */
   isStored: boolean;
   ofKind: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>;
 }
@@ -537,13 +542,13 @@ interface LearnedCall<Outcome> extends Pick<BurstCall<unknown, unknown, unknown>
 interface BurstCall<Input, Output, Outcome> {
   request: ActivityRequest<Input, Output, Outcome>;
   work: (input: Input) => Promise<Output>;
-  /** The most bytes of its outcome. */
+  /** The maximum bytes of its outcome. */
   bytes: number;
-  /** True if an attempt before may have begun it: it depends on nothing that this attempt has learned. */
+  /** True if an earlier attempt may have begun it: it depends on nothing that this attempt has learned. */
   mayHaveBegun: boolean;
-  /** True if its outcome is stored together with the answer to it. */
+  /** True if its outcome is stored together with the model's next answer. */
   isRead: boolean;
-  /** True if it may begin before the server has stored what was read. */
+  /** True if it may begin before the server has stored the reads. */
   restsOnReads: boolean;
   givenUp?: AbortSignal;
 }
@@ -552,12 +557,12 @@ function mostBytes({ maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): 
   return maxResultBytes + BYTE_BUDGETS.deps + BYTE_BUDGETS.state;
 }
 
-/** Returns a request whose input is no part of the state, as that of an activity is none: a tool may change what it is given. */
+/** Returns a request with a copied input, like an activity's: a tool may change its input, which must not change the state. */
 function jsonOf<Input, Output, Outcome>(request: ActivityRequest<Input, Output, Outcome>): ActivityRequest<Input, Output, Outcome> {
   return { ...request, input: JSON.parse(JSON.stringify(request.input)) as Input };
 }
 
-/** The conversation as the loop of a burst has it. */
+/** The conversation of a burst's loop. */
 function conversationsOf(state: RunState): Conversations {
   return {
     window: () => Promise.resolve(state.window),

@@ -14,7 +14,7 @@ import {
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { RunKey } from '../run-queries/query-run.ts';
 
-/** Bytes that an executor takes beside the values of its code. */
+/** Bytes that an executor takes in addition to the values of its code. */
 const EXECUTOR_BYTES = 8_000_000;
 
 interface Cell {
@@ -24,7 +24,7 @@ interface Cell {
   moment: Moment;
 }
 
-/** A segment that has run. Without a digest the cell is over, and its values are not to be relied on. */
+/** An executed segment. Without a digest the cell has ended, and its values are unreliable. */
 export interface RanSegment {
   segment: Segment;
   digest?: string;
@@ -37,7 +37,7 @@ export class Namespace {
   cellMs = 0;
   /** The code of the last cell. */
   code = '';
-  /** The names that code has declared, as far as they are known. */
+  /** The known names that code has declared. */
   names: readonly string[] = [];
   #cells = 0;
   /** The digest of the last segment, or of the checkpoint. */
@@ -65,21 +65,21 @@ export class Namespace {
     return this.#isReliable;
   }
 
-  /** Bytes of memory that it takes, as far as its executor tells. */
+  /** Bytes of memory that it takes, as reported by its executor. */
   get bytes(): number {
     return EXECUTOR_BYTES + this.#memoryBytes;
   }
 
   /** Runs a cell up to its first calls, or to its end. */
   async begin({ id, code, moment }: Cell): Promise<RanSegment> {
-    // An executor that has run nothing takes no notice of its end.
+    // An executor that has run nothing does not notice its end.
     if (!this.#isReliable) throw new Error('the namespace has ended');
     this.code = code;
     this.#running = { id, segments: 0, digest: cellDigest(code, moment) };
     return this.#advance(await this.executor.begin(code, moment));
   }
 
-  /** Continues with the cell that waits for calls. */
+  /** Continues the cell that waits for calls. */
   async resume(results: readonly CodeCallResult[]): Promise<RanSegment> {
     return this.#advance(await this.executor.resume(results));
   }
@@ -127,14 +127,14 @@ function isEnding(segment: Segment): boolean {
 /** 132 bits in base64url, as in the digest of a call. */
 const DIGEST_LENGTH = 22;
 
-/** Returns the digest that the segments of a cell begin with. */
+/** Returns the initial digest of a cell's segments. */
 function cellDigest(code: string, { now, seed }: Moment): string {
   return digestOf({ code, now, seed });
 }
 
 /**
- * Returns the digest of a segment: of its calls, of what it printed, and at the end of a cell also of its final answer and its error. It
- * is bound to the cell and the segments before by `before`, their digest.
+ * Returns the digest of a segment: of its calls, its output, and at the end of a cell also its final answer and error. `before`, the digest
+ * of the cell so far, binds it to the cell and its earlier segments.
  */
 function segmentDigest(before: string, segment: Segment): string {
   if (segment.type === 'calls') {
@@ -154,13 +154,13 @@ function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('base64url').slice(0, DIGEST_LENGTH);
 }
 
-/** The place in the journal of a run that a segment begins at. */
+/** The place in the run's journal where a segment begins. */
 type SegmentPlace = Pick<RunSegmentInput, 'cell' | 'segment' | 'after' | 'eventId' | 'at'>;
 
 /**
- * Returns the position of the namespace that a segment needs, as a text that no other position has: the cells before it and the
- * segments of its own cell, the cell itself, and the digest of the segment before. A namespace in which an attempt has gone on whose
- * answer was lost has another position, even if as many cells have ended in it.
+ * Returns the position of the namespace that a segment needs, as a unique text: the number of earlier cells and of segments of its own
+ * cell, the cell itself, and the digest of the previous segment. A namespace in which an attempt continued and lost its answer has another
+ * position, even if the same number of cells have ended in it.
  */
 export function positionBefore({ cell, segment, after = '', eventId, at }: SegmentPlace): string {
   return segment === 0
@@ -173,17 +173,17 @@ export function cellId({ eventId, at }: Pick<SegmentPlace, 'eventId' | 'at'>): s
   return `${eventId}/${at[1]}`;
 }
 
-/** Returns the position of a namespace in which a number of cells have ended, and in which one may wait for calls. */
+/** Returns the position of a namespace after a number of cells, one of which may wait for calls. */
 function namespacePosition(cells: number, after: string, waiting?: { id: string; segments: number }): string {
   return JSON.stringify([cells, after, ...(waiting === undefined ? [] : [waiting.id, waiting.segments])]);
 }
 
-/** Calls that code may wait for together: their requests and their results each travel in one payload. */
+/** The maximum number of calls that code may wait for together: their requests and results each travel in one payload. */
 const MAX_CALLS = 500;
 
 /**
- * Returns a segment of which all can be recorded: texts are well-formed, values are JSON of a bounded depth. A segment whose calls
- * cannot be recorded ends its cell, because nothing of it could be run again.
+ * Returns a segment that can be recorded as a whole: texts are well-formed, values are JSON of a bounded depth. A segment whose calls
+ * cannot be recorded ends its cell, because it could not be run again.
  */
 function cleanSegment(segment: Segment): Segment {
   if (segment.type === 'ended') return { ...segment, result: cleanResult(segment.result) };
@@ -225,17 +225,17 @@ function cleanResult(result: CellResult): CellResult {
 
 /** The bounds of a cache of namespaces. */
 export interface NamespaceBounds {
-  /** The most namespaces of code that a worker keeps in memory. */
+  /** The maximum number of code namespaces that a worker keeps in memory. */
   namespaces: number;
   /** Megabytes (1,048,576 bytes each) of all of them together. */
   megabytes: number;
   /** Milliseconds for which a namespace waits for the results of calls. */
   waitingMs: number;
-  /** Milliseconds for which a namespace waits for the next cell: that of a run that has ended is given up after this time. */
+  /** Milliseconds for which a namespace waits for the next cell: an ended run's namespace is dropped after this time. */
   idleMs: number;
 }
 
-/** The bounds of a worker that sets none. */
+/** The default bounds of a worker. */
 const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = { namespaces: 32, megabytes: 1_024, waitingMs: 60_000, idleMs: 300_000 };
 
 const MEGABYTE = 1_048_576;
@@ -247,9 +247,9 @@ interface CachedNamespace {
 }
 
 /**
- * The namespaces of runs whose cells this process has run, each with a live executor. The cache decides how soon a segment can begin,
- * never what it sees: a namespace is given to a segment only if its position is the one that the segment begins at. While a segment
- * runs, its namespace is not in the cache, so that no other attempt can get it.
+ * The namespaces of runs whose cells this process has run, each with a live executor. The cache decides how soon a segment can begin, never
+ * what it sees: a segment only gets a namespace at exactly its starting position. While a segment runs, its namespace is not in the cache,
+ * so that no other attempt can get it.
  */
 export class NamespaceCache {
   readonly #kept: LRUCache<string, CachedNamespace>;
@@ -274,7 +274,7 @@ export class NamespaceCache {
     return this.#kept.size;
   }
 
-  /** Hands over the namespace of a run if it is at the position; ends one that is at another, and returns undefined. */
+  /** Removes and returns the namespace of a run if it is at the position; ends a namespace at another position, and returns undefined. */
   take({ chain, execution }: RunKey, position: string): Namespace | undefined {
     const kept = this.#kept.get(chain);
     if (kept === undefined) return undefined;
@@ -284,11 +284,11 @@ export class NamespaceCache {
     return undefined;
   }
 
-  /** Keeps the namespace of a run, in place of one that it has. Ends the least recently used if they are too many. */
+  /** Keeps the namespace of a run, replacing an earlier one. Ends the least recently used namespaces if there are too many. */
   put({ chain, execution }: RunKey, namespace: Namespace): void {
     const kept = { execution, namespace };
     this.#kept.set(chain, kept, { ttl: namespace.isWaiting ? this.#bounds.waitingMs : this.#bounds.idleMs });
-    // One that is larger than the whole cache is not kept.
+    // A namespace larger than the whole cache is not kept.
     if (this.#kept.peek(chain) !== kept) void namespace.kill();
   }
 

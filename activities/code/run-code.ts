@@ -40,7 +40,7 @@ import { attemptInfo } from '../attempts/attempt-info.ts';
 
 const COLD_OUTPUT = { type: 'cold' } as const;
 
-/** Creates the activity that runs one segment of a cell: code up to its next calls of tools, or to its end. */
+/** Creates the activity that runs one segment of a cell: code up to its next tool calls, or to its end. */
 export function runCodeActivity(runtime: ActivityRuntime): (input: RunSegmentInput) => Promise<RunSegmentOutput> {
   return failingAs('internal', async (input) => {
     const output = await runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
@@ -48,7 +48,7 @@ export function runCodeActivity(runtime: ActivityRuntime): (input: RunSegmentInp
       return snapshot === undefined ? COLD_OUTPUT : runSegment({ runtime, input, snapshot, attempt: current });
     });
     if (output.type === 'ended') runtime.conversations.addResult(input, output.id, input.eventId, toolResult(input, output));
-    // The history has no input of a local activity.
+    // The history does not contain the input of a local activity.
     return attemptInfo().isLocal ? { ...output, at: input.at, segment: input.segment } : output;
   });
 }
@@ -93,7 +93,7 @@ async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJour
   return output;
 }
 
-/** Begins the cell, or continues with it. Undefined in a local activity that lacks the code or the results. */
+/** Begins or continues the cell. Undefined in a local activity that lacks the code or the results. */
 async function runInExecutor(input: RunSegmentInput, namespace: Namespace, journal?: CodeJournal): Promise<RanSegment | undefined> {
   const { cell, segment, moment } = input;
   const isLocal = attemptInfo().isLocal;
@@ -157,7 +157,7 @@ const CELLS_MS = 2_000;
 
 /**
  * Takes a checkpoint after a cell, if the cells since the last one took long or the run asks for one, and if this worker can store it.
- * Undefined without one: the run can do without. A store that fails is logged.
+ * Undefined without a checkpoint, which the run does not need. A failure of the store is logged.
  */
 async function takeCheckpoint({ runtime, input, attempt }: SegmentWork, namespace: Namespace): Promise<SpilledContent | undefined> {
   const { payloadStore, secrets } = runtime;
@@ -179,10 +179,10 @@ async function takeCheckpoint({ runtime, input, attempt }: SegmentWork, namespac
   }
 }
 
-/** Names of each kind that the model is told. */
+/** The maximum number of names of each kind that the model reads. */
 const LISTED_NAMES = 50;
 
-/** Returns the result of a cell that cannot run, because the names and values that it begins with are lost. */
+/** Returns the result of a cell that cannot run, because its initial names and values are lost. */
 function lostOutput({ runtime, input }: SegmentWork, lost: LostNamespace, journal: CodeJournal): RunSegmentOutput {
   const begun = input.segment > 0;
   const made = countedNames(journal);
@@ -214,8 +214,8 @@ function nameList(names: readonly string[]): string {
 }
 
 /**
- * Returns the output of a segment whose code waits for calls: the calls, checked, with the approvals that they need. Text if they are
- * too large to be recorded: the reason, for the model.
+ * Returns the output of a segment whose code waits for calls: the checked calls, with the approvals that they need. If they are too large
+ * to be recorded, returns the reason as text for the model.
  */
 async function callsOutput(
   { runtime, input, snapshot, attempt }: SegmentWork,
@@ -243,12 +243,15 @@ async function callsOutput(
   };
 }
 
-/** Code reads values alone: a text for the model has no place in the results of its calls. */
+/** Code only reads values: texts for the model are left out of its call results. */
 function withoutInjections({ injections: _, ...reviewed }: ReviewedCalls): Omit<ReviewedCalls, 'injections'> {
   return reviewed;
 }
 
-/** Returns the bytes of JSON that calls may have together: those of a local segment travel with all that its workflow task produces. */
+/**
+ * Returns the bytes of JSON that calls may have together: the calls of a local segment share a payload with everything else that its
+ * workflow task produces.
+ */
 function callsBudget(): number {
   return attemptInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelResponse;
 }
@@ -261,11 +264,11 @@ function briefProblems(problems: Record<string, string>): Record<string, string>
 /** The longest time of a rebuild, in milliseconds. It does not count as time of the cell. */
 const LONGEST_REBUILD_MS = 60_000;
 
-/** The names and values of a run that cannot be made again. */
+/** The names and values of a run that cannot be rebuilt. */
 interface LostNamespace {
   /** The reason, as the end of a sentence. */
   reason: string;
-  /** The names that are lost, as far as they are known. */
+  /** The lost names that are known. */
   names: readonly string[];
 }
 
@@ -273,9 +276,9 @@ interface LostNamespace {
 class NamespaceLoss extends Error {}
 
 /**
- * Makes the namespace of a run again, as it was before a segment: restores the checkpoint, and runs the cells since against the
- * recorded results of their calls. A segment that calls or prints something else than is recorded, or an executor that cannot continue,
- * means that the namespace is lost. A store or an executor that fails is tried again first, as long as attempts are left.
+ * Rebuilds the namespace of a run as it was before a segment: restores the checkpoint, and runs the later cells against the recorded
+ * results of their calls. If a segment makes other calls or prints other text than recorded, or the executor cannot continue, the namespace
+ * is lost. A failing store or executor is retried first, as long as attempts are left.
  */
 async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promise<Namespace | LostNamespace> {
   const { runtime, snapshot, input, attempt } = work;
@@ -336,7 +339,7 @@ async function restoreCheckpoint(
   }
 }
 
-/** A cell to run again, up to a number of its segments. */
+/** A cell to run again, up to a given segment. */
 interface CellAgain {
   id: string;
   cell: JournalCell;
@@ -367,7 +370,7 @@ function changedRun(): NamespaceLoss {
   return new NamespaceLoss('an earlier cell did something else when it was run again');
 }
 
-/** Returns the failure of an attempt after which another may succeed; the loss of the namespace if there is no other. */
+/** Returns the failure of an attempt if another attempt may succeed, otherwise the loss of the namespace. */
 function lostUnlessRetried(reason: string): Error {
   if (attemptNumber() >= (attemptsAllowed() ?? Infinity)) return new NamespaceLoss(reason);
   return ApplicationFailure.create({
@@ -380,21 +383,21 @@ function incompleteJournal(cell: number): ApplicationFailure {
   return ApplicationFailure.create({ type: 'transcript_unavailable', message: `The journal of the run lacks cells before cell ${cell}` });
 }
 
-/** Bytes that a checkpoint may have: it is in memory several times while it is stored. */
+/** The maximum bytes of a checkpoint: while it is stored, it is in memory several times. */
 const MAX_CHECKPOINT_BYTES = 64_000_000;
 
-/** The longest time of one call of the store, in milliseconds. */
+/** The time limit of one call of the store, in milliseconds. */
 const LONGEST_CALL_MS = 30_000;
 
 /** The namespace of a run between two cells. */
 interface Checkpoint {
-  /** As the executor made them. */
+  /** The executor's image. */
   bytes: Uint8Array;
   /** The names that code had declared. */
   names: readonly string[];
 }
 
-/** Stores a checkpoint for the run that the current activity belongs to. Rejects if it is too large, or with the error of the store. */
+/** Stores a checkpoint for the current activity's run. Rejects if it is too large, or with the store's error. */
 async function storeCheckpoint(store: PayloadStore, { bytes, names }: Checkpoint, stop: AbortSignal): Promise<SpilledContent> {
   if (bytes.length > MAX_CHECKPOINT_BYTES)
     throw new LonghaulError('payload_too_large', `it has ${bytes.length} bytes, more than ${MAX_CHECKPOINT_BYTES}`);
@@ -406,10 +409,7 @@ async function storeCheckpoint(store: PayloadStore, { bytes, names }: Checkpoint
   return withTimeout(() => spill(store, getClient().options.loadedDataConverter, run, content), { ms: LONGEST_CALL_MS, stop });
 }
 
-/**
- * Reads a checkpoint. Throws `spilled_unavailable` if the store does not have it, or has none of that run: a forged location leads to
- * nothing.
- */
+/** Reads a checkpoint. Throws `spilled_unavailable` if the store does not have it for that run: a forged location finds nothing. */
 async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledContent, stop: AbortSignal): Promise<Checkpoint> {
   if (store === undefined) throw new LonghaulError('payload_store_failed', 'this worker has no payload store');
   const read = (): ReturnType<typeof readSpilled> => readSpilled(store, getClient().options.loadedDataConverter, spilled);
@@ -423,7 +423,7 @@ async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledC
   return { bytes: Buffer.from(content['bytes'], 'base64'), names };
 }
 
-/** Makes the executor that the code of a run was pinned to, with the tools that code may call and the values that it is given. */
+/** Creates the executor that is pinned for a run's code, with the tools that code may call and its initial values. */
 export async function codeExecutor(
   runtime: Pick<ActivityRuntime, 'registry' | 'createExecutor'>,
   snapshot: AgentSnapshot,
@@ -436,7 +436,7 @@ export async function codeExecutor(
   return executor;
 }
 
-/** Returns the pinned executor. The command or the function of one of the user comes from this worker, which must have the agent. */
+/** Returns the pinned executor. A user-defined executor's command or function comes from this worker, which must have the agent. */
 function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, code }: AgentSnapshot): ExecutorDefinition {
   if (code === undefined) throw new LonghaulError('internal', `Agent "${name}" runs no code`);
   const { executor } = code;
@@ -445,7 +445,7 @@ function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, c
   return { ...executor, ...defined({ command, create }) };
 }
 
-/** Returns the output of a segment with which its cell has ended: without secrets, and within the budget of a tool result. */
+/** Returns the output of a segment that ended its cell: without secrets, and within the budget of a tool result. */
 async function cellOutput(
   work: SegmentWork,
   result: ExecutionResult,
@@ -481,7 +481,7 @@ async function cellOutput(
   };
 }
 
-/** Returns a final answer as the output of the run, if its answers are code, or the reason why it cannot be. */
+/** Returns a final answer as the output of the run, if its answers are code, or the reason why it cannot be used. */
 function finalAnswer({ runtime, snapshot }: SegmentWork, value: JsonValue): { value: JsonValue } | { problem: string } {
   if (snapshot.replyFormat !== 'code' || snapshot.output === undefined) return { value };
   return finalValue(value, { schema: snapshot.output.schema, zod: runtime.registry.outputZod(toolOwner(snapshot)) });
@@ -511,7 +511,10 @@ function modelText(
   });
 }
 
-/** Returns the bytes of JSON that a final answer may have: that of a local segment travels with all that its workflow task produces. */
+/**
+ * Returns the bytes of JSON that a final answer may have: a local segment's answer shares a payload with everything else that its workflow
+ * task produces.
+ */
 function answerBudget(): number {
   return attemptInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelText;
 }
@@ -536,9 +539,9 @@ interface CellEnd {
 const NO_OUTPUT_TEXT = '(no output)';
 
 /**
- * Returns the text that the model reads about a cell: the printed text as it is, then `Final answer: <JSON>`, then
- * `Error (<kind>): <message>`, each on a separate line and only if there is one. Executors cut the output of a run. That of a cell
- * which was ended between two runs is cut here, to `maxOutputBytes`.
+ * Returns the text that the model reads about a cell: the printed text, then `Final answer: <JSON>`, then `Error (<kind>): <message>`, each
+ * on a separate line and only if there is one. Executors cut the output of a run. The output of a cell that was ended between two runs is
+ * cut here, to `maxOutputBytes`.
  */
 function cellText({ output, final, error }: CellEnd, maxOutputBytes: number): string {
   const parts = [
@@ -554,19 +557,19 @@ const SCRATCHPAD = 'scratchpad';
 
 const EMPTY: JsonObject = { values: {}, observations: [], failed: [] };
 
-/** Bytes of JSON of the text about an approach that failed. */
+/** The maximum bytes of JSON of the text about a failed approach. */
 const FAILURE_BYTES = 500;
 
 /** The working memory of a run after a cell. */
 interface WorkingMemory {
   scratchpad: Scratchpad;
-  /** The change of the run's state, if the memory is another one than that of the state. */
+  /** The change of the run's state, if the memory differs from the state's. */
   changed?: JsonObject;
 }
 
 /**
- * Returns the working memory of a run after a cell, without secrets. If the agent answers with code, an error becomes an approach that
- * failed. Undefined if the code has no working memory.
+ * Returns the working memory of a run after a cell, without secrets. If the agent answers with code, an error is noted as a failed
+ * approach. Undefined if the code has no working memory.
  */
 async function workingMemoryAfter(
   { runtime, input, snapshot }: SegmentWork,
@@ -586,13 +589,13 @@ async function workingMemoryAfter(
   return { scratchpad, ...(isSame ? {} : { changed: { [SCRATCHPAD]: redacted } }) };
 }
 
-/** Returns the memory that the code has left. Approaches that failed because of errors are known to the run alone. */
+/** Returns the memory that the code left. Only the run knows the approaches that failed because of errors. */
 function mergedScratchpad(known: Scratchpad, left: Scratchpad | undefined): Scratchpad {
   if (left === undefined) return known;
   return { ...left, failed: [...known.failed, ...left.failed.filter((approach) => !known.failed.includes(approach))] };
 }
 
-/** Reads the state of a run, which tools can write, too. */
+/** Reads the scratchpad from a run's state, which tools can also write. */
 function scratchpadIn(value: JsonValue | undefined): Scratchpad {
   if (!isJsonObject(value)) return EMPTY_SCRATCHPAD;
   const { values = {}, observations, failed } = value;
@@ -612,7 +615,7 @@ interface SegmentWork {
 }
 
 /**
- * Works with a namespace, which is ended when the attempt is aborted, or if the work fails: an attempt that has no answer leaves none
+ * Runs `work` with a namespace, and ends it when the attempt is aborted or the work fails: an attempt without an answer leaves no namespace
  * behind.
  */
 async function withNamespace<Result>({ signal }: Attempt, namespace: Namespace, work: () => Promise<Result>): Promise<Result> {
@@ -625,7 +628,7 @@ async function withNamespace<Result>({ signal }: Attempt, namespace: Namespace, 
     return result;
   } catch (error) {
     await namespace.kill();
-    // An executor that was ended from outside fails in ways that say nothing.
+    // The failures of an executor that was ended from outside are meaningless.
     signal.throwIfAborted();
     throw error;
   } finally {
@@ -633,7 +636,7 @@ async function withNamespace<Result>({ signal }: Attempt, namespace: Namespace, 
   }
 }
 
-/** Returns milliseconds with two digits after the point: the rest would only take room in the history. */
+/** Returns milliseconds with two digits after the point: more would only take space in the history. */
 function roundedMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

@@ -23,7 +23,7 @@ import { NO_CHANGE, toFailure, withStack } from '../attempts/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 
-/** The activities at the end of an execution: the archive has its record, and the worker is notified of the end of the run. */
+/** The activities at the end of an execution: archiving its record, and notifying the worker of the end of the run. */
 export function endActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'notifyEnded' | 'archiveEvents'> {
   return { notifyEnded: notifyEndedActivity(runtime), archiveEvents: archiveEventsActivity(runtime) };
 }
@@ -32,8 +32,8 @@ export function endActivities(runtime: ActivityRuntime): Pick<ActivityFunctions,
 export const DEFAULT_NOTIFY_ENDED_MS = 300_000;
 
 /**
- * Creates the activity that tells the worker's `notifyEnded` that a run has ended. A failed attempt is retried with the
- * same id for `notifyEndedTimeout`.
+ * Creates the activity that calls the worker's `notifyEnded` when a run has ended. A failed attempt is retried with the same id for
+ * `notifyEndedTimeout`.
  */
 function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEndedInput) => Promise<void> {
   const { notifyEnded, notifyEndedTimeoutMs = DEFAULT_NOTIFY_ENDED_MS, resourcePool } = runtime;
@@ -88,12 +88,12 @@ async function archiveExecution(runtime: ActivityRuntime, archive: ArchiveSink, 
   await archive.append({ run, ...actingFor(principal), from: input.from, through: input.through, records });
 }
 
-/** Returns the tenant and the user of a run, which never change. Claims are no part of it. */
+/** Returns the tenant and the user of a run, which never change. Claims are left out. */
 function actingFor({ tenant, user }: Principal = {}): Pick<ArchiveBatch, 'principal'> {
   return tenant === undefined && user === undefined ? {} : { principal: identityOf({ tenant, user }) };
 }
 
-/** Reads the execution from its own history, which has the events and steps that are too large for the answer of a query. */
+/** Reads the execution from its own history, which includes events and steps that are too large for a query's answer. */
 type History = () => Promise<ReadExecution>;
 
 function readOnce({ run }: ArchiveEventsInput): History {
@@ -140,10 +140,7 @@ async function readSteps(input: ArchiveEventsInput, history: History): Promise<{
 
 /** The bound of an activity's attempts. */
 interface AttemptBound {
-  /**
-   * Milliseconds from the start of the first attempt. A failed attempt is the last one if the next would start later
-   * than that.
-   */
+  /** Milliseconds from the start of the first attempt. A failed attempt is the last one if the next would start after that. */
   totalMs: number;
   /** The code of failures without a code. */
   code: ErrorCode;
@@ -154,8 +151,8 @@ const ATTEMPT_SHARE = 5;
 /** Less than the five minutes that the server gives an attempt. */
 const LONGEST_ATTEMPT_MS = 270_000;
 /**
- * The wait after the first attempt is this fraction of the total time: a second of five minutes. It doubles with every
- * attempt, up to the time of one attempt.
+ * The wait after the first attempt is this fraction of the total time (a second of five minutes). It doubles with every attempt, up to the
+ * time of one attempt.
  */
 const FIRST_WAIT_SHARE = 300;
 

@@ -29,12 +29,12 @@ import {
   type ThreadSettings,
 } from './frames.ts';
 
-/** The end of a segment: as a host reported it, or by the end of the host. */
+/** The end of a segment: reported by the host, or caused by the end of the host. */
 export type SegmentEnding = Extract<ThreadFrame, { type: 'calls' }> | EndFrame;
 
-/** What runs the segments of a cell: a thread or a process. None of its methods rejects. */
+/** Runs the segments of a cell: a thread or a process. None of its methods rejects. */
 export interface CellHost {
-  /** The text that the present cell has printed, as far as it came over. */
+  /** The text that the current cell has printed, as far as it has arrived. */
   readonly output: string;
   /** Runs a cell up to its first calls, or to its end. */
   run(frame: RunFrame): Promise<SegmentEnding>;
@@ -44,7 +44,7 @@ export interface CellHost {
 
 /** A cell that has begun and not ended. */
 interface Cell {
-  /** Undefined before it is there. */
+  /** Undefined until the host is open. */
   host: CellHost | undefined;
   /** Milliseconds and characters of output of the segments that have ended. */
   spentMs: number;
@@ -55,7 +55,7 @@ interface Cell {
   emptiedBy: ExecutionErrorKind | undefined;
 }
 
-/** Runs cells one after the other, each in segments. Where they run, and what is kept between two of them, is for its subclasses to say. */
+/** Runs cells sequentially, each in segments. Subclasses decide where they run, and what is kept between two cells. */
 export abstract class CellExecutor implements Executor {
   protected readonly injections: Injections;
   protected cell: Cell | undefined;
@@ -72,15 +72,15 @@ export abstract class CellExecutor implements Executor {
     this.injections = new Injections(language, settings);
   }
 
-  /** Returns what runs the next cell; undefined if it ended meanwhile. */
+  /** Returns the host of the next cell; undefined if it has ended meanwhile. */
   protected abstract openHost(): CellHost | undefined | Promise<CellHost | undefined>;
-  /** Ends what runs code, whose next run begins with no names. */
+  /** Ends the host of the code. The next run begins without names. */
   protected abstract endHost(kind: ExecutionErrorKind): Promise<void>;
 
   async run(code: string, moment: Moment): Promise<ExecutionResult> {
     const segment = await this.start(code, moment, false);
     if (segment.type === 'ended') return segment.result;
-    // Only a process that lies asks for calls here.
+    // Only a misbehaving process asks for calls here.
     await this.end('protocol');
     const error = { type: 'failed', kind: 'protocol', message: 'The process called tools, which it may not' } as const;
     const { output, durationMs } = segment;
@@ -135,7 +135,7 @@ export abstract class CellExecutor implements Executor {
 
   /** Called when a cell has ended and its names are kept. */
   protected rest(_ending: EndFrame): void {
-    // A process waits for its next cell as it is.
+    // By default a host waits for its next cell.
   }
 
   protected refuseAfterClose(): void {
@@ -187,7 +187,7 @@ export abstract class CellExecutor implements Executor {
     return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
   }
 
-  /** The ending of a cell whose executor ended before it began, or whose memory could not be had. */
+  /** Returns the ending of a cell whose executor ended before it began, or whose memory was not available. */
   private neverBegan(): SegmentEnding {
     const kind = this.ended ?? 'protocol';
     const message = kind === 'killed' ? 'The run was killed' : 'The thread did not start';
@@ -199,7 +199,7 @@ export abstract class CellExecutor implements Executor {
   }
 }
 
-/** The settings of a thread or process. Throws a UsageError for a limit that its frames have no room for. */
+/** The settings of a thread or process. Throws a UsageError for a limit that exceeds the frame size. */
 export function threadSettings(
   limits: ExecutionLimits,
   allowedImports: readonly string[],
@@ -211,7 +211,7 @@ export function threadSettings(
   return {
     timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
     memoryBytes: limits.maxMemoryMb * 1_048_576,
-    // One character more than may be kept shows that there was more.
+    // One additional character shows that there was more.
     outputLength: keptOutputLength(limits) + 1,
     tools: tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
     scratchpad,
@@ -227,7 +227,7 @@ function checkMoment({ now, seed }: Moment): void {
 const PYTHON_NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 const SCRATCHPAD = ['store', 'recall', 'observe', 'memory', 'uncertain', 'explore', 'commit'];
 
-/** Values that the next run gets as names, as JSON. */
+/** The injected values of the next run, as JSON by name. */
 class Injections {
   private readonly language: CodeLanguage;
   /** Names that an executor gives to code. */
@@ -273,7 +273,7 @@ class Injections {
     this.values = values;
   }
 
-  /** Returns names and the JSON of their values, and forgets them. */
+  /** Returns the names and the JSON of their values, and clears them. */
   take(): [string, string][] {
     const taken = [...this.values];
     this.clear();
@@ -285,7 +285,7 @@ class Injections {
   }
 }
 
-/** Characters of output that a run keeps at least: the blanks around it do not count towards its limit. */
+/** The minimum characters of output that a run keeps: blanks around the text do not count towards its limit. */
 const KEPT_OUTPUT_LENGTH = 64_000;
 
 /** The characters of output that a run keeps until it is cut to its limit. */
@@ -293,7 +293,7 @@ function keptOutputLength({ maxOutputBytes }: ExecutionLimits): number {
   return Math.max(maxOutputBytes, KEPT_OUTPUT_LENGTH);
 }
 
-/** The result of a run, by the last frame of its thread. */
+/** Returns the result of a run, from the last frame of its host. */
 function resultOf(
   ending: EndFrame,
   figures: Omit<ExecutionFigures, 'memoryUsedBytes'>,
@@ -340,7 +340,7 @@ function namespaceOf({ namespace }: Extract<EndFrame, { type: 'done' }>): Record
 /** Characters of JSON that the results of one segment may have together. */
 const MAX_RESULTS_LENGTH = 4_000_000;
 
-/** The JSON of the results of calls, for the thread. A result that has no room becomes an error of its call. */
+/** Returns the JSON of call results, for the host. A result that does not fit becomes an error of its call. */
 function resultsText(results: readonly CodeCallResult[], count: number): string {
   if (results.length !== count) {
     throw new UsageError(
@@ -361,7 +361,7 @@ function tooLong(length: number): string {
   return `The result has ${length} characters of JSON, and code can take ${MAX_RESULTS_LENGTH} for all calls that waited together: ask for less`;
 }
 
-/** The functions that code has besides those of the language. */
+/** The functions that code has in addition to the language's. */
 export interface Provided {
   /** The tools that code may call by their names. */
   tools: readonly CodeTool[];

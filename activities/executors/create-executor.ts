@@ -8,34 +8,32 @@ import type { Provided } from './cell-executor.ts';
 /** An executor for code that calls no tools, outside of an agent. */
 export interface StandaloneExecutor {
   /**
-   * Runs code with the names of the runs before. Never rejects for anything that the code does. Throws a `UsageError` while other
-   * code runs. Clock and random numbers are those of `moment`; by default, the clock of this process and any seed.
+   * Runs code with the names of earlier runs. Never rejects because of the code. Throws a `UsageError` while other code runs. Clock and
+   * random numbers are those of `moment`; by default, the clock of this process and any seed.
    */
   run(code: string, moment?: Partial<Moment>): Promise<ExecutionResult>;
-  /** Ends the run in progress, at once. Without one, it changes nothing. */
+  /** Ends the run in progress at once. Does nothing if no run is in progress. */
   kill(): Promise<void>;
   /** Sets a name from the next run on. Throws a `UsageError` for a value that is not JSON, and for a name that code cannot have. */
   inject(name: string, value: JsonValue): void;
   /** Forgets all names. */
   reset(): Promise<void>;
-  /** Ends what runs, and frees everything that the executor holds. It cannot be used again. */
+  /** Ends the run in progress, and frees all resources. The executor cannot be used again. */
   close(): Promise<void>;
   /** Ends the executor, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The kinds and programs of executors that were checked. What isolates them does not change while a process runs. */
+/** The checked kinds and programs of executors. Their isolation does not change while a process runs. */
 const checkedExecutors = new Map<string, Promise<void>>();
 
 /**
- * Makes an executor that runs code without an agent and without Temporal. Throws a `UsageError` if this machine cannot isolate the
- * code: nothing falls back to a weaker boundary. A run that used up its time or memory, or that was killed, loses all names; the
- * next run begins with an empty namespace, and its result says so in `emptiedBy`.
+ * Creates an executor that runs code without an agent and without Temporal. Throws a `UsageError` if this machine cannot isolate the code:
+ * nothing falls back to a weaker boundary. A run that used up its time or memory, or that was killed, loses all names; the next run begins
+ * with an empty namespace, and its result says so in `emptiedBy`.
  *
- * @example
- * const executor = await createExecutor(quickjs({ limits: { timeoutSeconds: 2 } }));
- * const { output, finalValue, error } = await executor.run('final_answer(6 * 7)');
- * await executor.close();
+ * @example const executor = await createExecutor(quickjs({ limits: { timeoutSeconds: 2 } })); const { output, finalValue, error } = await
+ * executor.run('final_answer(6 * 7)'); await executor.close();
  */
 export async function createExecutor(definition: ExecutorDefinition): Promise<StandaloneExecutor> {
   await checkExecutorOnce(definition);
@@ -57,16 +55,16 @@ async function checkExecutorOnce(definition: ExecutorDefinition): Promise<void> 
   try {
     await check;
   } catch (error) {
-    // The user may install what is missing.
+    // The user may install missing parts and try again.
     checkedExecutors.delete(key);
     throw error;
   }
 }
 
-/** The form of `createAgentExecutor`. */
+/** The signature of `createAgentExecutor`. */
 export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided) => Promise<Executor>;
 
-/** Makes an executor. Its program is loaded when the first executor of its kind is made. */
+/** Creates an executor. Its module is loaded with the first executor of its kind. */
 export async function createAgentExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
   switch (definition.kind) {
     case 'quickjs': {
@@ -88,7 +86,7 @@ export async function createAgentExecutor(definition: ExecutorDefinition, provid
 
 const EXECUTOR_METHODS = ['run', 'begin', 'resume', 'kill', 'inject', 'reset', 'close'] as const satisfies readonly (keyof Executor)[];
 
-/** Makes an executor by the function of its definition. Throws a UsageError if it returns something else. */
+/** Creates an executor with the definition's function. Throws a UsageError if that does not return one. */
 async function ownExecutor({ create, ...definition }: ExecutorDefinition, provided: Provided): Promise<Executor> {
   if (create === undefined) throw new UsageError('The executor has no function: make it with inProcess({create: …, language: …})');
   const { kind, language, limits, allowedImports } = definition;
@@ -110,7 +108,7 @@ export function needExecutorChecks(agents: readonly AgentWithCode[]): boolean {
   return distinctExecutors(agents).length > 0;
 }
 
-/** Checks the executors of agents, each once. Throws a UsageError for one that does not isolate code, or does not run it. */
+/** Checks the executors of agents, each once. Throws a UsageError for an executor that does not isolate or run code. */
 export async function checkExecutors(agents: readonly AgentWithCode[]): Promise<void> {
   for (const definition of distinctExecutors(agents)) await checkExecutor(definition);
 }
@@ -132,7 +130,10 @@ export async function checkExecutor(definition: ExecutorDefinition): Promise<voi
   }
 }
 
-/** Executors that differ in what has to be checked. QuickJS is part of the package, and a function of the user isolates nothing. */
+/**
+ * Returns one executor for each distinct check. QuickJS is part of the package, and a user's function isolates nothing, so neither is
+ * checked.
+ */
 function distinctExecutors(agents: readonly AgentWithCode[]): ExecutorDefinition[] {
   const distinct = new Map<string, ExecutorDefinition>();
   for (const { code } of agents) {

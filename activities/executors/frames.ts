@@ -14,13 +14,13 @@ export const MAX_FRAME_LENGTH = 4_000_000;
 
 /** Characters that code may have. */
 export const MAX_CODE_LENGTH = 100_000;
-/** Characters of output that may leave a thread: a frame has room for them, even if JSON escapes each. */
+/** Characters of output that may leave a thread: they fit into a frame even if JSON escapes each. */
 export const MAX_OUTPUT_LENGTH = 500_000;
 /** Characters of JSON that all injected values together may have. */
 export const MAX_INJECTED_LENGTH = 1_000_000;
 /** Characters of JSON that a final answer may have. */
 export const MAX_ANSWER_LENGTH = 400_000;
-/** Characters of JSON that the values of a namespace may have. Names beyond it are left out. */
+/** Characters of JSON that the values of a namespace may have. Names beyond that are left out. */
 export const MAX_NAMESPACE_LENGTH = 64_000;
 /** Characters of JSON that a scratchpad may have. */
 export const MAX_SCRATCHPAD_LENGTH = 64_000;
@@ -49,7 +49,7 @@ export interface ThreadData {
   /** The JSON of the settings. */
   settings: string;
   engine: EngineModule;
-  /** Raised with each message to the thread. */
+  /** Incremented with each message to the thread. */
   wake: SharedArrayBuffer;
 }
 
@@ -67,7 +67,7 @@ export interface RunFrame {
   mayCall: boolean;
 }
 
-/** Sent to the thread. The results of calls, and the image of a memory, are sent without a frame. */
+/** Sent to the thread. Call results and memory images are sent without a frame. */
 export type ExecutorFrame = RunFrame | { type: 'checkpoint'; injected: Injected };
 
 /** Sent by the thread at the end of a run, with the duration of its last segment. */
@@ -86,16 +86,16 @@ export type EndFrame = {
   | { type: 'failed'; kind: ExecutionErrorKind; message: string }
 );
 
-/** Sent by the thread when it has taken over a memory. */
+/** Sent by the thread when it has restored a memory. */
 export interface RestoredFrame {
   type: 'restored';
-  /** Why it has not. */
+  /** The reason if it could not. */
   problem?: string | undefined;
   /** The JSON of the scratchpad. */
   scratchpad?: string | undefined;
 }
 
-/** Sent by the thread: first that the code begins, then what it prints, as it prints it, its calls, and at last how it ended. */
+/** Sent by the thread: first that the code begins, then its output as it is printed, its calls, and finally how it ended. */
 export type ThreadFrame =
   | { type: 'began' }
   | { type: 'output'; text: string }
@@ -103,14 +103,14 @@ export type ThreadFrame =
   | RestoredFrame
   | EndFrame;
 
-/** The text of a frame. Throws if it is too long to be sent. */
+/** Returns the text of a frame. Throws if it is too long to be sent. */
 export function frameText(frame: ExecutorFrame | ThreadSettings | ThreadFrame): string {
   const text = JSON.stringify(frame);
   if (text.length > MAX_FRAME_LENGTH) throw new RangeError(`a frame has ${text.length} characters, more than ${MAX_FRAME_LENGTH}`);
   return text;
 }
 
-/** Reads a frame of the thread; undefined for anything else than a frame. */
+/** Reads a frame of the thread; undefined for anything else. */
 export function readThreadFrame(received: unknown): ThreadFrame | undefined {
   const frame = parsedFrame(received);
   switch (frame?.['type']) {
@@ -192,7 +192,7 @@ export function timeoutError(timeoutSeconds: number): ExecutionError {
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
-/** True for a text that can be the name of a variable in all code. */
+/** True for a text that is a valid variable name in every language. */
 export function isVariableName(name: string): boolean {
   return IDENTIFIER.test(name) && !JAVASCRIPT_RESERVED_WORDS.has(name);
 }

@@ -1,6 +1,4 @@
-/**
- * `longhaul/executors`: runs code isolated, without an agent and without Temporal, and has the types for an executor of one's own.
- */
+/** `longhaul/executors`: runs isolated code without an agent and without Temporal, and has the types for custom executors. */
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../../src/node-version/require-node.ts';
 export { createExecutor, type StandaloneExecutor } from './create-executor.ts';

@@ -24,7 +24,7 @@ import {
   timeoutError,
 } from '../frames.ts';
 
-/** Runs code in a process, which is started with the first run. There are no checkpoints: the cells have to be run again. */
+/** Runs code in a process, which is started with the first run. There are no checkpoints: the cells must be run again. */
 export class ProcessExecutor extends CellExecutor {
   private readonly program: () => Program;
   private readonly settings: ProcessSettings;
@@ -49,16 +49,16 @@ export class ProcessExecutor extends CellExecutor {
   }
 }
 
-/** The variables of the worker's environment that a program of the operator gets: those by which it finds other programs. */
+/** The variables of the worker's environment that an operator's program gets, to find other programs. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'XDG_RUNTIME_DIR', 'DOCKER_HOST'];
 
-/** Makes an executor of a program of the operator, which starts with the first run. The program alone isolates the code. */
+/** Creates an executor of an operator's program, which starts with the first run. Only the program isolates the code. */
 export function customExecutor(definition: ExecutorDefinition, provided: Provided = { tools: [], scratchpad: false }): Executor {
   const { limits, allowedImports, language } = definition;
   return new ProcessExecutor(() => operatorsProgram(definition), { language, limits: executionLimits(limits), allowedImports }, provided);
 }
 
-/** The program of a definition. Throws a UsageError for a definition that has none. */
+/** Returns the program of a definition. Throws a UsageError for a definition without one. */
 function operatorsProgram({ command }: Pick<ExecutorDefinition, 'command'>): Program {
   const [file, ...args] = command ?? [];
   if (file === undefined) throw new UsageError('The executor "custom" has no command: make it with custom({command: […], language: …})');
@@ -69,7 +69,7 @@ function operatorsProgram({ command }: Pick<ExecutorDefinition, 'command'>): Pro
   return { file, args, env: Object.fromEntries(passed) };
 }
 
-/** Checks that the program of the operator can be started, and runs an empty cell. Throws a UsageError. */
+/** Checks that the operator's program can be started, and runs an empty cell. Throws a UsageError. */
 export async function checkCustom(definition: ExecutorDefinition): Promise<void> {
   const executor = customExecutor(definition);
   try {
@@ -89,7 +89,7 @@ const START_MS = 60_000;
 /** The state of a cell: the process has not begun with it, runs it, or waits for the results of its calls. */
 type Phase = 'idle' | 'starting' | 'running' | 'waiting';
 
-/** The process of one executor. Frames on its standard streams are all that crosses. Its time is measured here. */
+/** The process of one executor. It only communicates by frames on its standard streams. Its time is measured here. */
 export class CellProcess implements CellHost {
   output = '';
   private readonly settings: ProcessSettings;
@@ -100,10 +100,10 @@ export class CellProcess implements CellHost {
   private token = '';
   private timer: NodeJS.Timeout | undefined;
   private began = 0;
-  /** Milliseconds that the segments of the present cell took, and their number. */
+  /** Milliseconds that the segments of the current cell took, and their number. */
   private spentMs = 0;
   private segments = 0;
-  /** Calls of the present cell, and characters that it has printed, where a frame counts as one at least. */
+  /** Calls of the current cell, and characters that it has printed; each frame counts as at least one. */
   private calls = 0;
   private printed = 0;
   private settle: ((ending: SegmentEnding) => void) | undefined;
@@ -142,7 +142,7 @@ export class CellProcess implements CellHost {
     return this.segment(`{"type":"results","results":${results}}`);
   }
 
-  /** Settles the present segment, if there is one, and kills the process. */
+  /** Settles the current segment, if any, and kills the process. */
   async terminate(error: ExecutionError): Promise<void> {
     this.fail(error);
     await this.program.kill();
@@ -225,7 +225,7 @@ export class CellProcess implements CellHost {
     settle?.({ ...ending, durationMs });
   }
 
-  /** False for a process that ended earlier, whatever it says. */
+  /** False for a process that ended earlier, whatever it reports. */
   private isTimeUp(): boolean {
     const { timeoutMs } = this.settings;
     return timeoutMs > 0 && this.phase === 'running' && this.spentMs + performance.now() - this.began >= timeoutMs;
@@ -235,19 +235,19 @@ export class CellProcess implements CellHost {
     return timeoutError(this.settings.timeoutMs / 1_000);
   }
 
-  /** A process that never began says in its error output why. */
+  /** The error output of a process that never began says why. */
   private explained({ kind, message }: ExecutionError): ExecutionError {
     const stderr = this.program.stderr.trim();
     return { kind: kind === 'timeout' ? 'protocol' : kind, message: this.hasBegun || stderr === '' ? message : `${message}: ${stderr}` };
   }
 }
 
-/** Returns the length of a text as programs in other languages count it. */
+/** Returns the length of a text in code points, as other languages count it. */
 function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
 
-/** Cuts what a process writes into lines, without keeping more than one of them. */
+/** Splits a process's output into lines, without keeping more than one of them. */
 export class FrameLines {
   private readonly maxLength: number;
   private readonly decoder = new StringDecoder('utf8');
@@ -281,15 +281,15 @@ export class FrameLines {
 
 /** Characters of the message of an error that are kept. */
 const MAX_MESSAGE_LENGTH = 10_000;
-/** Ends that are the worker's to say: a process that claims one of them lies. */
+/** Ends that only the worker may report: a process that claims one of them misbehaves. */
 const OF_THE_WORKER: ReadonlySet<ExecutionErrorKind> = new Set(['killed', 'protocol']);
 
-/** A frame of a process: those of threads without `restored`, which only threads send. */
+/** A frame of a process: the thread frames except `restored`, which only threads send. */
 type ProcessFrame = Exclude<ThreadFrame, { type: 'restored' }>;
 
 /**
- * Reads a line of a process; undefined for anything else than a frame with this token, within the limits that the process was told.
- * Code may have written the content.
+ * Reads a line of a process; undefined for anything but a frame with this token, within the process's limits. Code may have written the
+ * content.
  */
 export function readFrame(line: string, token: string): ProcessFrame | undefined {
   if (line.length > MAX_FRAME_LENGTH || parsedObject(line)?.['token'] !== token) return undefined;
@@ -321,7 +321,7 @@ function isNamespace(namespace: Record<string, { type: string; json?: string }>)
   let length = 0;
   for (const [name, { type, json }] of Object.entries(namespace)) {
     length += name.length + type.length + (json?.length ?? 0);
-    // A process may count the characters of names and types in another way.
+    // A process may count the characters of names and types differently.
     if (length > 2 * MAX_NAMESPACE_LENGTH || !isJson(json, MAX_NAMESPACE_LENGTH)) return false;
   }
   return true;
@@ -350,11 +350,11 @@ function parsedObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Characters of its error output that are kept: those that say why it did not start. */
+/** Characters of its error output that are kept, to say why it did not start. */
 const MAX_STDERR_LENGTH = 2_000;
-/** Milliseconds that what it has written may take to arrive after its exit, and that its pipes may stay open after it was killed. */
+/** Milliseconds for its output to arrive after its exit, and for its pipes to close after it was killed. */
 const CLOSE_MS = 2_000;
-/** Characters that a program may write about itself. */
+/** Characters of information that a program may write about itself. */
 const MAX_INFO_LENGTH = 1_000;
 
 /** The events of a program that was started. */
@@ -364,7 +364,7 @@ interface ProgramEvents {
   ended(reason: Pick<ExecutionError, 'kind' | 'message'>): void;
 }
 
-/** A program that was started in a process group of its own. */
+/** A program in a separate process group. */
 class StartedProgram {
   /** The beginning of its error output. */
   stderr = '';
@@ -394,22 +394,22 @@ class StartedProgram {
     });
     child.once('error', (error) => this.end({ kind: 'protocol', message: `"${file}" cannot be started: ${errorMessage(error)}` }));
     child.once('close', (code, signal) => this.end(this.reasonOf(code, signal)));
-    // What it left behind may hold its pipes open.
+    // Its descendants may hold the pipes open.
     child.once('exit', (code, signal) => setTimeout(() => this.end(this.reasonOf(code, signal)), CLOSE_MS).unref());
     this.listen(extraInput);
   }
 
-  /** Bytes that the code has taken at most, as the worker reads them; undefined if only the program itself can tell. */
+  /** The peak memory of the code in bytes, as read by the worker; undefined if only the program itself knows it. */
   get memoryUsedBytes(): number | undefined {
     return this.program.memory === undefined ? undefined : (this.program.memory.read(this.info) ?? 0);
   }
 
-  /** Writes a line. A program that has ended does not hear it. */
+  /** Writes a line. It is lost if the program has ended. */
   write(line: string): void {
     this.child.stdin?.write(`${line}\n`);
   }
 
-  /** Keeps the worker's process alive, or no longer. */
+  /** Sets whether the program keeps the worker's process alive. */
   hold(isHeld: boolean): void {
     for (const one of [this.child, ...this.child.stdio]) {
       const handle = one as { ref?: () => void; unref?: () => void; destroyed?: boolean } | null | undefined;
@@ -439,11 +439,11 @@ class StartedProgram {
 
   private listen(extraInput: Uint8Array | undefined): void {
     const { stdin, stdout, stderr } = this.child;
-    // Absent for a program that has the standard streams alone.
+    // Absent for a program with only the standard streams.
     const extra = this.child.stdio[3] as Writable | null | undefined;
     const info = this.child.stdio[4] as Readable | null | undefined;
     const ignore = (): void => undefined;
-    // A pipe that breaks is a process that ends, which is reported by itself.
+    // A broken pipe means that the process ends, which is reported separately.
     for (const stream of [stdin, stdout, stderr, extra, info]) stream?.on('error', ignore);
     info?.on('data', (chunk: Buffer) => {
       this.info = (this.info + chunk.toString('utf8')).slice(0, MAX_INFO_LENGTH);
@@ -463,7 +463,7 @@ class StartedProgram {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // There is no process of the group any more.
+      // The process group is already gone.
     }
   }
 
@@ -480,13 +480,13 @@ class StartedProgram {
   }
 }
 
-/** The streams of a program besides the standard streams. */
+/** The streams of a program in addition to the standard streams. */
 function besides({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
   if (extraInput === undefined && memory === undefined) return [];
   return [extraInput === undefined ? 'ignore' : 'pipe', memory === undefined ? 'ignore' : 'pipe'];
 }
 
-/** The settings of a process that runs code, which it is started with. */
+/** The settings that a process is started with. */
 export interface ProcessSettings extends ThreadSettings {
   language: CodeLanguage;
   /** Characters of JSON of a final answer, of the values of a namespace, of a scratchpad, and of the arguments of a call. */
@@ -500,7 +500,7 @@ export interface ProcessSettings extends ThreadSettings {
   segments: number;
 }
 
-/** The part of an executor's definition that a process needs. */
+/** The fields of an executor's definition that a process needs. */
 export interface ProcessDefinition {
   language: CodeLanguage;
   limits: ExecutionLimits;
@@ -528,22 +528,22 @@ export interface Program {
   args: readonly string[];
   /** The variables of its environment. */
   env: Readonly<Record<string, string>>;
-  /** The folder that it is started in. Without one: that of the worker. */
+  /** The working directory. Default: the worker's. */
   cwd?: string;
-  /** The user and the group that it runs as. Without one: that of the worker. */
+  /** The user and the group that it runs as. Default: the worker's. */
   user?: number | undefined;
   /** Bytes that it can read from its file descriptor 3. */
   extraInput?: Uint8Array;
-  /** Settings besides those that all programs get. */
+  /** Settings in addition to the common ones. */
   settings?: JsonObject;
-  /** What its exit codes mean, beyond that it ended by itself. That its time was up is believed if it was. */
+  /** The errors that its exit codes stand for. A timeout is only believed if the time was up. */
   exits?: Readonly<Record<number, ExecutionError>>;
-  /** Absent: the memory of the code is what the program reports. */
+  /** Absent: the memory of the code is the program's own report. */
   memory?: ProgramMemory;
 }
 
 /** How the worker itself reads the memory of the code. */
 interface ProgramMemory {
-  /** Reads bytes by what the program wrote to its file descriptor 4; undefined if they cannot be told. */
+  /** Returns the bytes, from the information that the program wrote to its file descriptor 4; undefined if unknown. */
   read: (info: string) => number | undefined;
 }

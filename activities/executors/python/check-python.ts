@@ -16,7 +16,7 @@ export interface Isolation {
 
 const OF_THIS_MACHINE: Isolation = { platform: process.platform, bubblewrap: BUBBLEWRAP, python: PYTHON, program: sandboxedPython };
 
-/** Checks that code in Python is isolated on this machine, by code that goes a little beyond each limit. Throws a UsageError. */
+/** Checks that Python code is isolated on this machine, with code that exceeds each limit a little. Throws a UsageError. */
 export async function checkPython({ platform, bubblewrap, python, program }: Isolation = OF_THIS_MACHINE): Promise<void> {
   if (platform !== 'linux') {
     throw missingIsolation(
@@ -50,7 +50,7 @@ function limitProblem(problem: string): UsageError {
   return missingIsolation(problem, 'use a kernel on which limits hold, or custom({...})');
 }
 
-/** Runs cells one after the other, with a pause between them, and returns the last result. */
+/** Runs cells sequentially, with a pause between them, and returns the last result. */
 async function probed(
   program: () => Program,
   [first = '', ...others]: readonly string[],
@@ -87,7 +87,7 @@ const CAUSES: readonly (readonly [said: RegExp, reason: string, remedy: string])
   ],
 ];
 
-/** The error of a worker that cannot isolate Python, by what was said when it was tried. */
+/** Returns the error of a worker that cannot isolate Python, from the output of the attempt. */
 export function isolationProblem(said: string): UsageError {
   const [, reason, remedy] = CAUSES.find(([pattern]) => pattern.test(said)) ?? [];
   return reason === undefined || remedy === undefined
@@ -95,21 +95,21 @@ export function isolationProblem(said: string): UsageError {
     : missingIsolation(`${reason} ("${said}")`, remedy);
 }
 
-/** The error of a worker that cannot isolate Python. */
+/** Returns the error of a worker that cannot isolate Python. */
 function missingIsolation(reason: string, remedy: string): UsageError {
   return new UsageError(`the executor "python" cannot isolate code on this machine: ${reason}. To use it, ${remedy}`);
 }
 
-/** A small limit, for code that goes a little beyond it. */
+/** A small limit, for code that exceeds it a little. */
 const PROBE_MEMORY_MB = 8;
 
-/** The time of a probe that ends by itself: on a busy machine, one that ran out of time would look as if another limit did not hold. */
+/** The time limit of a probe that ends by itself: on a busy machine, a timeout would look like the failure of another limit. */
 const PROBE_SECONDS = 10;
 
 /** The time of the probe that never ends. */
 const TIME_PROBE_SECONDS = 0.5;
 
-/** Tries a handful of processes, which end at once, a file, a connection and a user namespace, and reports what it got. */
+/** Tries to get a few processes, which end at once, a file, a connection and a user namespace, and reports its success. */
 const REACH_PROBE = `
 import os
 processes = 0
@@ -139,7 +139,7 @@ final_answer({
 })
 `;
 
-/** The findings of the probe on a machine that isolates, and what is wrong if they differ. */
+/** The expected findings of the probe, and the problem if they differ. */
 export const PROBES: Readonly<Record<string, { expected: unknown; problem: string }>> = {
   processes: { expected: 0, problem: 'code could start processes' },
   files: { expected: false, problem: 'code could write files' },
@@ -154,13 +154,16 @@ const MEMORY_PROBE = 'x = [0] * (8 << 20)';
 
 const TIME_PROBE = 'while True: pass';
 
-/** Milliseconds for which an interpreter has to rest between two cells. */
+/** Milliseconds for which an interpreter must rest between two cells. */
 const REST_MS = 250;
 
-/** Pauses between cells. On a busy machine code that continues may have to wait for its turn through one of them, but hardly through all. */
+/**
+ * The number of pauses between cells. On a busy machine, code that continues might not be scheduled during one of them, but hardly during
+ * all.
+ */
 const RESTS = 3;
 
-/** Says that it has ended, and continues until there is another cell. At last it answers with the shortest of the times for which it did not run. */
+/** Claims to have ended, and continues until the next cell. Finally it answers with the shortest time during which it did not run. */
 const REST_PROBE = `
 import os
 select = print.__self__.__import__('select').select

@@ -9,14 +9,14 @@ import { ProcessExecutor, type Program } from '../process/process-executor.ts';
 import type { Provided } from '../cell-executor.ts';
 import { CALLS, CELLS, SUPERVISOR } from './runner.ts';
 
-/** The part of an executor's definition that is needed here. */
+/** The fields of an executor's definition that are needed here. */
 export interface PythonDefinition {
   limits?: Partial<ExecutionLimits>;
   /** Names of packages that code may import. */
   allowedImports?: readonly string[];
 }
 
-/** Makes an executor of Python: CPython under bubblewrap, in a process of its own, which starts with the first run. */
+/** Creates an executor of Python: CPython under bubblewrap, in a separate process, which starts with the first run. */
 export function pythonExecutor(definition: PythonDefinition = {}, provided: Provided = { tools: [], scratchpad: false }): Executor {
   const { limits, allowedImports = [] } = definition;
   return new ProcessExecutor(sandboxedPython, { language: 'python', limits: executionLimits(limits), allowedImports }, provided);
@@ -25,11 +25,11 @@ export function pythonExecutor(definition: PythonDefinition = {}, provided: Prov
 export const BUBBLEWRAP = '/usr/bin/bwrap';
 export const PYTHON = '/usr/bin/python3';
 
-/** Users that systemd gives to services for the time that they run: no file belongs to them. */
+/** The user ids that systemd assigns to running services: no file belongs to them. */
 const FIRST_USER = 61_184;
 const LAST_USER = 65_519;
 
-/** Bytes of address space that the interpreter takes itself, before any code. */
+/** Bytes of address space that the interpreter itself takes, before any code. */
 const OWN_BYTES = 24 * 1_048_576;
 /** Bytes that the runner keeps in reserve, to say that memory ran out. */
 const RESERVE_BYTES = 524_288;
@@ -42,7 +42,7 @@ const FRAME_HEAD_LENGTH = 1_000;
 const EXITS: NonNullable<Program['exits']> = {
   [OUT_OF_MEMORY_CODE]: { kind: 'memory', message: 'The code ran out of memory' },
   65: { kind: 'protocol', message: 'The code wrote into the stream of its interpreter, or went on after its end' },
-  // The supervisor's timer, as a shell reports its signal.
+  // The signal of the supervisor's timer, as a shell reports it.
   142: { kind: 'timeout', message: 'The code used up its time' },
 };
 
@@ -56,7 +56,7 @@ export function sandboxedPython(): Program {
     args: [...NAMESPACES.split(' '), ...PRIVILEGES.split(' '), ...files(), ...environment(), '--', PYTHON, '-s', '-S', '-B', '-c', RUNNER],
     env: {},
     cwd: '/',
-    // The limit of processes does not count those of root.
+    // The process limit does not count root's processes.
     user: process.getuid?.() === 0 ? randomInt(FIRST_USER, LAST_USER + 1) : undefined,
     extraInput: systemCallFilter(),
     settings: {
@@ -72,7 +72,7 @@ export function sandboxedPython(): Program {
   };
 }
 
-/** The interpreter and its libraries, in a file system that is otherwise empty and that nothing can be written to. */
+/** The interpreter and its libraries, in an otherwise empty, read-only file system. */
 function files(): string[] {
   const libraries = ['lib', 'lib32', 'lib64'].flatMap((name) => {
     const [path, inUsr] = [`/${name}`, `/usr/${name}`];
@@ -82,7 +82,7 @@ function files(): string[] {
   return [...libraries, '--ro-bind', realpathSync(PYTHON), PYTHON, '--remount-ro', '/', '--chdir', '/'];
 }
 
-/** The same code makes the same sets in the same order. */
+/** A fixed hash seed: the same code makes the same sets in the same order. */
 function environment(): string[] {
   return ['--clearenv', '--setenv', 'PYTHONHASHSEED', '0', '--setenv', 'PYTHONUTF8', '1'];
 }
@@ -91,8 +91,8 @@ function environment(): string[] {
 const GENERATIONS = 2;
 
 /**
- * Reads from the kernel the most memory that the interpreter of the code has taken, by what bubblewrap wrote about its process. The
- * interpreter itself could say anything. Undefined if the kernel does not tell.
+ * Reads the peak memory of the code's interpreter from the kernel, using bubblewrap's information about its process. The interpreter itself
+ * could report anything. Undefined if the kernel does not know.
  */
 function peakMemoryBytes(info: string): number | undefined {
   try {
@@ -107,7 +107,9 @@ function peakMemoryBytes(info: string): number | undefined {
   }
 }
 
-/** The part of the runner that talks to its supervisor. Each line that it writes is a word for its kind, and members of JSON in ASCII. */
+/**
+ * The part of the runner that talks to its supervisor. Each line that it writes is a word for its kind, followed by JSON members in ASCII.
+ */
 const FRAMES = String.raw`
 read_line = os.fdopen(0, 'rb', closefd=False).readline
 write_bytes = os.write
@@ -323,7 +325,7 @@ def scratchpad_functions():
     }
 `;
 
-/** The part of the runner that pins the clock and the randomness of code: modules that it may import see those of the run. */
+/** The part of the runner that pins the clock and the randomness of code, also for modules that it imports. */
 const MOMENT = String.raw`
 import time
 
@@ -366,8 +368,8 @@ def seed_randomness():
 `;
 
 /**
- * The program in Python that runs in the sandbox: a supervisor, and the interpreter that it starts, which runs one cell after the
- * other. The supervisor trusts the worker alone. The interpreter may be taken over by the code that it runs.
+ * The Python program in the sandbox: a supervisor, and the interpreter that it starts, which runs cells sequentially. The supervisor only
+ * trusts the worker, because code may take over the interpreter that runs it.
  */
 const RUNNER = SUPERVISOR + FRAMES + JSON_TEXT + CALLS + SCRATCHPAD + MOMENT + CELLS;
 
@@ -386,10 +388,10 @@ const EPERM = 1;
 const ENOSYS = 38;
 /** Clone with a structure that no filter can read. The C library falls back to clone. */
 const CLONE3 = 435;
-/** Calls of the 32-bit ABI of x64 have numbers from here on. */
+/** The first number of the system calls of x64's 32-bit ABI. */
 const X32 = 0x4000_0000;
 
-/** Returns the filter of system calls as the kernel takes it. Throws a UsageError for a machine that it cannot be made for. */
+/** Returns the system call filter in the kernel's format. Throws a UsageError for an unsupported architecture. */
 export function systemCallFilter(arch: string = process.arch): Uint8Array {
   if ((arch !== 'x64' && arch !== 'arm64') || endianness() !== 'LE') {
     throw new UsageError(`The executor "python" cannot be isolated on a machine of type "${arch}": use x64 or arm64, or custom({...})`);
@@ -419,8 +421,9 @@ export function systemCallFilter(arch: string = process.arch): Uint8Array {
 }
 
 /**
- * System calls that code has no use for and that reach out of its limits: memory that no limit counts, sockets, other processes,
- * timers that could wake a process which was stopped, mounts and namespaces, and parts of the kernel with a record of faults. Their numbers on x64 and arm64.
+ * System calls that code does not need and that could escape its limits: memory that no limit counts, sockets, other processes, timers that
+ * could wake a stopped process, mounts and namespaces, and parts of the kernel with a history of vulnerabilities. Their numbers on x64 and
+ * arm64.
  */
 const REFUSED_SYSTEM_CALLS: Readonly<Record<string, { x64: number; arm64: number }>> = {
   socket: { x64: 41, arm64: 198 },

@@ -1,7 +1,7 @@
 /**
- * The part of the runner that stands between the worker and the code. It forks: the child runs the code and has two pipes; this
- * process has the streams of the worker and the tokens, and never runs code. What the child writes is content alone. This process
- * says of what kind it is, and an end counts once the kernel has stopped the child.
+ * The part of the runner between the worker and the code. It forks: the child runs the code and has two pipes; this process has the
+ * worker's streams and the tokens, and never runs code. The child only provides content. This process decides its kind, and an end only
+ * counts once the kernel has stopped the child.
  */
 export const SUPERVISOR = String.raw`
 import ast, builtins, json, os, resource, signal, sys
@@ -137,9 +137,8 @@ supervise()
 `;
 
 /**
- * The part of the runner that gives code its tools: by its plain name a tool blocks until its result is there, and `tools.name`
- * returns a call whose `result()` waits. Calls wait in a batch until the code blocks; those that
- * nothing waits for are not made.
+ * The part of the runner that gives code its tools: a tool called by its plain name blocks until its result arrives, and `tools.name`
+ * returns a call whose `result()` waits. Calls are collected in a batch until the code blocks; calls that nothing waits for are not made.
  */
 export const CALLS = String.raw`
 class ToolError(Exception):
@@ -249,7 +248,7 @@ def tool_functions():
     return {'ToolError': ToolError, 'gather': gather, **given, 'tools': Tools()}
 `;
 
-/** The part of the runner that checks cells and runs them, one after the other, in one namespace. */
+/** The part of the runner that checks cells and runs them sequentially in one namespace. */
 export const CELLS = String.raw`
 BUILTINS = (
     'abs all any bool callable chr dict dir divmod enumerate filter float format frozenset getattr hasattr hash id int isinstance '

@@ -30,20 +30,20 @@ import {
 } from '../frames.ts';
 import type { EngineModule } from './thread/engine.ts';
 
-/** The part of an executor's definition that is needed here. */
+/** The fields of an executor's definition that are needed here. */
 export interface QuickJsDefinition {
   limits?: Partial<ExecutionLimits>;
   /** Names of modules that code may import. */
   allowedImports?: readonly string[];
 }
 
-/** Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a thread of its own. The thread starts with the first run. */
+/** Creates an executor of JavaScript: QuickJS, compiled to WebAssembly, in a separate thread, which starts with the first run. */
 export function quickjsExecutor(definition: QuickJsDefinition = {}, provided: Provided = { tools: [], scratchpad: false }): Executor {
   const limits = executionLimits(definition.limits);
   return new QuickJsExecutor(limits, threadSettings(limits, definition.allowedImports ?? [], provided));
 }
 
-/** Bytes from which on a memory stays in its thread: to compress it would take longer than it is worth. */
+/** Memories of this size or more stay in their thread: compressing them would take too long. */
 const LARGE_MEMORY_BYTES = 32 * 1_048_576;
 
 class QuickJsExecutor extends CellExecutor {
@@ -130,13 +130,13 @@ class QuickJsExecutor extends CellExecutor {
   }
 }
 
-/** Threads that a process keeps for executors between two runs. The others have only the memory of their code, compressed. */
+/** The number of threads that a process keeps for executors between two runs. Other executors only keep their compressed memory. */
 const MAX_IDLE_THREADS = 4;
 
-/** The memories that wait for a run in a thread, the longest first. */
+/** The memories that wait in a thread for a run, the longest wait first. */
 const idle = new Set<CodeMemory>();
 
-/** The memory of one executor's code: in a thread, or at rest as a checkpoint, from which the next run has it in a new thread. */
+/** The memory of one executor's code: in a thread, or at rest as a checkpoint, which the next run restores in a new thread. */
 class CodeMemory {
   private readonly settings: ThreadSettings;
   private thread: CellThread | undefined;
@@ -148,7 +148,7 @@ class CodeMemory {
     this.settings = settings;
   }
 
-  /** Returns a thread that has the memory; undefined after the end. */
+  /** Returns a thread with the memory; undefined after the end. */
   async wake(): Promise<CellThread | undefined> {
     idle.delete(this);
     await this.resting;
@@ -160,19 +160,19 @@ class CodeMemory {
     return thread;
   }
 
-  /** Takes over the memory of a checkpoint, or reports why that is not possible. */
+  /** Restores the memory of a checkpoint, or reports why that is not possible. */
   restore(checkpoint: Uint8Array): Promise<RestoredFrame> {
     this.thread = new CellThread(this.settings);
     return this.thread.restore(checkpoint);
   }
 
-  /** The memory as a checkpoint, if it is at rest. */
+  /** Returns the memory as a checkpoint, if it is at rest. */
   async restingCheckpoint(): Promise<Uint8Array | undefined> {
     await this.resting;
     return this.checkpoint;
   }
 
-  /** Lets the thread go if many others are idle. */
+  /** Marks the memory as idle, and releases the longest idle threads if there are too many. */
   becomeIdle(): void {
     idle.add(this);
     for (const longest of idle) {
@@ -182,7 +182,7 @@ class CodeMemory {
     }
   }
 
-  /** Settles what is going on, and ends the thread. */
+  /** Settles the request in progress, and ends the thread. */
   async end(error: ExecutionError): Promise<void> {
     idle.delete(this);
     this.isOver = true;
@@ -197,10 +197,10 @@ class CodeMemory {
       if (this.isOver) return;
       this.checkpoint = checkpoint;
       this.thread = undefined;
-      // Its end may take a while, and the next run need not wait for it.
+      // Ending may take a while, and the next run need not wait for it.
       void thread?.terminate({ kind: 'killed', message: 'The thread was let go' });
     } catch {
-      // The thread has failed: the next run hears of it.
+      // The thread has failed, which the next run reports.
     } finally {
       this.resting = undefined;
     }
@@ -209,15 +209,18 @@ class CodeMemory {
 
 /** Milliseconds that a thread may take to load the engine. */
 const START_MS = 60_000;
-/** Milliseconds after its time limit that code has to stop by itself, before its thread is ended. */
+/** Milliseconds after its time limit for code to stop by itself, before its thread is ended. */
 const GRACE_MS = 250;
 
 type Failure = Extract<EndFrame, { type: 'failed' }>;
 
-/** The report of a thread that has done what it was asked to, or that never will. */
+/** A thread's answer to a request, or the reason that there will be none. */
 type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
 
-/** The thread of one executor, with next to nothing in its environment and a bounded heap. JSON text and images of its memory cross its border. */
+/**
+ * The thread of one executor, with an almost empty environment and a bounded heap. Only JSON text and images of its memory are exchanged
+ * with it.
+ */
 export class CellThread implements CellHost {
   output = '';
   private readonly settings: ThreadSettings;
@@ -226,7 +229,7 @@ export class CellThread implements CellHost {
   private isOver = false;
   private timer: NodeJS.Timeout | undefined;
   private began: number | undefined;
-  /** Milliseconds that the segments of the present cell took. */
+  /** Milliseconds that the segments of the current cell took. */
   private spentMs = 0;
   private settle: ((report: Report) => void) | undefined;
 
@@ -240,7 +243,7 @@ export class CellThread implements CellHost {
       execArgv: [],
       stdout: true,
       stderr: true,
-      // A stack that is larger than the engine's, so that code overflows its own; the engine's memory is no part of this heap.
+      // A stack larger than the engine's, so that code overflows the engine's; the engine's memory is not part of this heap.
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, codeRangeSizeMb: 16, stackSizeMb: 16 },
     });
     this.worker.unref();
@@ -275,7 +278,7 @@ export class CellThread implements CellHost {
     throw new Error(`the thread made no checkpoint: ${problemOf(report)}`);
   }
 
-  /** Takes over the memory of a checkpoint, or reports why that is not possible. */
+  /** Restores the memory of a checkpoint, or reports why that is not possible. */
   async restore(checkpoint: Uint8Array): Promise<RestoredFrame> {
     const image = await unpackImage(checkpoint, this.settings.memoryBytes);
     if ('problem' in image) return { type: 'restored', problem: image.problem };
@@ -283,7 +286,7 @@ export class CellThread implements CellHost {
     return report.type === 'restored' ? report : { type: 'restored', problem: problemOf(report) };
   }
 
-  /** Settles what is going on, and ends the thread. */
+  /** Settles the request in progress, and ends the thread. */
   async terminate(error: ExecutionError): Promise<void> {
     this.end(error.kind, error.message);
     await this.worker.terminate();
@@ -327,7 +330,7 @@ export class CellThread implements CellHost {
     if (timeoutMs > 0) this.timer = setTimeout(() => this.timeOut(), Math.max(0, timeoutMs - this.spentMs) + GRACE_MS);
   }
 
-  /** Code that never asks if it should stop has its thread ended. */
+  /** Ends the thread of code that never reaches an interrupt check. */
   private timeOut(): void {
     const { kind, message } = timeoutError(this.settings.timeoutMs / 1_000);
     this.end(kind, message);
@@ -364,18 +367,18 @@ function problemOf(report: Report): string {
   return report.type === 'failed' ? report.message : 'it answered something else';
 }
 
-/** The environment of a thread: no variable but that of the cache of Node, without which each thread compiles its modules anew. */
+/** The environment of a thread: only the variable of Node's compile cache, without which each thread compiles its modules again. */
 function compileCache(): Record<string, string> {
   const { NODE_COMPILE_CACHE } = process.env;
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
-/** The part of WebAssembly that is needed here: Node has it, and its types lack it. */
+/** The part of WebAssembly that is needed here, which Node's types lack. */
 declare const WebAssembly: { Module: new (bytes: Uint8Array) => EngineModule };
 
 let compiled: EngineModule | undefined;
 
-/** Returns the engine, compiled once for all threads of the process, which share its machine code. */
+/** Returns the engine, compiled once for all threads of the process, which share the machine code. */
 export function engineModule(): EngineModule {
   compiled ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')));
   return compiled;
@@ -383,21 +386,21 @@ export function engineModule(): EngineModule {
 
 /** Begins every checkpoint. */
 const MAGIC = Buffer.from('LHQJS2\n');
-/** Bytes that an image may have beyond the limit of the code: the engine's own, what is lost between values, and the header. */
+/** Bytes that an image may have beyond the code's limit: the engine's own, fragmentation, and the header. */
 const OVERHEAD_BYTES = 65 * 1_048_576;
 
 const compress = promisify(zlib.zstdCompress);
 const decompress = promisify(zlib.zstdDecompress);
 
 /**
- * Compresses the image of a memory to a checkpoint. This is not done in the thread of the code: if a thread is ended at the moment at
- * which it creates a stream of zlib, Node aborts the whole process ("close before init").
+ * Compresses the image of a memory to a checkpoint. This is not done in the code's thread: if a thread is ended while it creates a zlib
+ * stream, Node aborts the whole process ("close before init").
  */
 export async function packImage(image: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat([MAGIC, await compress(image)]));
 }
 
-/** Returns the image of a checkpoint for code with that limit of memory, or why it is none. */
+/** Returns the image of a checkpoint for code with that memory limit, or why it is invalid. */
 async function unpackImage(checkpoint: Uint8Array, memoryBytes: number): Promise<Uint8Array | { problem: string }> {
   if (!MAGIC.equals(checkpoint.subarray(0, MAGIC.length))) return { problem: 'it is no checkpoint of this executor' };
   try {

@@ -20,16 +20,16 @@ import { JAVASCRIPT_RESERVED_WORDS } from '../../../../src/core/code/callable-to
 import { createContext, type EngineModule, type EngineOptions, FILE_NAME, NOWHERE_ELSE, Parser, restoreContext } from './engine.ts';
 import { PRELUDE, type PreludeSettings } from './prelude.ts';
 
-/** Sends what comes out of a cell while it runs. `ask` returns when the results are there: a JSON list of them. */
+/** Sends the output of a running cell. `ask` blocks until the results arrive, and returns them as a JSON list. */
 export interface CellPort {
   write(text: string): void;
-  /** `durationMs` is the time that the segment took. */
+  /** `durationMs`: the duration of the segment. */
   ask(calls: unknown, durationMs: number): string;
 }
 
 type Namespace = Record<string, { type: string; json?: string }>;
 
-/** One realm and all cells that are run in it, one after the other. */
+/** One realm and the cells that run in it sequentially. */
 export class Cells implements Host {
   private readonly settings: ThreadSettings;
   private readonly port: CellPort;
@@ -40,7 +40,7 @@ export class Cells implements Host {
   private deadline = Infinity;
   private timedOut = false;
   private finalAnswer: string | undefined;
-  /** True while the code of a cell runs: what getters print and answer when its names are read does not count. */
+  /** True while the code of a cell runs: output and answers of getters that run when its names are read do not count. */
   private isRunning = false;
 
   private constructor(settings: ThreadSettings, port: CellPort) {
@@ -56,7 +56,7 @@ export class Cells implements Host {
     return cells;
   }
 
-  /** Loads the engine with the memory of a checkpoint. Returns why that is not possible, if it is not. */
+  /** Loads the engine with the memory of a checkpoint, or returns why that is not possible. */
   static async restore(engine: EngineModule, settings: ThreadSettings, port: CellPort, checkpoint: Uint8Array): Promise<Cells | string> {
     const cells = new Cells(settings, port);
     cells.parser = await Parser.create(engine);
@@ -118,7 +118,7 @@ export class Cells implements Host {
     const asked = performance.now();
     const results = this.port.ask(JSON.parse(json), asked - this.segmentBegan);
     this.segmentBegan = performance.now();
-    // The time in which the code waited is not its own.
+    // The code's waiting time does not count.
     this.deadline += this.segmentBegan - asked;
     return results;
   }
@@ -147,7 +147,7 @@ export class Cells implements Host {
     }
   }
 
-  /** Runs a program until it has ended, or has nothing left to do: each time that only calls are left, they are made. */
+  /** Runs a program until it has ended or has nothing left to do. Whenever only calls are pending, they are made. */
   private outcomeOf({ source, exported }: Program): Outcome {
     const { realm } = this;
     if (exported === undefined) realm.start(source);
@@ -160,7 +160,7 @@ export class Cells implements Host {
     return outcome;
   }
 
-  /** The names that the code has declared. Reading them may run getters, whose work ends here. */
+  /** Returns the names that the code has declared. Reading them may run getters, whose work ends here. */
   private namespace(): Namespace {
     this.isRunning = false;
     this.close();
@@ -173,12 +173,12 @@ export class Cells implements Host {
     for (const [name, json] of values) this.realm.call('inject', name, json);
   }
 
-  /** From here on, code can neither call tools nor change the scratchpad. */
+  /** Prevents code from calling tools and changing the scratchpad from now on. */
   private close(): void {
     try {
       this.realm.call('close');
     } catch {
-      // Without memory the prelude cannot even do this; the executor then ends.
+      // Without memory even this fails; the executor then ends.
     }
   }
 
@@ -188,14 +188,14 @@ export class Cells implements Host {
   }
 }
 
-/** A cell as the engine runs it: a function, or a module if it has declarations of imports. Both hand their variables over at the end. */
+/** A cell in the engine's form: a function, or a module if it has import declarations. Both return their variables at the end. */
 export interface Program {
   source: string;
-  /** The name by which the module exports its variables; absent for a function. */
+  /** The export name of the module's variables; absent for a function. */
   exported?: string;
 }
 
-/** Reads a cell. Its code has not begun when it is refused. */
+/** Reads a cell. A refused cell has not run at all. */
 export function readProgram(parser: Parser, code: string, allowedImports: readonly string[]): ExecutionError | Program {
   const error = parser.failure(code);
   const isModule = error !== undefined && (parser.failure(code, true) === undefined || parser.imports(code).length > 0);
@@ -220,18 +220,18 @@ const NAME_PATTERN = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
 const DECLARATION = /\b(?:let|const|var|class|function)(?:\s+|\s*\*\s*)([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)/gu;
 
-/** The names that code declares at its top level. The code can be parsed. */
+/** Returns the names that code, which must be parsable, declares at its top level. */
 export function declaredNames(parser: Parser, code: string, isModule = false): string[] {
   const declared = plainlyDeclared(parser, code, isModule);
   let candidates = [...new Set(code.match(NAME_PATTERN))].filter(
     (name) => !JAVASCRIPT_RESERVED_WORDS.has(name) && !declared.includes(name),
   );
   let firstLine: number | undefined;
-  // A second declaration of a name is an error, and the parser stops at the first: its line says which name it is.
+  // A second declaration of a name is an error, and the parser stops at the first: its line identifies the name.
   for (;;) {
     const line = parser.failedLine(`${code}\n;${candidates.map((name) => `\nlet ${name};`).join('')}`, isModule);
     if (line === undefined) return declared;
-    // The parser has line ends of its own: it says on which line the first of these declarations is.
+    // The parser has its own notion of line ends, so it determines the line of the first of these declarations.
     firstLine ??= parser.failedLine(`${code}\n;\n@`, isModule) ?? line;
     const name = candidates[line - firstLine];
     if (name === undefined) return declared;
@@ -240,7 +240,7 @@ export function declaredNames(parser: Parser, code: string, isModule = false): s
   }
 }
 
-/** The names that follow the word of a declaration, if the parser confirms all of them: what can be exported is declared. */
+/** Returns the names after declaration keywords, if the parser confirms all of them: a name that can be exported is declared. */
 function plainlyDeclared(parser: Parser, code: string, isModule: boolean): string[] {
   const imported = isModule ? importedNames(parser, code) : [];
   const found = [...imported, ...[...code.matchAll(DECLARATION)].map(([, name = '']) => name)];
@@ -270,7 +270,7 @@ export interface Thrown {
 
 const OUT_OF_MEMORY: ExecutionError = { kind: 'memory', message: 'The code ran out of memory' };
 
-/** Explains why a run failed, by the prelude's report; undefined if it did not fail. */
+/** Returns why a run failed, from the prelude's report; undefined if it did not fail. */
 function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError | undefined {
   if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
   if (outcome.state === 'done') return undefined;
@@ -283,7 +283,7 @@ function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError | undef
   return { kind, message: name === '' ? message : `${name}: ${message}` };
 }
 
-/** Explains why a run failed, by what the engine threw: code was interrupted, or could not even be told what happened. */
+/** Returns why a run failed, from the engine's exception: code was interrupted, or not even the prelude could report the error. */
 function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError {
   if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
   const message = error instanceof Error ? error.message : String(error);
@@ -297,7 +297,7 @@ function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError {
 const MAGIC = Buffer.from('LHQJS1\n');
 const MAX_HEADER_BYTES = 10_000;
 
-/** Describes what a memory must fit to, and where the engine finds itself in it. */
+/** The conditions that a memory must match, and the engine's location in it. */
 interface Header {
   engine: string;
   functions: string;
@@ -311,7 +311,7 @@ interface Header {
   token: number;
 }
 
-/** Writes a memory as an image: with what it must fit to. */
+/** Writes a memory as an image, with the conditions that it must match. */
 function writeImage({ snapshot, token }: RealmImage, engine: string, settings: ThreadSettings): Uint8Array<ArrayBuffer> {
   const { memory, stackPointer, runtimePtr, contextPtr } = snapshot;
   const fitting = bindings(engine, settings);
@@ -322,7 +322,7 @@ function writeImage({ snapshot, token }: RealmImage, engine: string, settings: T
   return new Uint8Array(Buffer.concat([MAGIC, length, text, memory]));
 }
 
-/** Reads an image; explains why it cannot be restored here. */
+/** Reads an image, or returns why it cannot be restored here. */
 function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
   try {
     const header = readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -362,7 +362,7 @@ function digest(bytes: Uint8Array): string {
 }
 
 const KEYWORD = 'import';
-/** Times that a program with imports may have the word: each of them is parsed. */
+/** The maximum occurrences of an import keyword in a program: each of them is parsed. */
 const MAX_WORDS = 50;
 
 /** Blank space and comments: each text matches in one way only, so that the work grows with its length. */
@@ -371,10 +371,10 @@ const CALL = new RegExp(String.raw`^${TRIVIA}\(`, 'u');
 const CALL_BY_NAME = new RegExp(String.raw`^${TRIVIA}\(${TRIVIA}(['"\x60])([^'"\x60\\$\n\r]*)\1${TRIVIA}\)`, 'u');
 const META = new RegExp(String.raw`^${TRIVIA}\.`, 'u');
 
-/** The names that a declaration gives to what it imports: between its keyword and its module. */
+/** The imported names of a declaration: the text between its keyword and its module. */
 const CLAUSE = new RegExp(String.raw`^([\s\S]*?)\bfrom${TRIVIA}['"]`, 'u');
 
-/** Explains why a program, which can be parsed, must not run: it imports, exports or requires what it may not, anywhere. */
+/** Returns why a parsable program must not run: somewhere it imports, exports or requires something that it may not. */
 function importsProblem(
   parser: Parser,
   { code, isModule }: { code: string; isModule: boolean },
@@ -388,12 +388,12 @@ function importsProblem(
     : undefined;
 }
 
-/** The names that the import declarations of a module declare. */
+/** Returns the names that a module's import declarations declare. */
 function importedNames(parser: Parser, code: string): string[] {
   const names = keywords(parser, code, true).flatMap((rest) => {
     if (CALL.test(rest) || META.test(rest)) return [];
     const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)|\/\/.*/gu, ' ') ?? '';
-    // What is declared is the last name of each part: `a`, `a as b`, `* as c`.
+    // The declared name is the last one of each part: `a`, `a as b`, `* as c`.
     return clause.split(',').flatMap((part) => part.match(NAME_PATTERN)?.slice(-1) ?? []);
   });
   return [...new Set(names)];
@@ -425,7 +425,7 @@ function wordsProblem(
   return undefined;
 }
 
-/** The texts that follow the word where it is a keyword. */
+/** Returns the texts after each occurrence of the word as a keyword. */
 function keywords(parser: Parser, code: string, isModule: boolean): string[] {
   const found: string[] = [];
   for (let index = code.indexOf(KEYWORD); index !== -1; index = code.indexOf(KEYWORD, index + 1)) {
@@ -435,14 +435,14 @@ function keywords(parser: Parser, code: string, isModule: boolean): string[] {
   return found;
 }
 
-/** The functions of the thread that the prelude calls, and the conditions under which code runs. None may throw. */
+/** The thread's functions that the prelude calls, and the clock and interrupts of code. None may throw. */
 export interface Host {
   write(text: string): void;
-  /** Keeps the JSON of a final answer, or explains why it is none. */
+  /** Keeps the JSON of a final answer, or returns why it is invalid. */
   answer(json: string): string;
-  /** Has calls made, and returns the JSON of their results; empty if they cannot be made. */
+  /** Makes calls, and returns the JSON of their results; empty if they cannot be made. */
   ask(json: string): string;
-  /** True if the code has to stop. */
+  /** True if the code must stop. */
   interrupt(): boolean;
   now(): number;
 }
@@ -454,13 +454,13 @@ interface RealmOptions {
   host: Host;
 }
 
-/** The memory of a realm, and the token by which it finds the functions of its prelude in it. */
+/** The memory of a realm, and the token that locates the functions of its prelude in it. */
 interface RealmImage {
   snapshot: Snapshot;
   token: number;
 }
 
-/** One context in which the code of a model runs, with the functions of its prelude. */
+/** A context for a model's code, with the functions of its prelude. */
 class Realm {
   readonly context: QuickJS;
   private readonly api: JSValueHandle;
@@ -476,7 +476,7 @@ class Realm {
     const functions = Object.entries(hostFunctions(context, options)).map(([name, run]) => context.newFunction(name, run));
     const make = context.evalCode(PRELUDE, 'prelude', EvalFlags.STRICT);
     const api = context.callFunction(make, context.undefined, ...functions, context.newString(preludeSettings(settings)));
-    // Modules are made of built-ins that code has not changed yet.
+    // Modules are evaluated before code can change the built-ins that they use.
     for (const name of MODULES.keys()) {
       if (settings.allowedImports.includes(name)) context.evalCode(`import '${name}'`, 'prelude', EvalFlags.TYPE_MODULE).dispose();
     }
@@ -484,7 +484,7 @@ class Realm {
     return new Realm(context, api);
   }
 
-  /** Makes a realm of the memory of another, which had the same options. */
+  /** Creates a realm from another realm's memory, which must have had the same options. */
   static async restore(options: RealmOptions, { snapshot, token }: RealmImage): Promise<Realm> {
     const context = await restoreContext(snapshot, engineOptions(options));
     for (const [name, run] of Object.entries(hostFunctions(context, options))) context.registerHostCallback(name, run);
@@ -506,7 +506,7 @@ class Realm {
     }
   }
 
-  /** Starts a cell that is a module, and hands its variables over in what it exports by the name `exported`. */
+  /** Starts a cell that is a module, and passes on its variables from the export named `exported`. */
   startModule(source: string, exported: string): void {
     const module = this.context.evalCode(source, FILE_NAME, EvalFlags.TYPE_MODULE);
     const name = this.context.newString(exported);
@@ -518,7 +518,7 @@ class Realm {
     }
   }
 
-  /** Calls a function of the prelude with texts and numbers, and returns the text that it returns. */
+  /** Calls a function of the prelude with texts and numbers, and returns its text. */
   call(name: string, ...values: (string | number)[]): string {
     const { context } = this;
     const handles = values.map((value) => (typeof value === 'string' ? context.newString(value) : context.newNumber(value)));
@@ -562,7 +562,7 @@ function engineOptions({ engine, settings, host }: RealmOptions): EngineOptions 
 
 type HostFunctions = Record<'write' | 'answer' | 'ask', (value?: JSValueHandle) => JSValueHandle>;
 
-/** The functions by their names, in the order of the prelude's arguments. A snapshot has the names. */
+/** Returns the host functions by name, in the order of the prelude's arguments. A snapshot refers to them by name. */
 function hostFunctions(context: QuickJS, { settings: { outputLength }, host }: RealmOptions): HostFunctions {
   const isText = (value: JSValueHandle | undefined, length: number): value is JSValueHandle =>
     value?.isString === true && value.length <= length;
@@ -592,19 +592,19 @@ function preludeSettings({ tools, scratchpad }: ThreadSettings): string {
   return JSON.stringify(settings);
 }
 
-/** The functions and constants of `Math` that give the same result each time. */
+/** The deterministic functions and constants of `Math`. */
 const MATH =
   'abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround hypot imul log log10 log1p log2 max min ' +
   'pow round sign sin sinh sqrt tan tanh trunc E LN10 LN2 LOG10E LOG2E PI SQRT1_2 SQRT2';
 
 const MATH_NAMES = MATH.replaceAll(' ', ', ');
 
-/** The modules that the executor has: their names and their code. */
+/** The executor's modules: their names and their code. */
 const MODULES: ReadonlyMap<string, string> = new Map([
   ['math', `export const { ${MATH_NAMES} } = Math;\nexport default Object.freeze({ ${MATH_NAMES} });`],
 ]);
 
-/** Explains why code may not import a module; undefined if it may. A module is allowed by the first part of its name. */
+/** Returns why code may not import a module; undefined if it may. The first part of its name decides. */
 export function importProblem(name: string, allowed: readonly string[]): string | undefined {
   const shown = `Import "${name.slice(0, 200)}" is not allowed`;
   if (allowed.length === 0) return `${shown}: the code has no modules`;
@@ -613,7 +613,7 @@ export function importProblem(name: string, allowed: readonly string[]): string 
   return `${shown}: the executor has no such module, only ${[...MODULES.keys()].join(', ')}`;
 }
 
-/** The code of a module, for the engine. Code is checked before it runs, so a module that may not be imported is never asked for. */
+/** Returns the code of a module for the engine. Code is checked before it runs, so the engine never asks for a forbidden module. */
 function moduleSource(name: string, allowed: readonly string[]): string {
   const source = importProblem(name, allowed) === undefined ? MODULES.get(name) : undefined;
   return source ?? "throw new TypeError('This import is not allowed');";

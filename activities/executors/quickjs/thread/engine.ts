@@ -4,7 +4,7 @@ import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
 /** The compiled engine, as the executor sends it. */
 export type EngineModule = object;
 
-/** Bytes of the engine's stack that code may use. The thread has 16 MB: its own stack never overflows first. */
+/** Bytes of the engine's stack that code may use. The thread's own stack of 16 MB never overflows first. */
 const STACK_BYTES = 384 * 1024;
 
 /** The text of the file name in positions of errors. */
@@ -18,12 +18,12 @@ export interface EngineOptions extends Pick<QuickJSOptions, 'interruptHandler'> 
   now: () => number;
 }
 
-/** Makes a context of its own memory, in which the time is always `now()`, in UTC, and nothing is random. */
+/** Creates a context with its own memory, in which the time is always `now()`, in UTC, and nothing is random. */
 export function createContext(options: EngineOptions): Promise<QuickJS> {
   return QuickJS.create(engineOptions(options));
 }
 
-/** Makes a context of the memory of another, which had the same options. */
+/** Creates a context from another context's memory, which must have had the same options. */
 export function restoreContext(snapshot: Snapshot, options: EngineOptions): Promise<QuickJS> {
   return QuickJS.restore(snapshot, engineOptions(options));
 }
@@ -33,7 +33,7 @@ function engineOptions({ engine, now, ...limits }: EngineOptions): QuickJSOption
     ...limits,
     wasm: engine,
     maxStackSize: STACK_BYTES,
-    // Weak references show when memory is collected, which is not the same each time that code runs.
+    // Weak references reveal garbage collection, which differs between runs of the same code.
     intrinsics: Intrinsics.ALL & ~Intrinsics.WEAK_REF,
     timezoneOffset: 0,
     wasi: (memory: { buffer: ArrayBuffer }) => ({
@@ -45,28 +45,28 @@ function engineOptions({ engine, now, ...limits }: EngineOptions): QuickJSOption
         new Uint8Array(memory.buffer, start, length).fill(0);
         return 0;
       },
-      // The engine itself has nothing to write, and code must not reach the worker's output.
+      // The engine itself writes nothing, and code must not reach the worker's output.
       fd_write: (): number => 8,
     }),
   };
 }
 
 /**
- * A word that QuickJS accepts as the name of a member and in texts, comments and regular expressions, and nowhere else. Code in
- * which it stands for another word can be parsed if that word is used in these places only.
+ * A word that QuickJS only accepts as a member name and in texts, comments and regular expressions. If it replaces another word and the
+ * code can still be parsed, that word occurs only in these places.
  */
 export const NOWHERE_ELSE = 'enum';
 
 /** Enough for the largest code that a frame may have. */
 const MEMORY_BYTES = 32 * 1_048_576;
-/** Bytes after which the next cell gets a new context: the engine keeps all modules that it has parsed. */
+/** Bytes after which the next cell gets a new context: the engine keeps all parsed modules. */
 const RENEWED_AT_BYTES = 4 * 1_048_576;
 
-/** A context in which code is parsed and never run, so that nothing can have changed it. */
+/** A context that only parses code and never runs it, so that nothing can have changed it. */
 export class Parser {
   private readonly engine: EngineModule;
   private context: QuickJS;
-  /** The modules that the code that is being parsed wants to load. */
+  /** The modules that the currently parsed code wants to load. */
   private readonly wanted: string[];
 
   private constructor(engine: EngineModule, context: QuickJS, wanted: string[]) {
@@ -92,25 +92,25 @@ export class Parser {
     this.context = await parsingContext(this.engine, this.wanted);
   }
 
-  /** Explains why a text cannot be parsed, as a script or as a module. */
+  /** Returns why a text cannot be parsed, as a script or as a module. */
   failure(code: string, isModule = false): ExecutionError | undefined {
     const thrown = this.parse(code, isModule);
     return thrown === undefined ? undefined : { kind: isOutOfMemory(thrown) ? 'memory' : 'syntax', message: described(thrown) };
   }
 
-  /** The modules that a module imports in its declarations; none if it cannot be parsed. */
+  /** Returns the modules that a module's declarations import; none if it cannot be parsed. */
   imports(module: string): string[] {
     this.wanted.length = 0;
     this.parse(module, true);
     return [...this.wanted];
   }
 
-  /** True if code, which can be parsed, has a word as something else than a text or the name of a member. */
+  /** True if parsable code uses a word as anything but text or a member name. */
   uses(code: string, word: string, isModule: boolean): boolean {
     return code.includes(word) && this.failure(code.replaceAll(word, NOWHERE_ELSE), isModule) !== undefined;
   }
 
-  /** The line at which parsing fails; undefined if it does not. */
+  /** Returns the line where parsing fails; undefined if it does not. */
   failedLine(code: string, isModule: boolean): number | undefined {
     return lineOf(this.parse(code, isModule));
   }

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { type ExecutorFrame, frameText, type RunFrame, type ThreadData, type ThreadFrame, type ThreadSettings } from '../../frames.ts';
 import type { CellPort, Cells } from './cells.ts';
 
-/** Receives messages while the thread blocks: `wake` is raised by the executor with each message. */
+/** Receives messages while the thread blocks: the executor increments `wake` with each message. */
 class Mailbox {
   private readonly port: MessagePort;
   private readonly wake: Int32Array;
@@ -24,8 +24,8 @@ class Mailbox {
 }
 
 /**
- * The program of an executor's thread: it runs one cell after the other and answers in frames of JSON text; the image of a memory
- * alone is bytes. It trusts what it receives, which comes from the executor alone. The engine is loaded with the first cell.
+ * The program of an executor's thread: it runs cells sequentially and answers in frames of JSON text; only memory images are bytes. It
+ * trusts its input, which only comes from the executor. The engine is loaded with the first cell.
  */
 
 const data = workerData as ThreadData;
@@ -71,7 +71,7 @@ async function restoreMemory(bytes: Uint8Array): Promise<void> {
   send({ type: 'restored', scratchpad: restored.scratchpad() });
 }
 
-// What fails here fails the thread: the executor hears of it.
+// A failure here fails the thread, and the executor is notified.
 messagePort.on('message', (received: string | Uint8Array) => {
   if (typeof received !== 'string') return void restoreMemory(received);
   const frame = JSON.parse(received) as ExecutorFrame;

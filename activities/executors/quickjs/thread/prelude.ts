@@ -1,8 +1,8 @@
 import type { CodeTool } from '../../../../src/core/domain/execution.ts';
 
-/** The settings of the prelude, which it gets as JSON. */
+/** The settings of the prelude, passed as JSON. */
 export interface PreludeSettings {
-  /** `isName`: the name can be that of a variable. */
+  /** `isName`: the name is a valid variable name. */
   tools: readonly (CodeTool & { isName: boolean })[];
   scratchpad: boolean;
   /** Calls of tools, and segments, that a cell may have. */
@@ -18,7 +18,10 @@ export interface PreludeSettings {
   namespaceLength: number;
 }
 
-/** Keeps the built-ins that the prelude needs, because later code may replace those of the context, and takes away what makes code of text. */
+/**
+ * Keeps the built-ins that the prelude needs, because later code may replace the context's, and removes everything that turns text into
+ * code.
+ */
 const BUILT_INS = `
   const { stringify, parse } = JSON;
   const { defineProperty, ownKeys, apply, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
@@ -43,7 +46,7 @@ const BUILT_INS = `
   };
   const give = (name, value) => defineProperty(global, name, data(value, false));
 
-  // Code is checked as a whole before it runs: it must not make more code out of text.
+  // Code is checked as a whole before it runs, so it must not create more code from text.
   delete global.eval;
   const functions = [function () {}, async function () {}, function* () {}, async function* () {}];
   for (let index = 0; index < functions.length; index += 1) {
@@ -55,7 +58,7 @@ const BUILT_INS = `
     defineProperty(prototype, 'constructor', { value: Refused, writable: false, enumerable: false, configurable: false });
     if (index === 0) give('Function', Refused);
   }
-  // A trace could otherwise be made of the functions of the prelude themselves.
+  // Otherwise a stack trace could expose the functions of the prelude.
   delete Problem.prepareStackTrace;
 `;
 
@@ -127,8 +130,8 @@ const PRINTING = `
 `;
 
 /**
- * Writes values as JSON for the host. JSON.stringify leaves out functions and promises, and writes numbers that JSON lacks as null: a
- * tool would be called with other arguments than the code meant. Here they are errors, as are cycles.
+ * Writes values as JSON for the host. JSON.stringify leaves out functions and promises, and writes numbers that JSON lacks as null: a tool
+ * would be called with other arguments than the code meant. Here both are errors, as are cycles.
  */
 const JSON_TEXT = `
   const jsonText = (value, what, limit, depth) => {
@@ -273,7 +276,7 @@ const SCRATCHPAD = `
   }
 `;
 
-/** Runs a cell, and makes its variables those of the context when it has run to its end. */
+/** Runs a cell, and once it has completed, makes its variables variables of the context. */
 const CELL = `
   const provided = create(null);
   const first = ownKeys(global);
@@ -344,8 +347,8 @@ const CELL = `
 `;
 
 /**
- * Gives the context its tools: by its plain name a tool blocks until its result is there, and `tools.name` returns a promise. Calls
- * wait in a batch until the code blocks, or has nothing left to do but to wait.
+ * Gives the context its tools: a tool called by its plain name blocks until its result arrives, and `tools.name` returns a promise. Calls
+ * are collected in a batch until the code blocks, or can only wait.
  */
 const CALLS = `
   const emptyBatch = () => {
@@ -463,8 +466,8 @@ const CALLS = `
 `;
 
 /**
- * The code that is run in a new context before any other: it gives the context its functions, and returns those that the thread calls.
- * Its arguments are three functions of the thread, which the code of the model cannot reach, and the settings.
+ * The first code that runs in a new context: it gives the context its functions, and returns the ones that the thread calls. Its arguments
+ * are three functions of the thread, which the code of the model cannot reach, and the settings.
  */
 export const PRELUDE = `((write, answer, ask, settingsText) => {
   'use strict';
