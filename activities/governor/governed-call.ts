@@ -12,16 +12,16 @@ import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { shareDigest, type WorkerGovernor } from './worker-governor.ts';
 
-/** The bounds of the time after which a parked call looks again, in milliseconds. */
+/** The bounds of the time after which a parked call tries again, in milliseconds. */
 const PARK_MS = { least: 1_000, most: 60_000 };
-/** Parked calls come back up to this part earlier or later, so that they do not come together. */
+/** Parked calls come back earlier or later by up to this share, so that they do not come back together. */
 const JITTER = 0.1;
 /** The priority of runs that were started without one. */
 const ORDINARY = 3;
-/** Text and JSON have about four bytes to a token. */
+/** Text and JSON have about four bytes per token. */
 const BYTES_PER_TOKEN = 4;
 
-/** The entry of one attempt of a model call to its models. */
+/** The parts of a model call's attempt that `enter` needs. */
 interface Entry {
   signal: AbortSignal;
   patience: Patience;
@@ -41,7 +41,7 @@ export class GovernedCall {
 
   /**
    * Resolves with the permit for the next request: to the current model, or to the next one of a list whose wait is short enough.
-   * Undefined: the model has no limits. Throws `ParkedAttempt` if the call has to wait for long.
+   * Undefined: the model has no limits. Throws `ParkedAttempt` if the call must wait for long.
    */
   async enter(order: ModelOrder, { signal, patience }: Entry): Promise<Permit | undefined> {
     let leastMs = Infinity;
@@ -58,7 +58,7 @@ export class GovernedCall {
       if (granted.waitMs > maxWaitMs && order.passOver()) continue;
       const seconds = Math.ceil(leastMs / 1_000);
       const message = `${NOT_SENT}the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
-      // It comes back while it may still wait a little: a tenant whose calls are all away would lose its turn.
+      // It comes back early enough to wait a little: a tenant whose calls are all parked would lose its turn.
       const awayMs = leastMs - permits.limits.holdSlotMs / 2;
       const jitter = 1 + JITTER * (2 * Math.random() - 1);
       const waitMs = Math.min(PARK_MS.most / (1 + JITTER), Math.max(PARK_MS.least, awayMs)) * jitter;
@@ -91,21 +91,21 @@ export class GovernedCall {
   }
 }
 
-/** What a model call of a run needs besides its models. */
+/** The context of a run's model call in addition to its models. */
 interface CallContext extends ReturnType<typeof providerContext> {
   heartbeatMs: number;
   /** Present if the worker has limits. */
   governed?: GovernedCall;
 }
 
-/** Returns what a model call of a run needs besides its models: the facts for its provider, its heartbeats, and its limits. */
+/** Returns the context of a run's model call in addition to its models: the facts for its provider, its heartbeats, and its limits. */
 export function callContext(runtime: ActivityRuntime, run: OfRun, snapshot: AgentSnapshot): CallContext {
   const { governor } = runtime;
   const context = { ...providerContext(runtime, snapshot), heartbeatMs: snapshot.timing.heartbeatMs };
   return governor === undefined ? context : { ...context, governed: new GovernedCall(governor, run, snapshot) };
 }
 
-/** Returns the time for which a call may keep its slot of the worker while it waits. */
+/** Returns the time for which a waiting call may keep its worker slot. */
 function holdMs({ limits }: ProviderPermits, isParkable: boolean): number {
   const half = attemptInfo().startToCloseTimeoutMs / 2;
   return isParkable ? Math.min(limits.holdSlotMs, half) : half;

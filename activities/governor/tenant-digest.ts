@@ -5,8 +5,8 @@ import type { ActivityRuntime } from '../runtime.ts';
 import { shareDigest } from './worker-governor.ts';
 
 /**
- * Returns the digest of the tenant on whose behalf a run acts, else of its user, for the snapshot of the run: no model call has to ask for
- * it. Undefined: it acts for nobody, or the worker shares nothing by tenants.
+ * Returns the digest of the tenant on whose behalf a run acts, otherwise of its user, for the run's snapshot, so that no model call must
+ * ask for it. Undefined if the run has no principal, or the worker shares no limits by tenant.
  */
 export async function tenantDigest(
   { governor, principals }: Pick<ActivityRuntime, 'governor' | 'principals'>,

@@ -6,13 +6,13 @@ import { checkLimits, type ProviderLimitOptions, type ProviderLimits } from '../
 import { type PermitMeter, ProviderPermits } from '../../src/governor/provider-permits.ts';
 import type { WorkerTelemetry } from '../telemetry/call-spans.ts';
 
-/** The options of a worker that make its governor. */
+/** The worker options that configure its governor. */
 interface GovernorOptions {
   governor?: Governor | undefined;
   limits?: Readonly<Record<string, ProviderLimitOptions>> | undefined;
 }
 
-/** The circumstances of the governor of a worker. */
+/** The parts of a worker that its governor needs. */
 interface GovernorParts {
   providers: readonly string[];
   telemetry: WorkerTelemetry | undefined;
@@ -34,7 +34,7 @@ export class WorkerGovernor {
     this.#parts = parts;
   }
 
-  /** Returns the governor of a worker. Undefined: it has no limits. Throws a UsageError for limits that cannot be. */
+  /** Returns the governor of a worker; undefined if it has no limits. Throws a UsageError for invalid limits. */
   static of({ governor, limits }: GovernorOptions, parts: GovernorParts): WorkerGovernor | undefined {
     if (governor !== undefined && !isGovernor(governor)) {
       throw new UsageError('the worker: "governor" is none: write memoryGovernor() or redisGovernor({url})');
@@ -49,7 +49,7 @@ export class WorkerGovernor {
     return checked.size === 0 ? undefined : new WorkerGovernor(governor ?? memoryGovernor(), checked, parts);
   }
 
-  /** True if a provider is shared by tenants. */
+  /** True if a provider is shared by tenant. */
   get sharesByTenant(): boolean {
     return [...this.#limits.values()].some(({ share }) => share === 'tenant');
   }
@@ -67,12 +67,12 @@ export class WorkerGovernor {
     return permits;
   }
 
-  /** Another worker uses it. Call `close` afterwards. */
+  /** Registers a worker as a user. Call `close` afterwards. */
   open(): void {
     this.#users += 1;
   }
 
-  /** Gives all permits back, unless another worker still uses it. Never rejects. */
+  /** Returns all permits, unless another worker still uses the governor. Never rejects. */
   async close(): Promise<void> {
     this.#users -= 1;
     if (this.#users > 0) return;
@@ -99,10 +99,10 @@ function meterOf(telemetry: WorkerTelemetry | undefined, provider: string): Perm
   };
 }
 
-/** The length of a digest of a tenant, of an agent or of a run: nobody else's is equal by chance. */
+/** The length of a tenant's, agent's or run's digest, which makes collisions negligible. */
 const DIGEST_LENGTH = 16;
 
-/** Returns a digest: Redis is told no names. */
+/** Returns a digest, so that Redis receives no names. */
 export function shareDigest(...parts: readonly (string | undefined)[]): string {
   const text = JSON.stringify(parts.map((part) => part ?? null));
   return createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH);

@@ -30,10 +30,10 @@ import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import type { CallVerdict, PartReview, PointScope, ReviewScope, WorkerPart } from '../worker-part.ts';
 
-/** Bytes of JSON of the message of a finding: it is part of the record, of the result, and of what the model reads. */
+/** The maximum bytes of JSON of a finding's message: it is part of the record, of the result, and of the text for the model. */
 const MESSAGE_BYTES = 500;
 
-/** Guardrails in a worker: those for calls review them. */
+/** Guardrails in a worker: guardrails for calls review calls. */
 export const guardrailsInWorker: WorkerPart = {
   name: 'guardrails',
   defined: (agent) => ({ fields: snapshotGuardrails(agent) }),
@@ -48,7 +48,7 @@ export const guardrailsInWorker: WorkerPart = {
 };
 
 /**
- * Checks calls with the guardrails of the run for calls, all at once. Undefined without any. Throws `unknown_guardrail` if this worker
+ * Checks calls with the run's guardrails for calls, all at once. Undefined without guardrails. Throws `unknown_guardrail` if this worker
  * lacks one.
  */
 function reviewByGuardrails(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> | undefined {
@@ -56,7 +56,7 @@ function reviewByGuardrails(scope: ReviewScope, calls: readonly ToolCall[]): Pro
   return guardrails.length === 0 || calls.length === 0 ? undefined : checkCalls(scope, guardrails, calls);
 }
 
-/** Returns what the guardrails found; undefined if all calls pass without a cost. */
+/** Returns the guardrails' findings; undefined if all calls pass without a cost. */
 async function checkCalls(
   { runtime, run, snapshot, signal, data = () => queryRun<DataView>(run, QUERIES.data, null) }: ReviewScope,
   guardrails: readonly PinnedGuardrail[],
@@ -157,19 +157,19 @@ function readAnswer(answer: unknown): GuardrailAnswer {
   throw new Error('its answer is neither {passed: true} nor {passed: false, message}');
 }
 
-/** Secrets are redacted before the text is cut: a part of one would not be found. */
+/** Secrets are redacted before the text is cut: part of a secret would not be found. */
 function briefMessage({ secrets }: ActivityRuntime, message: string): string {
   return cutText(secrets.redact(message).toWellFormed(), MESSAGE_BYTES);
 }
 
-/** A guardrail of a run as it is pinned, and as this worker has it. */
+/** A pinned guardrail of a run, with this worker's version of it. */
 interface PinnedGuardrail {
   pinned: GuardrailSnapshot;
   guardrail: AnyGuardrail;
 }
 
 /**
- * Returns the guardrails of a type that a run has. Throws `unknown_guardrail` if this worker lacks one, or has another type of it:
+ * Returns the guardrails of a type that a run has. Throws `unknown_guardrail` if this worker lacks one, or has it with another type:
  * another worker may have it.
  */
 function pinnedGuardrails({ registry }: ActivityRuntime, snapshot: AgentSnapshot, type: GuardrailType): PinnedGuardrail[] {
@@ -205,12 +205,12 @@ class GuardrailModels {
     this.#snapshot = snapshot;
   }
 
-  /** The cost so far; undefined for nothing. */
+  /** The cost so far, or undefined. */
   get spent(): GuardrailSpent[] | undefined {
     return this.#spent.size === 0 ? undefined : [...this.#spent.values()];
   }
 
-  /** Asks a model that the guardrail has declared, once: it makes no second attempt. */
+  /** Asks a model that the guardrail declares, with a single attempt. */
   async ask({ name, models }: AnyGuardrail, signal: AbortSignal, { model, prompt, schema }: Question): Promise<unknown> {
     if (!models.some((one) => one === model)) {
       throw new UsageError(`guardrail "${name}" asks model "${model}", which it does not declare: add it to its "models"`);
@@ -266,7 +266,7 @@ function parsedAnswer(model: string, text: string, schema: z.ZodType): unknown {
   throw new LonghaulError('model_bad_response', `The answer of model "${model}" does not fit: ${result.error.message}`);
 }
 
-/** Returns the guardrails of an agent as they are pinned for a run. */
+/** Returns an agent's guardrails in pinned form. */
 function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 'guardrails'> {
   if (guardrails.length === 0) return {};
   return {
@@ -279,7 +279,7 @@ function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 
   };
 }
 
-/** Checks new messages, or an answer, with all guardrails of that type at once. Undefined without any. */
+/** Checks new messages, or an answer, with all guardrails of that type at once. Undefined without guardrails. */
 function checkAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<GuardrailReport> | undefined {
   const guardrails = pinnedGuardrails(runtime, snapshot, run.point);
   if (guardrails.length === 0) return undefined;
@@ -289,7 +289,7 @@ function checkAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: Poi
     const scope = { runtime, run, snapshot, signal, models, data, resources: await runtime.resourcePool.use() };
     const findings = await runGuardrails(scope, guardrails, subject);
     const { spent } = models;
-    // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
+    // If the run was cancelled meanwhile, the checks' cost still counts, but their findings do not.
     return { findings: isCancelled() ? [] : findings, ...defined({ spent }) };
   };
   return check();

@@ -29,8 +29,8 @@ export function hookActivities(runtime: ActivityRuntime): Pick<ActivityFunctions
 }
 
 /**
- * Creates the activity that calls the hooks that run in no other: those with a separate activity, those after an agent that a call
- * has run, and those at the end of a run; and that asks all capabilities at a point of the conversation.
+ * Creates the activity for hooks that run in no other activity: remote hooks, hooks after a sub-agent's call, and hooks at the end of a
+ * run. It also asks all capabilities at a point of the conversation.
  */
 function callHooksActivity(
   runtime: ActivityRuntime,
@@ -47,7 +47,9 @@ function callHooksActivity(
   });
 }
 
-/** Asks all capabilities at a point of the conversation at the same time. Fails only if this worker lacks what one of them needs. */
+/**
+ * Asks all capabilities at a point of the conversation at the same time. Fails only if this worker lacks something that one of them needs.
+ */
 async function askAtPoint(runtime: ActivityRuntime, run: AtPointInput): Promise<AtPointOutput> {
   const snapshot = await runtime.snapshots.load(run, run.agent);
   for (const part of WORKER_PARTS) part.requirePoint?.(runtime, snapshot, run.point);
@@ -74,7 +76,7 @@ async function callHooksAtEnd(scope: HookScope, { status, stopReason }: AtEndInp
   return { hooks };
 }
 
-/** Calls the hooks before the calls of a response start, with the arguments that the hooks of the model call have left them. */
+/** Calls the hooks before a response's calls start, with the arguments as changed by the model call's hooks. */
 async function callHooksBeforeCalls(scope: HookScope, input: BeforeCallsInput): Promise<ReviewedCalls> {
   const { runtime } = scope;
   const snapshot = await runtime.snapshots.load(input, input.agent);
@@ -82,7 +84,7 @@ async function callHooksBeforeCalls(scope: HookScope, input: BeforeCallsInput): 
   return reviewCalls({ ...scope, snapshot, isSeparate: true }, calls);
 }
 
-/** Calls the hooks after a call: those for its result, then those for the agent that it has run. */
+/** Calls the hooks after a call: first the hooks for its result, then the hooks for the agent that it ran. */
 async function callHooksAfterCall(scope: HookScope, input: AfterCallInput): Promise<CallHooksOutput> {
   const { callId, toolName, child, isError, maxBytes } = input;
   const args = input.arguments ?? (await callArguments(scope.runtime, input, input));

@@ -18,19 +18,19 @@ import type { AnsweredByPart, CallPurpose, PreparedByPart } from '../worker-part
 export interface HookScope {
   runtime: ActivityRuntime;
   run: OfRun;
-  /** The name of the agent, and the hooks of its run. */
+  /** The agent's name and the hooks of its run. */
   snapshot: { name: string; hooks?: HookSnapshot[] };
   signal: AbortSignal;
   /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
   data?: () => Promise<DataView>;
 }
 
-/** Bytes of JSON that a text of a hook may have: it is read by the model, or recorded with the call. */
+/** The maximum bytes of JSON of a hook's text: the model reads it, or it is recorded with the call. */
 const HOOK_TEXT_BYTES = 10_000;
 
 /**
- * Calls the hooks of a run for one event. Never rejects, and repeats nothing: a hook that this worker lacks has failed. The texts of
- * the outcome are without secrets, and cut.
+ * Calls the hooks of a run for one event. Never rejects, and repeats nothing: a hook that this worker lacks counts as failed. Secrets are
+ * redacted from the outcome's texts, which are also cut.
  */
 export async function runEventHooks(scope: HookScope, event: HookedEvent): Promise<HooksOutcome> {
   const { runtime, snapshot, signal } = scope;
@@ -39,7 +39,7 @@ export async function runEventHooks(scope: HookScope, event: HookedEvent): Promi
     try {
       return callable(pinnedHook(runtime.registry, pinned), contextOf, signal);
     } catch (error) {
-      // The activity has begun: another worker would begin it again. Without its definition the strict rule holds.
+      // The activity has begun: another worker would begin it again. Without the hook's definition, `failClosed` is assumed.
       return { name: pinned.name, priority: 0, failClosed: true, ask: () => Promise.reject(error) };
     }
   });
@@ -47,12 +47,14 @@ export async function runEventHooks(scope: HookScope, event: HookedEvent): Promi
   return withoutSecrets(runtime, await runHooks(event, hooks));
 }
 
-/** Throws `MissingOnWorkerError` if this worker lacks one of these hooks, before anything is done or paid for: another worker may have it. */
+/**
+ * Throws `MissingOnWorkerError` if this worker lacks one of these hooks, before anything is done or paid for. Another worker may have it.
+ */
 export function requireHooks({ registry }: ActivityRuntime, hooks: readonly HookSnapshot[]): void {
   for (const hook of hooks) pinnedHook(registry, hook);
 }
 
-/** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
+/** Returns this worker's version of a run's hook. Throws `unknown_hook` if it has none with that name and event. */
 export function pinnedHook(registry: Pick<AgentRegistry, 'shared' | 'parts'>, { name, on, of }: HookSnapshot): AnyHook {
   const hooks = (of === undefined ? registry.shared : registry.parts({ agentName: of }))?.hooks ?? [];
   const hook = hooks.find((one) => one.name === name && one.on === on);
@@ -84,7 +86,7 @@ function hookContexts({
   });
 }
 
-/** Secrets are redacted before a text is cut: a part of one would not be found. */
+/** Secrets are redacted before a text is cut: part of a secret would not be found. */
 function withoutSecrets({ secrets }: ActivityRuntime, outcome: HooksOutcome): HooksOutcome {
   const clean = (text: string): string => cutText(secrets.redact(text).toWellFormed(), HOOK_TEXT_BYTES);
   const { result, changes, injected, ask, records } = outcome;
@@ -100,10 +102,10 @@ function withoutSecrets({ secrets }: ActivityRuntime, outcome: HooksOutcome): Ho
   };
 }
 
-/** Bytes of JSON of a text in a record, which is part of steps and views. */
+/** The maximum bytes of JSON of a text in a record, which is part of steps and views. */
 const RECORD_BYTES = 500;
 
-/** Prepares a hook to be called within its time, with the context that `contextOf` makes for a signal. */
+/** Returns a hook that is called within its time limit, with the context that `contextOf` creates for a signal. */
 export function callable(hook: AnyHook, contextOf: (signal: AbortSignal) => HookContext, cancelled: AbortSignal): CallableHook {
   const { name, match, priority, failClosed, timeoutMs } = hook;
   return {
@@ -120,7 +122,7 @@ async function askHook({ run, command, on }: AnyHook, payload: JsonObject, conte
   return readAnswer(await run?.(payload as never, context));
 }
 
-/** Rejects when the time is up, also if the work does not heed its signal. */
+/** Rejects when the time is up, even if the work ignores its signal. */
 async function inTime<Result>(timeoutMs: number, cancelled: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const timeUp = new AbortController();
   const signal = AbortSignal.any([timeUp.signal, cancelled]);
@@ -137,16 +139,16 @@ async function inTime<Result>(timeoutMs: number, cancelled: AbortSignal, work: (
   }
 }
 
-/** The most bytes that a command may write to each of its streams. */
+/** The maximum bytes that a command may write to each of its streams. */
 const MAX_OUTPUT_BYTES = 256_000;
 
-/** The variables of the worker's environment that a command gets: what a program needs to be found and to run, and no secrets. */
+/** The variables of the worker's environment that a command gets: only the ones needed to find and run programs, and no secrets. */
 const PASSED_ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot'];
 
-/** The milliseconds that the pipes of a command may stay open after its end, while what it left behind holds them. */
+/** The milliseconds that a command's pipes may stay open after its end, while its descendants hold them. */
 const CLOSE_MS = 500;
 
-/** Starts a command without a shell, in a process group of its own, writes the event to it as JSON, and reads its answer. */
+/** Starts a command without a shell in a separate process group, writes the event to it as JSON, and reads its answer. */
 async function askCommand(command: readonly string[], on: HookEvent, payload: JsonObject, signal: AbortSignal): Promise<ReadAnswer> {
   const [file = '', ...args] = command;
   let child: ChildProcess | undefined;
@@ -171,7 +173,7 @@ function commandEnvironment(): Record<string, string> {
   );
 }
 
-/** The end of a command, and what it wrote until then. */
+/** The end of a command, and its output. */
 interface CommandEnd {
   code: number | null;
   stdout: string;
@@ -191,7 +193,7 @@ function commandEnd(child: ChildProcess, input: string, signal: AbortSignal): Pr
         else written[name].push(chunk);
       });
     }
-    // A command that does not read its input is no failure.
+    // A command need not read its input.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     child.once('error', reject);
@@ -209,17 +211,17 @@ function killGroup({ pid, stdout, stderr }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // No process of the group is left.
+    // The process group is already gone.
   }
 }
 
-/** A hook that is ready to be called: the means of calling it are the caller's. */
+/** A hook that is ready to be called. The caller provides the means to call it. */
 export interface CallableHook {
   name: string;
   match?: string | RegExp | ((payload: JsonObject) => unknown);
   priority: number;
   failClosed: boolean;
-  /** Returns its answer. May reject: that is a failure of the hook. */
+  /** Returns its answer. A rejection is a failure of the hook. */
   ask: (payload: JsonObject) => Promise<ReadAnswer>;
 }
 
@@ -227,7 +229,7 @@ export interface CallableHook {
 interface HooksOutcome {
   /** `deny` only for events that a hook can deny. */
   result: { type: 'allow' } | { type: 'deny'; hook: string; text?: string };
-  /** The changes of all hooks, merged: what the run uses. Absent: none. */
+  /** The merged changes of all hooks, which the run uses. Absent: none. */
   changes?: JsonObject;
   /** The texts that the model reads. */
   injected: string[];
@@ -239,20 +241,20 @@ interface HooksOutcome {
   records: HookRecord[];
 }
 
-/** The event, and the rule of its changes. */
+/** The event, and the rule for its changes. */
 interface HookedEvent {
   on: HookEvent;
   payload: JsonObject;
-  /** Returns why the changes of a hook cannot be used, which is a failure of that hook. Default: all can. */
+  /** Returns why a hook's changes cannot be used, which is a failure of that hook. Default: all changes can. */
   problemOf?: (changes: JsonObject) => string | undefined;
-  /** Nothing reads a text here, and nothing can wait: such an answer is a failure of its hook. */
+  /** At this event nothing reads texts or can wait, so any answer but allow and deny is a failure of its hook. */
   deniesOnly?: true;
   callId?: string;
 }
 
 /**
- * Calls the hooks of an event by priority, one after the other; each sees the changes of those before. The first deny ends the
- * chain of an event that can be denied, and counts for nothing at any other. Never rejects.
+ * Calls the hooks of an event sequentially, by priority; each sees the changes of the previous ones. The first deny ends the chain if the
+ * event can be denied; otherwise it is ignored. Never rejects.
  */
 export async function runHooks(
   { on, payload, problemOf = () => undefined, deniesOnly, callId }: HookedEvent,
@@ -315,7 +317,7 @@ function notDenying({ type }: ReadAnswer): string | undefined {
 async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: AnswerCheck): Promise<ReadAnswer | undefined> {
   try {
     if (!(await matchesPayload(hook.match, payload))) return undefined;
-    // A hook that changes its argument must not change that of the next one.
+    // A hook that mutates its argument must not affect the next one.
     const answer = await hook.ask(structuredClone(payload));
     const problem = problemOf(answer);
     return problem === undefined ? answer : { type: 'failed', text: problem };
@@ -334,7 +336,7 @@ async function matchesPayload(match: CallableHook['match'], payload: JsonObject)
   return new RegExp(match.source, match.flags.replaceAll(/[gy]/g, '')).test(subject);
 }
 
-/** The answer of a hook, read. `failed`: the hook did not answer, or with something else than an answer. */
+/** The parsed answer of a hook. `failed`: the hook did not answer, or its answer is invalid. */
 export type ReadAnswer =
   | { type: 'allow' }
   | { type: 'deny'; text?: string }
@@ -343,7 +345,7 @@ export type ReadAnswer =
   | { type: 'ask'; text: string }
   | { type: 'failed'; text: string };
 
-/** Reads what a hook returned. */
+/** Reads the return value of a hook. */
 function readAnswer(returned: unknown): ReadAnswer {
   if (returned === undefined || returned === null || returned === 'allow') return { type: 'allow' };
   if (returned === 'deny') return { type: 'deny' };
@@ -362,7 +364,7 @@ function notAnAnswer(answer: unknown): ReadAnswer {
   return { type: 'failed', text: `it answered ${excerpt}, which is not a valid answer of a hook` };
 }
 
-/** Reads the end of a command: its exit code and what it wrote. 0: the JSON that it wrote. 2: a deny. Any other: a failure. */
+/** Reads the end of a command from its exit code and output. 0: the JSON on standard output. 2: a deny. Any other: a failure. */
 function readCommandEnd(code: number | null, stdout: string, stderr: string): ReadAnswer {
   const said = stderr.trim();
   if (code === 2) return said === '' ? { type: 'deny' } : { type: 'deny', text: said };
@@ -374,7 +376,7 @@ function readCommandEnd(code: number | null, stdout: string, stderr: string): Re
   return readWritten(written);
 }
 
-/** Reads `{"result": "deny", "reason": …}` and its like. */
+/** Reads `{"result": "deny", "reason": …}` and similar answers. */
 function readWritten(written: unknown): ReadAnswer {
   if (!isJsonObject(written)) return notAnAnswer(written);
   const { result, reason, changes, text, error } = written;
@@ -387,8 +389,8 @@ function readWritten(written: unknown): ReadAnswer {
 }
 
 /**
- * Calls the hooks before a model call. Their texts are added to the instructions of this request alone. Throws `hook_denied` if one
- * denies it: nothing has been paid for.
+ * Calls the hooks before a model call. Their texts are only added to the instructions of this request. Throws `hook_denied` if one denies
+ * it, before anything is paid for.
  */
 export async function beforeRequest(
   scope: HookScope,
@@ -421,7 +423,7 @@ export async function beforeSummary(scope: HookScope, events: number, request: M
   return { request: { ...request, instructions: [...request.instructions, ...injected] }, notes: { hooks: records } };
 }
 
-/** Bytes of JSON that a text may have which takes the place of an answer. */
+/** The maximum bytes of JSON of a text that replaces an answer. */
 const ANSWER_TEXT_BYTES = 64_000;
 
 /** Calls the hooks after a model call, before the answer is interpreted: one of them may replace its text. Never rejects. */
@@ -434,13 +436,13 @@ export async function afterResponse(scope: HookScope, answer: ModelResponse): Pr
   const text = changes?.['text'];
   const notes = { hooks: records };
   if (typeof text !== 'string') return { answer, notes };
-  // They would send the text that was replaced back to the provider.
+  // They would return the replaced text to the provider.
   const { providerItems, account: _, structured: __, sources, ...rest } = answer;
   const items = providerItems === undefined ? {} : { providerItems: [] };
   return { answer: { ...rest, content: text, ...items, ...(sources === undefined ? {} : { sources: withoutPlaces(sources) }) }, notes };
 }
 
-/** Nothing in an answer is trusted to be of its type. */
+/** The types in an answer are not trusted. */
 function responsePayload(answer: Partial<ModelResponse> | null | undefined): JsonObject {
   const { content, toolCalls, finishReason, usage } = answer ?? {};
   const calls = Array.isArray(toolCalls) ? toolCalls : [];
@@ -461,7 +463,7 @@ function textProblem(changes: JsonObject): string | undefined {
   if (other !== undefined) return `it changes "${other}": only "text" can be changed in an answer`;
   if (typeof changes['text'] !== 'string') return 'it changes "text" to something else than a text';
   const bytes = jsonBytes(changes['text']);
-  // An answer that has been paid for must not become too large to be recorded.
+  // A paid answer must not become too large to be recorded.
   return bytes > ANSWER_TEXT_BYTES ? `the text has ${bytes} bytes of JSON, over ${ANSWER_TEXT_BYTES}` : undefined;
 }
 
@@ -471,12 +473,12 @@ interface CallResult {
   isError: boolean;
 }
 
-/** The result as its hooks leave it. The content is the same array if none of them changed it. */
+/** The result after its hooks. The content is the same array if no hook changed it. */
 interface HookedResult extends CallResult {
   hooks: HookRecord[];
 }
 
-/** The event, and what is in its payload beside the id of the call and its result. */
+/** The event, and the fields of its payload in addition to the call's id and result. */
 interface ResultEvent {
   on: 'post_tool_use' | 'subagent_stop';
   callId: string;
@@ -512,7 +514,7 @@ function resultProblem(changes: JsonObject): string | undefined {
   return isError === undefined || typeof isError === 'boolean' ? undefined : 'it changes "isError" to something else than true or false';
 }
 
-/** Milliseconds that the hooks may take together: the activity that resolves the agent is bounded, and does more. */
+/** The time limit of all hooks together, in milliseconds: the activity that resolves the agent is bounded, and has more to do. */
 const TOTAL_MS = 30_000;
 
 /** The instructions of a run, with the answers of the hooks at its start. */

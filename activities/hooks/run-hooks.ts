@@ -36,8 +36,8 @@ import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { checkArguments } from '../../src/core/json-schema/read-by-schema.ts';
 
 /**
- * Hooks in a worker: those of the worker, of the agent and of its ancestors are pinned for a run, and called at its start, around its
- * model calls, before its calls and for their results. The others have activities (`hook-activities.ts`).
+ * Hooks in a worker: the hooks of the worker, the agent and its ancestors are pinned for a run, and called at its start, around its model
+ * calls, before its calls and for their results. Other hooks run in separate activities (`hook-activities.ts`).
  */
 export const hooksInWorker: WorkerPart = {
   name: 'hooks',
@@ -65,7 +65,7 @@ export const hooksInWorker: WorkerPart = {
   settle: (runtime, call, result) => (call.input.hooks === undefined ? undefined : settleResult(runtime, call, result)),
 };
 
-/** Asks the hooks about messages, or about an answer. What they deny is a finding that refuses it. */
+/** Asks the hooks about messages, or about an answer. A deny becomes a finding that refuses it. */
 async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<PointReport> {
   const { subject, data } = await read();
   const { type: on, ...payload } = subject;
@@ -98,8 +98,8 @@ async function settleResult(
 }
 
 /**
- * Returns the hooks of an agent that acts in a run: those of the ancestors first, then those of the worker. Throws `unknown_hook` for
- * one of the ancestors that this worker lacks.
+ * Returns the hooks of a run's acting agent: first the ancestors' hooks, then the worker's. Throws `unknown_hook` for an ancestor's hook
+ * that this worker lacks.
  */
 export function hooksOfRun(
   registry: Pick<AgentRegistry, 'shared' | 'parts'>,
@@ -117,7 +117,9 @@ function hookSnapshot({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookS
   return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...closed };
 }
 
-/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues with a run. */
+/**
+ * Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues a run, and has no start.
+ */
 async function openRun(
   { runtime, input: run, agent: { name }, deps, signal }: StartingRun,
   hooks: HookSnapshot[],
@@ -131,17 +133,16 @@ async function openRun(
   return { instructions: opened.instructions, fields: opened.records.length === 0 ? {} : { hookRecords: opened.records } };
 }
 
-/** What hooks say about a call, with their answers. */
+/** The hooks' verdict on a call, with their answers. */
 interface HookVerdict extends CallVerdict {
   records: HookRecord[];
 }
 
-/** Bytes of JSON that the verdicts on one response may have: they are recorded beside it, in the same payload. */
+/** The maximum bytes of JSON of the verdicts on one response: they are recorded with it, in the same payload. */
 const REVIEW_BYTES = 200_000;
 
 /**
- * Calls the hooks of users before calls start: those of one call one after the other, the calls in parallel. Undefined if the run has
- * none here.
+ * Calls users' hooks before calls start: sequentially for each call, and in parallel for all calls. Undefined if the run has no such hooks.
  */
 function reviewByHooks(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview> | undefined {
   const hooks = scope.isSeparate ? hooksBeforeCalls(scope.snapshot) : inlineHooks(scope.snapshot, ...CALL_EVENTS);
@@ -169,8 +170,8 @@ async function reviewAll(scope: ReviewScope, calls: readonly ToolCall[]): Promis
 }
 
 /**
- * Calls the hooks about one call: those of the tool, then those of the agent that the call starts, or hands the run over to. Each
- * sees the arguments as those before have left them.
+ * Calls the hooks about one call: first for the tool, then for the agent that the call starts or hands the run over to. Each sees the
+ * arguments as changed by the previous ones.
  */
 async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<HookVerdict> {
   const tool = scope.snapshot.tools.find(({ name }) => name === call.name);
@@ -199,7 +200,7 @@ async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<HookVerdi
   return { ...verdict, ...(injected.length === 0 ? {} : { injection: injected.join('\n') }) };
 }
 
-/** An event that a call causes, with what is in its payload beside the call. */
+/** An event that a call causes, with the fields of its payload in addition to the call. */
 interface CallEvent {
   on: HookEvent;
   about: (args: JsonObject) => JsonObject;
@@ -215,7 +216,7 @@ function eventsOf({ name: from }: AgentSnapshot, { name: toolName }: ToolCall, t
   ];
 }
 
-/** Returns why a rewrite cannot be used. The arguments are recorded, and those of a cell are its code. */
+/** Returns why a rewrite cannot be used. The arguments are recorded, and a cell's arguments are its code. */
 function rewriteProblem(toolName: string, changes: JsonObject): string | undefined {
   const other = Object.keys(changes).find((key) => key !== 'arguments');
   if (other !== undefined) return `it changes "${other}": only "arguments" can be changed before a call`;

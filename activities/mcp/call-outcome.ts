@@ -18,8 +18,8 @@ import { errorMessage } from '../../src/core/domain/errors.ts';
 export type McpOutcome =
   | { type: 'answered'; result: unknown }
   /**
-   * The server has answered with an error: repeating the call gives the same. `isOfSession`: unless it is about the session, which a
-   * new connection does not share. The call has not reached a tool then.
+   * The server has answered with an error, which a repeated call would get again. `isOfSession`: the error concerns the session, which a
+   * new connection does not share, and the call has not reached a tool.
    */
   | { type: 'refused'; message: string; isOfSession?: true }
   /** The server has not received the call. */
@@ -30,7 +30,7 @@ export type McpOutcome =
 /** Failures of a connection that was never established. */
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Errors of the client about an answer that did arrive. */
+/** Errors of the client about an answer that arrived. */
 const ANSWERED = new Set<SdkErrorCode>([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
@@ -39,7 +39,7 @@ const ANSWERED = new Set<SdkErrorCode>([
   SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
 
-/** Returns the outcome that an error of a call implies. */
+/** Returns the outcome that a call's error implies. */
 export function outcomeOfError(error: unknown): McpOutcome {
   if (ProtocolError.isInstance(error)) return outcomeOfProtocolError(error);
   const posted = postedStatus(error);
@@ -51,15 +51,15 @@ export function outcomeOfError(error: unknown): McpOutcome {
   return { type: isNotConnected(error) ? 'not_sent' : 'lost', message: errorMessage(error) };
 }
 
-/** The code of the error for headers that do not fit the schema that the server has now: it has read no further. */
+/** The error code for headers that do not match the server's current schema: the server has read no further. */
 const HEADER_MISMATCH = -32_020;
 
-/** The codes with which servers answer a request outside of a session. A tool that fails has others. */
+/** The codes with which servers answer a request outside a session. A failing tool has other codes. */
 const SESSION_CODES = new Set([-32_000, -32_001, -32_002, -32_004, -32_600, 32_600, 400, 404]);
 
 /**
- * Messages about a session that the server does not have: nothing but that, because a tool may have sessions of its own (`Browser session
- * "a" not found in …`).
+ * Messages that only say that the server does not have the session: a tool may have its own sessions (`Browser session "a" not found in
+ * …`).
  */
 const SESSION_LOST = [
   /^(?:[a-z -]{1,30}: ?){0,2}(?:the |your |mcp |this ){0,2}session(?: ?id)?(?: (?:"[^"]{0,80}"|[\w-]{8,80}))?(?: (?:was|is|has been|has|does|id)){0,2} ?(?:not found|not exist|unknown|expired|terminated|invalid|lost|closed|ended|not valid|no longer valid|not initialized|missing|required)(?: or (?:has )?(?:expired|terminated|been terminated))?[.!]?$/i,
@@ -79,7 +79,7 @@ function isSessionLost(code: number, message: string): boolean {
   return text.length <= 200 && SESSION_CODES.has(code) && SESSION_LOST.some((pattern) => pattern.test(text));
 }
 
-/** Returns the HTTP status with which a server refused a connection; undefined for other errors. */
+/** Returns the HTTP status of a refused connection; undefined for other errors. */
 export function statusOf(error: unknown): number | undefined {
   for (const one of causes(error)) {
     if (SdkHttpError.isInstance(one)) return one.status;
@@ -88,13 +88,13 @@ export function statusOf(error: unknown): number | undefined {
   return postedStatus(error);
 }
 
-/** Reads the status from the error of the older transport, which has it in its text alone. */
+/** Reads the status from an error of the older transport, which only has it in its text. */
 function postedStatus(error: unknown): number | undefined {
   const [, status] = (error instanceof Error ? /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) : null) ?? [];
   return status === undefined ? undefined : Number(status);
 }
 
-/** Returns why a server could not be reached, without any text of the server or of a header. */
+/** Returns why a server could not be reached, without any text from the server or from a header. */
 export function connectProblem(error: unknown): string {
   if (ProtocolError.isInstance(error)) return `it refused the connection (${error.code})`;
   const status = statusOf(error);
@@ -112,14 +112,14 @@ function outcomeOfSdkError(error: SdkError): McpOutcome {
 }
 
 /**
- * True for a status with which the call was refused before it reached the tool: because of the caller (401, 403), the
- * session (400, 404) or the rate (429). A timeout (408) is inconclusive.
+ * True for a status that says that the call was refused before it reached the tool: because of the caller (401, 403), the session (400,
+ * 404) or the rate (429). A timeout (408) is inconclusive.
  */
 function wasRefused(status: number): boolean {
   return status >= 300 && status < 500 && status !== 408;
 }
 
-/** Returns the code of a failure of the network or of the operating system. */
+/** Returns the code of a network or operating system failure. */
 function networkCode(error: unknown): string | undefined {
   for (const cause of causes(error)) {
     if (SdkError.isInstance(cause) || typeof cause !== 'object' || cause === null || !('code' in cause)) continue;
@@ -139,7 +139,7 @@ function causes(error: unknown): unknown[] {
   return found;
 }
 
-/** Recognises an error that the client throws without a code. */
+/** Recognizes an error that the client throws without a code. */
 function isNotConnected(error: unknown): boolean {
   return error instanceof Error && error.message === 'Not connected';
 }
@@ -149,22 +149,22 @@ function codeWords(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ');
 }
 
-/** The code of the error for a request whose stream has ended, from the range that the protocol leaves to implementations. */
+/** The error code for a request whose stream has ended, from the range that the protocol leaves to implementations. */
 const STREAM_ENDED = -32_099;
 
-/** The requests that fail when their stream ends. The client handles others, such as the negotiation. */
+/** The requests that fail when their stream ends. The client handles other requests, such as the negotiation. */
 const METHODS = new Set(['tools/call', 'tools/list']);
 
 /**
- * Fails requests whose answer cannot come any more. Over HTTP each request has its own stream; if that breaks off and
- * cannot be resumed, the client would wait until the request times out.
+ * Fails requests whose answer can no longer arrive. Over HTTP each request has its own stream; if that breaks and cannot be resumed, the
+ * client would wait until the request times out.
  */
 export function failAtStreamEnd(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message: JSONRPCMessage, options?: TransportSendOptions) => {
     if (!isJSONRPCRequest(message) || !METHODS.has(message.method)) return send(message, options);
     const { id } = message;
-    // After an answer the client ignores this one.
+    // After an answer the client ignores this error.
     const onRequestStreamEnd = (): void =>
       transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_ENDED, message: 'connection closed' } });
     return send(message, { ...options, onRequestStreamEnd });

@@ -18,7 +18,7 @@ interface Listing {
   servers: readonly McpServerDefinition[];
   /** Names that the tools must not get. */
   taken: ReadonlySet<string>;
-  /** The language of the agent's code, which calls the tools by their names. */
+  /** The language of the agent's code, which calls the tools by name. */
   language?: CodeLanguage | undefined;
   stop: AbortSignal;
 }
@@ -26,7 +26,7 @@ interface Listing {
 /** The tools of an agent's servers. */
 export interface ListedMcpTools {
   tools: ToolSnapshot[];
-  /** What was left out or changed so that the others can be used, by the names that the servers give. The texts quote the servers. */
+  /** Omissions and changes that make the list usable, by the servers' names. The texts quote the servers. */
   notices: Notice[];
 }
 
@@ -37,8 +37,8 @@ interface Usable {
 }
 
 /**
- * Returns the tools of an agent's servers as they are pinned for a run, sorted by name. A tool that cannot be used is left out. Throws
- * `mcp_unreachable` for a server that does not answer, and `invalid_agent` for one without a tool that the agent names.
+ * Returns the tools of an agent's servers in pinned form, sorted by name. Unusable tools are left out. Throws `mcp_unreachable` for a
+ * server that does not answer, and `invalid_agent` for a server that lacks a tool that the agent names.
  */
 export async function listMcpTools({ pool, servers, taken, language, stop }: Listing): Promise<ListedMcpTools> {
   const lists = await Promise.all(servers.map(async (server) => ({ server, listed: await pool.tools(server, stop) })));
@@ -53,7 +53,7 @@ export async function listMcpTools({ pool, servers, taken, language, stop }: Lis
   return { tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)), notices };
 }
 
-/** Returns the tools that the agent includes, each once, and notes what a person should know of them. Others are not looked at. */
+/** Returns the tools that the agent includes, each once, and adds notices about them for a person. Other tools are not examined. */
 function usableTools(server: McpServerDefinition, listed: McpTools, notices: Notice[]): Usable[] {
   const { name: owner, include, exclude } = server;
   const note = (tool: string, message: string): void => {
@@ -127,18 +127,20 @@ function toolSnapshot({ server, tool }: Usable, name: string): ToolSnapshot {
   };
 }
 
-/** Returns the effect of a tool. One without a declaration must not run twice, as the protocol assumes too. */
+/** Returns the effect of a tool. A tool without a declaration must not run twice, which is also the protocol's assumption. */
 function effectOf(server: McpServerDefinition, { name, isRepeatable }: ReadTool): McpEffect {
   return server.effectOf(name) ?? (isRepeatable ? 'idempotent' : 'once');
 }
 
-/** The schemas of a tool as they are pinned for a run. */
+/** The pinned schemas of a tool. */
 type PinnedSchema = Pick<ToolSnapshot, 'parameters' | 'schema' | 'strict'>;
 
-/** The most schemas in one whose references are resolved in place. */
+/** The maximum number of subschemas of a schema whose references are resolved in place. */
 const MAX_SCHEMAS = 2_000;
 
-/** Returns the schemas of a tool from its server's schema of an object: one that checks arguments as the server does, and one that is sent. */
+/**
+ * Returns a tool's schemas from the server's object schema: one that checks arguments like the server, and one that is sent to providers.
+ */
 export function pinSchema(input: JsonObject): PinnedSchema {
   const schema = checkableSchema(input);
   const modern = modernSchema(input);
@@ -153,7 +155,7 @@ function strictConversion(schema: JsonObject): JsonObject | undefined {
   return conversion?.strict ? conversion.schema : undefined;
 }
 
-/** Resolves the references of a schema in place; undefined if one leads nowhere or in a circle. */
+/** Resolves the references of a schema in place; undefined if one is dangling or circular. */
 function withoutReferences(root: JsonObject): JsonObject | undefined {
   let left = MAX_SCHEMAS;
   let isWhole = true;
@@ -187,10 +189,9 @@ const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
 /**
- * Returns the names of the tools, in the same order: the server's own name, in the characters that providers accept; if
- * that is taken, or two tools would have it, `server_tool`; if that is not unique either, the same with a few digits of
- * a hash. The names depend on the set of tools, not on their order. Names in `taken` are not used, and with a `language` none
- * that code in it could not call.
+ * Returns the names of the tools, in the same order: the server's own name, in characters that providers accept; if that is taken, or two
+ * tools would have it, `server_tool`; if that is not unique either, the same with a few digits of a hash. The names depend on the set of
+ * tools, not on their order. Names in `taken` are not used; with a `language`, neither are names that its code could not call.
  */
 export function nameTools(tools: readonly UnnamedTool[], taken: ReadonlySet<string>, language?: CodeLanguage): string[] {
   const clean = language === undefined ? cleanName : codeIdentifier;

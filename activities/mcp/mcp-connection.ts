@@ -14,12 +14,12 @@ import { withTimeout } from '../attempts/attempt.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
 import { FURTHER_TOOLS, nameOfTool } from './read-tool.ts';
 
-/** A link to a server that is not connected yet. */
+/** A link to a server, not connected yet. */
 export interface Link {
   transport: Transport;
-  /** Tells the server that the session is over, if the transport has sessions. */
+  /** Ends the session on the server, if the transport has sessions. */
   end?: () => Promise<void>;
-  /** The transport belongs to the older generation of the protocol: the newer one is not tried. */
+  /** The transport belongs to the older protocol generation: the newer one is not tried. */
   isLegacy?: true;
 }
 
@@ -29,12 +29,12 @@ export interface McpRequest {
   tool: string;
   args: JsonObject;
   idempotencyKey: string;
-  /** Bounds the call, which has no other limit. */
+  /** Ends the call, which has no other time limit. */
   signal: AbortSignal;
   onProgress: (progress: McpProgress) => void;
 }
 
-/** The progress of a call that the server reports. `message` may contain anything. */
+/** A call's progress as reported by the server. `message` may contain anything. */
 export interface McpProgress {
   progress: number;
   total?: number | undefined;
@@ -51,14 +51,14 @@ const END_MS = 2_000;
 /** The longest time that a timer can be set to. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/** The most pages of a list of tools, and the most tools: far more than an agent can have. */
+/** The maximum number of pages of a tool list, and of tools: far more than an agent can have. */
 const MAX_PAGES = 100;
 const MAX_TOOLS = 2_000;
 
-/** Any result: what the server has answered is read by Longhaul. */
+/** Any result: Longhaul itself reads the server's answer. */
 const ANY_RESULT = z.looseObject({});
 
-/** The tools of a server as it lists them: each may be anything. */
+/** A server's tools as listed: each may be anything. */
 type ListedTools = readonly unknown[];
 
 /**
@@ -86,7 +86,7 @@ export class McpConnection {
     this.#client.onclose = () => (this.#isBroken = true);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way
     this.#client.onerror = (error) => {
-      // The stream of the older transport connects again by itself, to another session. The answers of this one are lost.
+      // The older transport's stream reconnects automatically, to another session. The answers of this session are lost.
       if (error instanceof SseError) void this.#breakOff();
     };
   }
@@ -167,7 +167,7 @@ export class McpConnection {
     }
   }
 
-  /** Reads the pages of the list. A list ends without a cursor, with an empty one, and with one or a page that has been there before. */
+  /** Reads the pages of the list. A list ends if its cursor is missing, empty or repeated, or if a page is repeated. */
   async #pages(): Promise<ListedTools> {
     const tools: unknown[] = [];
     const seen = new Set<unknown>();
@@ -193,10 +193,7 @@ export class McpConnection {
     await this.#link.transport.close().catch(() => undefined);
   }
 
-  /**
-   * Pings the server after a lost call. A slow call does not end a session that others use; a missing answer to the
-   * ping does.
-   */
+  /** Pings the server after a lost call. A slow call does not end a session that others use; an unanswered ping does. */
   #ping(): void {
     if (this.#isBroken) return;
     this.#client.ping({ timeout: PING_MS }).catch((error: unknown) => {
@@ -209,7 +206,7 @@ function limitTools(tools: ListedTools): ListedTools {
   return tools.length <= MAX_TOOLS ? tools : [...tools.slice(0, MAX_TOOLS), FURTHER_TOOLS];
 }
 
-/** Returns the tools in an answer to a listing. Go writes an empty list as null. Throws for an answer that has none. */
+/** Returns the tools in an answer to a listing. Go writes an empty list as null. Throws for an answer without tools. */
 function listIn(answer: unknown): readonly unknown[] {
   const tools = isJsonObject(answer) ? (answer['tools'] ?? []) : answer;
   if (Array.isArray(tools)) return tools;
@@ -220,21 +217,21 @@ function listIn(answer: unknown): readonly unknown[] {
   throw new TypeError('the server lists no tools');
 }
 
-/** The key under which a result that the client package has accepted holds the answer of the server, as it was. */
+/** The key of the server's original answer in a result that the client package has accepted. */
 const ANSWER = 'longhaul/answer';
 
-/** The most requests whose answers are awaited: one that is never answered is forgotten. */
+/** The maximum number of pending requests: a request that is never answered is forgotten. */
 const MAX_AWAITED = 10_000;
 
 /**
- * The messages of one server on their way to the client package, which discards a whole message, and with it a whole list of tools or
- * the result of a call that has acted, for one value of the wrong type. The package gets answers that it accepts; those about tools hold
- * what the server has sent (`answerIn`), for Longhaul to read.
+ * Rewrites the messages of one server for the client package, which discards a whole message for one value of the wrong type, and with it a
+ * whole list of tools or the result of a call that has acted. The package gets answers that it accepts; answers about tools contain the
+ * server's original (`answerIn`), for Longhaul to read.
  */
 export class ServerMessages {
   readonly #methods = new Map<string | number, string>();
 
-  /** Follows the requests that go over a transport, to know what an answer is about. */
+  /** Follows the requests of a transport, to match answers to them. */
   follow(transport: Transport): void {
     const send = transport.send.bind(transport);
     transport.send = (message: JSONRPCMessage, options?: TransportSendOptions) => {
@@ -243,7 +240,10 @@ export class ServerMessages {
     };
   }
 
-  /** Returns the text of a message, or of a list of messages, in the form that the client package accepts. `id`: the request that it answers, if only one can be meant. */
+  /**
+   * Returns the text of a message, or of a list of messages, in the form that the client package accepts. `id`: the request that it
+   * answers, if there is only one candidate.
+   */
   read(text: string, id?: string | number): string {
     let given: unknown;
     try {
@@ -280,7 +280,7 @@ export class ServerMessages {
     return { jsonrpc: '2.0', id, result: acceptedResult(about, result ?? null) };
   }
 
-  /** Returns the id of the request that a message answers: an id as text may stand for a number. */
+  /** Returns the id of the request that a message answers: a text id may stand for a number. */
   #idOf(given: unknown, expected: string | number | undefined): string | number | undefined {
     if ((typeof given === 'string' || typeof given === 'number') && this.#methods.has(given)) return given;
     if (typeof given === 'string' && this.#methods.has(Number(given))) return Number(given);
@@ -288,7 +288,7 @@ export class ServerMessages {
   }
 }
 
-/** Returns the answer of the server that a result of the client package holds. */
+/** Returns the server's original answer in a result of the client package. */
 function answerIn(result: unknown): unknown {
   return isJsonObject(result) && ANSWER in result ? result[ANSWER] : result;
 }
@@ -299,7 +299,7 @@ function acceptedResult(method: string | undefined, result: unknown): JsonObject
     case 'tools/list':
       return { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private', [ANSWER]: jsonOf(result) };
     case 'tools/call':
-      // The client asks for nothing on behalf of a server, and says so.
+      // The client handles no requests from servers, and reports this itself.
       if (given?.['resultType'] === 'input_required') return given;
       return { resultType: 'complete', content: [], [ANSWER]: jsonOf(result) };
     case 'initialize':

@@ -4,7 +4,7 @@ import { withTimeout } from '../attempts/attempt.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 
-/** Opens a connection, unless `stop` aborts. Rejects with an error that the run may show. */
+/** Opens a connection, unless `stop` aborts. Rejects with an error that is safe to show in the run. */
 type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
 
 /** The result of a connection's `tools`. */
@@ -15,15 +15,12 @@ interface Pooled {
   readonly server: McpServerDefinition;
   readonly connection: McpConnection;
   users: number;
-  /** True once it gets no new users: it is closed when the last one has finished. */
+  /** True once it gets no new users: it is closed when its last user has finished. */
   isRetired: boolean;
   idle?: NodeJS.Timeout;
 }
 
-/**
- * Milliseconds that a call waits for a connection that is being opened. Reading secrets and connecting have timeouts of
- * their own.
- */
+/** Milliseconds that a call waits for a connection that is being opened. Reading secrets and connecting have separate timeouts. */
 const WAIT_MS = 60_000;
 
 /**
@@ -65,10 +62,9 @@ export class McpPool {
   }
 
   /**
-   * Calls a tool. `check` receives the server's current tools, and may refuse. A call that an old connection could not
-   * send, or whose session the server does not know any more, is sent once more on a new one; a call that may have been
-   * executed is not. Throws `mcp_unreachable` if there is no
-   * connection, and the reason of an aborted signal.
+   * Calls a tool. `check` receives the server's current tools, and may refuse. A call that an old connection could not send, or whose
+   * session the server no longer knows, is sent once more on a new one; a call that may have been executed is not. Throws `mcp_unreachable`
+   * if there is no connection, and the reason of an aborted signal.
    */
   async call(server: McpServerDefinition, request: McpRequest, check: (tools: McpTools) => string | undefined): Promise<McpOutcome> {
     for (let attempt = 1; ; attempt += 1) {

@@ -11,17 +11,17 @@ import { checkableSchema, nameOfTool, readTool } from './read-tool.ts';
 import type { McpProgress } from './mcp-connection.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
 
-/** A tool of a server as it is pinned for a run. */
+/** A pinned tool of a server. */
 export interface PinnedTool {
-  /** The name that the model knows. */
+  /** The name for the model. */
   name: string;
-  /** The name that the server knows. */
+  /** The server's name. */
   tool: string;
   /** True if its calls must not run twice. */
   once: boolean;
 }
 
-/** The most characters of a server's message in an error and in a heartbeat. */
+/** The maximum characters of a server's message in an error and in a heartbeat. */
 const MESSAGE_CHARS = 2_000;
 const PROGRESS_CHARS = 500;
 
@@ -44,8 +44,8 @@ interface Destination {
 }
 
 /**
- * Calls a tool of a server. Throws a `ToolFailure` if the server refuses, `UnknownOutcome` for a call that must not run
- * twice and may have run, and `mcp_unreachable` or another error for a failure that may be retried.
+ * Calls a tool of a server. Throws a `ToolFailure` if the server refuses, `UnknownOutcome` for a call that must not run twice but may have
+ * run, and `mcp_unreachable` or another error for a retryable failure.
  */
 async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObject, context: RunContext): Promise<ToolOutput> {
   const { tool, once } = pinned;
@@ -78,9 +78,9 @@ async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObje
   }
 }
 
-/** A tool as the server has it now. */
+/** The server's current version of a tool. */
 interface CurrentTool {
-  /** Absent if its schema cannot be used any more: only the server checks the arguments then. */
+  /** Absent if its schema has become unusable: then only the server checks the arguments. */
   schema?: JsonObject;
   output?: JsonObject;
 }
@@ -102,7 +102,7 @@ function currentTool(tools: McpTools, name: string): CurrentTool | undefined {
   return tool;
 }
 
-/** Returns why the server cannot take the call any more: a run keeps the tools that it began with. */
+/** Returns why the server can no longer take the call: a run keeps its initial tools. */
 function problemOf(
   known: CurrentTool | undefined,
   { tool, args, server }: { tool: string; args: JsonObject; server: string },
@@ -141,20 +141,19 @@ export interface McpContent {
 /** Fields of a result that are not its content. */
 const ENVELOPE = ['content', 'structuredContent', 'isError', '_meta', 'resultType', 'ttlMs', 'cacheScope'];
 
-/** The most characters of a text inside a part of an unknown type: longer ones are data that nobody reads. */
+/** The maximum characters of a text inside a part of an unknown type: longer ones are data that nobody reads. */
 const MAX_FIELD = 4_000;
 
-/** The most characters of the problems of structured content. */
+/** The maximum characters of the problems of structured content. */
 const MAX_PROBLEMS = 500;
 
-/** What a part of a result is: text, or media, or a note about what cannot be read. */
+/** A part of a result: text, media, or a note about unreadable content. */
 type ResultPart = { text: string } | { media: ContentPart } | { note: string };
 
 /**
- * Converts the answer of a server to a tool result: the readable part first and in one value, because a model reads
- * that one, and media after it. A text that only repeats the structured content is not kept twice. The result is not
- * trusted, and may be anything: what can be read of it is kept, and what cannot is described. The tool has acted, so a
- * result that is no valid one is never an error of the call. `outputSchema`: what the tool says of its structured content.
+ * Converts a server's answer to a tool result: first the readable part as one value, which the model reads, then media. A text that only
+ * repeats the structured content is dropped. The result is not trusted, and may be anything: readable parts are kept, others are described.
+ * The tool has acted, so an invalid result is never an error of the call. `outputSchema`: the tool's schema of its structured content.
  */
 export function resultContent(answer: unknown, outputSchema?: JsonObject): McpContent {
   const { result, lost } = cleanResult(answer);
@@ -169,13 +168,13 @@ export function resultContent(answer: unknown, outputSchema?: JsonObject): McpCo
   const media = parts.flatMap((part): JsonValue[] => ('media' in part ? [{ ...part.media }] : []));
   const [read] = readableParts(texts, value ?? undefined);
   const all = withNotes(read, notes);
-  // A result may be empty, but not because nobody could read it.
+  // A result may be empty, but not because it was unreadable.
   if (all === undefined && media.length === 0 && !isEmptyResult(result))
     return { content: [actedNote('its result has no content')], isError: hasFailed };
   return { content: [...(all === undefined ? [] : [all]), ...media], isError: hasFailed };
 }
 
-/** Returns an answer as JSON, and what of it is none. */
+/** Returns an answer as JSON, and the names of the parts that are not JSON. */
 function cleanResult(answer: unknown): { result: JsonValue; lost: string[] } {
   const tooDeep = 'is nested too deep to be read';
   if (!isJsonObject(answer)) {
@@ -189,7 +188,7 @@ function cleanResult(answer: unknown): { result: JsonValue; lost: string[] } {
   return { result: Object.fromEntries(fields.filter((field): field is [string, JsonValue] => field[1] !== undefined)), lost };
 }
 
-/** Adds notes to what a model reads of a result. */
+/** Adds notes to the value that the model reads. */
 function withNotes(read: JsonValue | undefined, notes: readonly string[]): JsonValue | undefined {
   if (notes.length === 0) return read;
   const note = actedNote(notes.join('; '));
@@ -256,7 +255,7 @@ function partsOf(content: JsonValue | undefined): ResultPart[] {
   return Array.isArray(content) ? content.flatMap(partOf) : partOf(content);
 }
 
-/** Reads one part; a null is none. */
+/** Reads one part; null is no part. */
 function partOf(part: JsonValue): ResultPart[] {
   if (part === null) return [];
   if (typeof part === 'string') return [{ text: part }];
@@ -278,7 +277,7 @@ function partOf(part: JsonValue): ResultPart[] {
   }
 }
 
-/** True for a result that is itself a part, without a list around it. */
+/** True for a result that is itself a part, not in a list. */
 function isPart({ type, text }: JsonObject): boolean {
   return typeof type === 'string' && typeof text === 'string';
 }
@@ -303,7 +302,7 @@ function unknownPart(part: JsonObject): ResultPart[] {
   return [{ text: JSON.stringify(withoutData(part)) }];
 }
 
-/** Cuts long texts, which in a part of an unknown type are data. */
+/** Cuts long texts, which are data in a part of an unknown type. */
 function withoutData(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.length <= MAX_FIELD ? value : `[${value.length} characters]`;
   if (Array.isArray(value)) return value.map(withoutData);
@@ -325,7 +324,7 @@ function withArticle(type: 'image' | 'audio'): string {
   return type === 'image' ? 'an image' : 'a recording';
 }
 
-/** Converts a link to text: it is meant for the tools of the server, and the model's provider might follow it. */
+/** Converts a link to text: it is meant for the server's tools, and the model's provider might follow it. */
 function linkText(link: JsonObject): string {
   const [title, name, uri, mimeType, description] = ['title', 'name', 'uri', 'mimeType', 'description'].map((field) =>
     textValue(link[field]),
@@ -367,7 +366,7 @@ function mediaType(type: JsonValue | undefined): { mediaType?: string } {
   return typeof type === 'string' && type.trim() !== '' ? { mediaType: type.trim() } : {};
 }
 
-/** Reads base64 as servers write it: also behind the head of a data URL, with white space, in the alphabet for URLs, without padding. */
+/** Reads base64 as servers write it: also in a data URL, with white space, in the URL alphabet, without padding. */
 function base64(given: string): { data: string; mediaType?: string } | undefined {
   const head = /^\s*data:([^,;]{0,200})(?:;[^,;]{0,200}){0,5},/.exec(given.slice(0, 1_500));
   const raw = head === null ? given : given.slice(head[0].length);

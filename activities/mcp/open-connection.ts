@@ -14,9 +14,9 @@ interface OpenOptions extends LinkOptions {
 }
 
 /**
- * Connects to a server. One over HTTP that refuses the present protocol as servers do which speak only the one before (HTTP with
- * server-sent events) is reached by that. Throws `mcp_unreachable` with its name, and without any text of the server or a secret:
- * the output of its process is written to the log of the worker.
+ * Connects to a server. An HTTP server that refuses the current protocol in the way of older servers is reached by the older one (HTTP with
+ * server-sent events). Throws `mcp_unreachable` with its name, without any text from the server or a secret: its process's output is
+ * written to the worker's log.
  */
 export async function openConnection(server: McpServerDefinition, options: OpenOptions, stop: AbortSignal): Promise<McpConnection> {
   const { name, transport } = server;
@@ -43,7 +43,7 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
   } catch (error) {
     if (stop.aborted) throw error;
     const status = statusOf(error);
-    // The address answers with something else than events, unless it does not answer this caller.
+    // The address answers with something other than events, unless it refuses this caller.
     if ((status !== undefined && status !== 401 && status !== 403) || connectProblem(error) === 'SseError') return undefined;
     throw new LonghaulError(
       'mcp_unreachable',
@@ -52,7 +52,7 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
   }
 }
 
-/** True if a server refuses the first request of the present protocol as the protocol says of older servers. */
+/** True if a server refuses the first request of the current protocol in the way that the protocol describes for older servers. */
 function isRefusedProtocol(error: unknown): boolean {
   return [400, 404, 405, 415, 406, 501].includes(statusOf(error) ?? 0);
 }
@@ -70,13 +70,10 @@ interface ServerLink extends Link {
   stderrLines: () => string[];
 }
 
-/** The protocol of a server over HTTP: the present one, or the one that it has replaced. */
+/** The protocol of an HTTP server: the current one, or its predecessor. */
 type HttpProtocol = 'http' | 'sse';
 
-/**
- * Creates a link to a server, reading its secrets again. Throws the errors of the vault, and `mcp_unreachable` for a
- * header that cannot be sent.
- */
+/** Creates a link to a server, reading its secrets again. Throws the vault's errors, and `mcp_unreachable` for an invalid header. */
 async function makeLink(
   { name, transport }: McpServerDefinition,
   options: LinkOptions,
@@ -117,7 +114,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
   const transport = new StdioClientTransport({
     command,
     args: [...args],
-    // The client adds the few variables that any program needs, and no others of the worker.
+    // The client adds the few variables that any program needs, and no others from the worker.
     env: await resolveAll(env, secrets),
     ...defined({ cwd }),
     stderr: 'pipe',
@@ -129,8 +126,8 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
 }
 
 /**
- * Reads each line of a process before the client package does. The package has no point at which its transport of processes could be
- * given one: its buffer is the only one that sees the text. A line that never ends is left to the bound of that buffer.
+ * Reads each line of a process before the client package does. The package's process transport has no hook for this, and only its buffer
+ * sees the text. The buffer's limit also bounds a line that never ends.
  */
 function readLines(transport: StdioClientTransport, messages: Pick<ServerMessages, 'read'>): void {
   const buffer: unknown = Reflect.get(transport, '_readBuffer');
@@ -172,15 +169,15 @@ const MAX_LINES = 10;
 const MAX_LINE = 500;
 
 /**
- * Reads the standard error of a server, so that its process never blocks, and returns a function for its last lines,
- * each one line of printable text.
+ * Reads the standard error of a server, so that its process never blocks, and returns a function that gives its last lines as printable
+ * text.
  */
 export function stderrTail(stream: Stream | null, redact: (text: string) => string): () => string[] {
   let tail = '';
   stream?.on('data', (chunk: unknown) => {
     tail += String(chunk);
     if (tail.length <= MAX_LINES * MAX_LINE) return;
-    // Only whole lines are kept: half a secret would not be found.
+    // Only whole lines are kept: part of a secret would not be found.
     const kept = tail.slice(-MAX_LINES * MAX_LINE);
     tail = kept.slice(kept.indexOf('\n') + 1 || kept.length);
   });
@@ -198,13 +195,13 @@ export function stderrTail(stream: Stream | null, redact: (text: string) => stri
       .slice(-MAX_LINES);
 }
 
-/** The most bytes of one message of a server: as many as the client accepts from a process. Results are cut far below. */
+/** The maximum bytes of one message of a server: the client's limit for processes. Results are cut far below. */
 export const MAX_MESSAGE_BYTES = 10_000_000;
 const CARRIAGE_RETURN = 13;
 
 /**
- * Returns a `fetch` for a server: the messages in its answers are read before the client package sees them, and bounded: of the whole
- * answer, or of each event of an event stream. A larger one is aborted.
+ * Returns a `fetch` for a server: messages are read before the client package sees them, and the size of an answer, or of each event of an
+ * event stream, is bounded. A larger one is aborted.
  */
 export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
@@ -213,7 +210,7 @@ export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: strin
     if (response.body === null) return response;
     const isStream = response.headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;
     const body = response.body.pipeThrough(limitSize(isStream));
-    // The text of an event and its length are others than those that the server has sent.
+    // The rewritten text and its length differ from the server's.
     const headers = new Headers(response.headers);
     headers.delete('content-length');
     headers.delete('content-encoding');
@@ -230,7 +227,7 @@ export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: strin
   };
 }
 
-/** True for the JSON of a message, which some servers send as another type of content. */
+/** True for the JSON of a message, which some servers send with another content type. */
 function isMessage(text: string): boolean {
   return text.startsWith('{"jsonrpc"') || text.startsWith('[{"jsonrpc"');
 }
@@ -243,7 +240,7 @@ function requestIn({ body }: RequestInit): string | number | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-/** Rewrites the data of the events of a stream. Reads each piece once, however long the line is. */
+/** Rewrites the data of the events of a stream. Reads each piece once, regardless of the length of the line. */
 function eventLines(messages: Pick<ServerMessages, 'read'>): TransformStream<string, string> {
   let line: string[] = [];
   let event: string[] = [];
@@ -268,7 +265,7 @@ function eventLines(messages: Pick<ServerMessages, 'read'>): TransformStream<str
         if (index < parts.length - 1) endLine(controller);
       });
     },
-    // Some servers leave out the blank line behind the last event.
+    // Some servers leave out the blank line after the last event.
     flush(controller) {
       if (line.length > 0) endLine(controller);
       if (event.length > 0) endLine(controller);

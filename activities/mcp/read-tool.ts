@@ -3,45 +3,45 @@ import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, LISTS, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
-/** A tool of a server as it can be used. */
+/** A usable tool of a server. */
 export interface ReadTool {
-  /** The name that the server knows. */
+  /** The server's name. */
   name: string;
   description: string;
-  /** The schema of its arguments: of an object. */
+  /** The schema of its arguments, which is an object schema. */
   input: JsonObject;
-  /** The schema of its structured results, if it has one that can be checked. */
+  /** The schema of its structured results, if it has a checkable one. */
   output?: JsonObject;
   /** True if the server says that a call may run again. */
   isRepeatable: boolean;
-  /** What was made of the description of the server, for a person: each continues "tool … ". */
+  /** The changes to the server's description, for a person: each continues "tool … ". */
   changes: string[];
   problem?: never;
 }
 
-/** A tool that cannot be used, and why. */
+/** An unusable tool, and why. */
 interface UnusableTool {
   name: string;
   problem: string;
 }
 
-/** Stands at the end of a list that was not read to its end. */
+/** Marks the end of a list that was not read completely. */
 export const FURTHER_TOOLS = Symbol('further tools');
 
 /** The longest name of a tool, in characters. Providers get a shorter one. */
 const MAX_NAME = 256;
 
-/** Returns the name of a tool in the list of a server; undefined for what has none. */
+/** Returns the name of an entry in a server's list; undefined for an entry without a name. */
 export function nameOfTool(listed: unknown): string | undefined {
   if (!isJsonObject(listed)) return undefined;
   const { name } = listed;
   return typeof name === 'string' && name.trim() !== '' ? name : undefined;
 }
 
-/** Tools by what the server has listed: a connection lists tools rarely and calls them often. */
+/** Tools by their entry in the list: a connection lists tools rarely and calls them often. */
 const readTools = new WeakMap<object, ReadTool | UnusableTool>();
 
-/** Judges one tool of a server's list by itself: what cannot be read of it takes no other tool along. */
+/** Reads one tool of a server's list. Its unreadable parts do not affect other tools. */
 export function readTool(listed: JsonObject, name: string): ReadTool | UnusableTool {
   const before = readTools.get(listed);
   if (before !== undefined) return before;
@@ -71,7 +71,7 @@ function judgeTool(listed: JsonObject, name: string): ReadTool | UnusableTool {
   };
 }
 
-/** Returns the hints that make a call repeatable. Only a boolean is one: a call that is repeated by mistake acts twice. */
+/** Returns the hints that make a call repeatable. Only booleans count: a call that is repeated by mistake acts twice. */
 function hintsOf(annotations: unknown, changes: string[]): unknown[] {
   if (annotations === undefined || annotations === null) return [];
   if (!isJsonObject(annotations)) {
@@ -96,12 +96,12 @@ function outputOf(given: unknown): JsonObject | undefined {
   return schema !== undefined && isJsonObject(schema) && Object.keys(schema).length > 0 ? tidySchema(schema) : undefined;
 }
 
-/** The input schema of a tool in a form that can be used, or the reason why there is none. */
+/** The usable input schema of a tool, or the reason why there is none. */
 type UsableSchema =
-  /** `change`: what a person should know about a schema that was not the schema of an object. */
+  /** `change`: a note for a person about a schema that was not an object schema. */
   { schema: JsonObject; change?: string; problem?: never } | { problem: string; schema?: never };
 
-/** Types as other languages and dialects spell them. */
+/** Type names of other languages and dialects. */
 const TYPE_NAMES: Partial<Record<string, string>> = {
   str: 'string',
   text: 'string',
@@ -120,7 +120,7 @@ const TYPE_NAMES: Partial<Record<string, string>> = {
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
-/** The keywords whose values are data: a null there is a value, and no keyword that a server has left out. */
+/** The keywords whose values are data: null is a value there, not an omitted keyword. */
 const DATA = ['const', 'enum', 'default', 'examples', 'example'];
 
 /** The keywords that hold schemas by name, in a list, or a single one. */
@@ -132,8 +132,8 @@ const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties
 const NUMBERS = ['minimum', 'maximum', 'multipleOf'];
 
 /**
- * Reads the input schema of a tool as servers write it. What means something else than the schema of an object is taken as one where
- * the meaning is clear: nothing at all is any arguments, a text is read as JSON, an empty list is an empty object (as PHP writes it).
+ * Reads the input schema of a tool as servers write it. Other values are taken as an object schema if the meaning is clear: nothing means
+ * any arguments, a text is read as JSON, an empty list is an empty object (as PHP writes it).
  */
 export function usableSchema(given: unknown): UsableSchema {
   const value = cleanJson(given ?? null);
@@ -165,7 +165,7 @@ function schemaOfText(text: string): UsableSchema {
   }
 }
 
-/** Returns the schema as that of an object, which the arguments of a tool always are. */
+/** Returns the schema as an object schema, because a tool's arguments are always an object. */
 function objectSchema(schema: JsonObject): UsableSchema {
   const { type } = schema;
   if (type === 'object') return { schema };
@@ -189,7 +189,7 @@ function objectSchema(schema: JsonObject): UsableSchema {
   return { schema: { ...schema, type: 'object' }, change: 'has an input schema without a type: it is used as the schema of an object' };
 }
 
-/** Returns a schema without keywords whose values cannot be theirs: a null stands for a keyword that was left out. */
+/** Returns a schema without keywords that have invalid values: null stands for an omitted keyword. */
 function tidySchema(schema: JsonObject): JsonObject {
   const tidy: JsonObject = {};
   const required: string[] = [];
@@ -199,7 +199,7 @@ function tidySchema(schema: JsonObject): JsonObject {
   }
   const { properties } = schema;
   if (isJsonObject(properties)) {
-    // Draft 3 says so at the property.
+    // Draft 3 has `required` on the property.
     for (const [name, one] of Object.entries(properties)) if (isJsonObject(one) && one['required'] === true) required.push(name);
   }
   if (required.length > 0) tidy['required'] = [...new Set([...listOfTexts(tidy['required']), ...required])];
@@ -225,7 +225,7 @@ function tidyValue(keyword: string, value: JsonValue): JsonValue | undefined {
   return value;
 }
 
-/** A schema inside another one: the name of a type stands for it, and what is no schema accepts anything. */
+/** Returns a nested schema: a type name stands for the type, and an invalid schema accepts anything. */
 function tidySubschema(value: JsonValue): JsonValue {
   if (isJsonObject(value)) return tidySchema(value);
   if (typeof value === 'boolean') return value;

@@ -8,7 +8,7 @@ import { memoryNamespace, type MemoryStore, recalledEntry } from '../../src/memo
 import { type ActivityRuntime, memoryOf } from '../runtime.ts';
 import { ordinaryTool, type WorkerPart } from '../worker-part.ts';
 
-/** The memory in a worker: an agent that uses it has tools for it. */
+/** The memory in a worker: an agent with a memory has tools for it. */
 export const memoryInWorker: WorkerPart = {
   name: 'memory',
   toolNames: ({ memory }) => (memory?.tools ? MEMORY_TOOLS : []),
@@ -17,27 +17,27 @@ export const memoryInWorker: WorkerPart = {
   tool: (runtime, { agentName, memory, at }, name) => memoryTool(runtime, name, { agent: memory?.name ?? agentName, offset: at?.[0] }),
 };
 
-/** Bytes of JSON that a value may have. */
+/** The maximum bytes of JSON of a value. */
 const VALUE_BYTES = 8_000;
 
-/** The most entries that `recall` returns unless the model asks for another number. */
+/** The maximum number of entries that `recall` returns unless the model asks for another number. */
 const DEFAULT_TOP_K = 5;
 
 type MemoryRuntime = Pick<ActivityRuntime, 'memory' | 'secrets'>;
 
 /** The memory that a call uses, and its place in the record. */
 interface MemoryCall {
-  /** The name that stands for the agent in the namespace. */
+  /** The agent's name in the namespace. */
   agent: string;
   /** The offset of the event of the call. */
   offset: number | undefined;
 }
 
-/** The memory of a call, and the parts of the call that it needs. */
+/** The memory of a call, and the parts of the call that are needed. */
 interface MemoryUse {
   memory: MemoryStore;
   secrets: ActivityRuntime['secrets'];
-  /** From the principal of the run and the agent alone: nothing that the model writes is part of it. */
+  /** Derived only from the run's principal and the agent: nothing that the model writes is part of it. */
   namespace: string;
   source: { runId: string; offset?: number };
   isRetry: boolean;
@@ -70,7 +70,7 @@ async function remember(
     throw new ToolFailure(
       `The value has ${bytes} bytes of JSON, over ${VALUE_BYTES}: it was not stored. Store less, or parts under several keys`,
     );
-  // A result is redacted before it is recorded; what is stored would be read by runs whose worker may not know the secret.
+  // A result is redacted before it is recorded, but a stored value would be read by runs whose worker may not know the secret.
   if (secrets.leak({ key, value }) !== undefined)
     throw new ToolFailure('The entry contains a secret: it was not stored. Leave the secret out');
   await askMemory(() => memory.remember({ namespace, key, value, source }));
@@ -92,7 +92,7 @@ async function forget({ memory, namespace, isRetry }: MemoryUse, { key }: { key:
   return { forgotten: key };
 }
 
-/** Names the memory in the error of a store: the error of a driver alone says nothing to a model. */
+/** Names the memory in a store's error: a driver's error alone means nothing to a model. */
 async function askMemory<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

@@ -43,8 +43,8 @@ import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit 
 import { type Pace, paceOf, Patience } from './patience.ts';
 
 /**
- * Wraps an activity that calls a model. Its patience decides whether a failure is the last one. If it fails before the call, its failure
- * still carries the cost of earlier attempts.
+ * Wraps an activity that calls a model. Its patience decides whether a failure is final. If it fails before the call, its failure still
+ * carries the cost of earlier attempts.
  */
 export function modelActivity<Input, Output>(
   work: (input: Input, patience: Patience) => Promise<Output>,
@@ -74,13 +74,13 @@ interface ModelCallOptions
   extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   asked: AskedModels;
   patience: Patience;
-  /** Makes the id of the event that will hold the answer, or the part of it that has arrived. Default: a UUID. */
+  /** Creates the id of the event that will have the answer, or its received part. Default: a UUID. */
   newId?: () => string;
   /** Streams the answer. */
   beginStream?: BeginStream | undefined;
   /** Begins the span of each model that is asked. */
   beginSpan?: BeginModelSpan | undefined;
-  /** The call keeps to the limits of providers. Absent: there are none. */
+  /** Applies the providers' limits. Absent: there are none. */
   governed?: GovernedCall | undefined;
   /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
   mayBeEmpty?: boolean;
@@ -89,27 +89,27 @@ interface ModelCallOptions
 /** An answer that a model has given. */
 interface GivenAnswer {
   answer: ModelResponse;
-  /** Aborts what is made of it. */
+  /** Aborts the processing of the answer. */
   signal: AbortSignal;
-  /** The id of the event that will hold it. */
+  /** The id of the event that will have it. */
   eventId: string;
   /** The model that gave it, `provider/model`. */
   model: string;
-  /** What the record says about that, if the call has several models. */
+  /** The recorded origin, if the call has several models. */
   origin: AnswerOrigin;
 }
 
 /** The outcome of one attempt of a model call, unless it failed. */
 type AttemptOutcome<Result> =
   | { type: 'answered'; result: Result; failedAttempts?: Spent }
-  /** Cancelled or interrupted by the run. Without `partialResponse` no request had been sent. */
+  /** Cancelled or interrupted by the run. Without `partial` no request had been sent. */
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /**
- * Calls a model once, and returns what `read` makes of the answer. A response that answers nothing is a failure, for every model
- * client: it is tried again as long as the call has attempts. If the call has a list of models, the next one is asked within the same
- * attempt. The cost of failed attempts is never lost: this attempt passes it to the next one, a success reports the cost of earlier
- * attempts, and a failure carries the total in its details.
+ * Calls a model once, and returns what `read` makes of the answer. An empty response is a failure, for every model client: it is retried as
+ * long as the call has attempts. If the call has a list of models, the next one is asked within the same attempt. The cost of failed
+ * attempts is never lost: this attempt passes it to the next one, a success reports the cost of earlier attempts, and a failure carries the
+ * total in its details.
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
@@ -156,12 +156,12 @@ export async function askModel<Result>(
       // call of its own.
       if (call.hasCost) current.heartbeat(retryDetails(patience, spent));
       if (signal.aborted) throw signal.reason;
-      // A client that chooses its key during the call knows only now which limit has counted it.
+      // A client that chooses its key during the call only knows now which limit counted it.
       const { pace, sentAt, askedMs } = order.soonest(error) ?? { pace: call.pace, sentAt: call.sentAt, askedMs: thrownWaitMs(error) };
       if (isSent) patience.failed(pace, sentAt, askedMs);
-      // The next answer may pass the filter of the provider: one of an earlier attempt did not, and no request was refused.
+      // The next answer may pass the provider's filter: here an answer was withheld, not the request refused.
       const isRetryable = isAnswered && errorCode(error) === 'content_filter';
-      // An answer that cannot be interpreted is not paid for again.
+      // After an answer that cannot be interpreted, the call is not paid for again.
       throw toFailure(order.failure(error), isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
     } finally {
       stream.end();
@@ -169,16 +169,16 @@ export async function askModel<Result>(
   });
 }
 
-/** Returns what a client is told of a call besides its request. */
+/** Returns the part of a call's context that clients receive in addition to the request. */
 function knownOf({ tags, secret, cache, readFile }: ModelCallOptions): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   return defined({ tags, secret, cache, readFile });
 }
 
-/** The entry of an attempt to its next model. */
+/** The parts of an attempt that the next model's permit needs. */
 interface Entry {
   signal: AbortSignal;
   patience: Patience;
-  /** Begins the span of the model, which says so if the permit would come too late: it is not the provider that has refused the call. */
+  /** Begins the span of the model, which shows if the permit would come too late, because the provider has not refused the call. */
   beginModel: () => ModelSpan | undefined;
 }
 
@@ -196,7 +196,7 @@ async function permitOf(
   }
 }
 
-/** A request to a model, and what it has cost so far. */
+/** A request to a model, and its cost so far. */
 interface SpannedRequest {
   signal: AbortSignal;
   spent: SpentAttempts;
@@ -219,12 +219,12 @@ async function inSpan(span: ModelSpan | undefined, { signal, spent, send }: Span
 /** The bounds of one request. */
 interface RequestBounds {
   signal: AbortSignal;
-  /** Milliseconds for this model. Undefined: those of the attempt. */
+  /** Milliseconds for this model. Undefined: the attempt's. */
   limitMs: number | undefined;
   mayBeEmpty: boolean;
 }
 
-/** Returns the tokens of a request; undefined if nothing is known of them. */
+/** Returns the tokens of a request; undefined if unknown. */
 function tokensOf(spent: Spent | undefined): number | undefined {
   return spent?.reported?.totalTokens ?? spent?.estimated?.totalTokens;
 }
@@ -240,14 +240,14 @@ class CallOfModel {
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
-  /** `details`: the cost of earlier attempts, and of the models before this one. */
+  /** `details`: the cost of earlier attempts and of earlier models. */
   constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>, details: unknown) {
     this.#model = model;
     this.#context = context;
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** Returns the call with a permit, of the model that is asked now: this one, or another one after it, with what has been spent so far. */
+  /** Returns the call with a permit for the current model: this one, or a later one with the cost so far. */
   of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
     const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
     call.#hasCostBefore = this.hasCost;
@@ -255,13 +255,13 @@ class CallOfModel {
     return call;
   }
 
-  /** The queue of the calls that one limit of the provider counts together. A governor has a queue for all processes. */
+  /** The queue of the calls that share one limit of the provider. A governor has a queue for all processes. */
   get pace(): Pace | undefined {
     if (this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
   }
 
-  /** True if this attempt has cost something, with this model or with one before. */
+  /** True if this attempt has a cost, from this model or an earlier one. */
   get hasCost(): boolean {
     return this.#hasCostBefore || this.spent.current !== undefined;
   }
@@ -274,7 +274,7 @@ class CallOfModel {
     return this.#phase === 'answered';
   }
 
-  /** Sends the request, once its time has come, and returns the answer. Throws if it answers nothing. */
+  /** Sends the request when its turn comes, and returns the answer. Throws if the answer is empty. */
   async send(patience: Patience, stream: AnswerStream, bounds: RequestBounds): Promise<ModelResponse> {
     try {
       const answer = await this.#send(patience, stream, bounds);
@@ -301,7 +301,7 @@ class CallOfModel {
     signal.throwIfAborted();
     this.#phase = 'sent';
     const { onDelta, onUsage } = this.spent.listener((delta) => {
-      // A model that has failed may still be sending.
+      // A failed model may still be sending.
       if (!this.#hasFailed) stream.add(delta);
     });
     const apart = new ReasoningApart(request, onDelta);
@@ -341,10 +341,10 @@ class CallOfModel {
   }
 }
 
-/** The time in which calls that were refused together are all known, in milliseconds. */
+/** The time after which all calls that were refused together are known, in milliseconds. */
 const SETTLE_MS = 200;
 
-/** Waits for the place of the call in the queue of those that the provider has refused. Throws if it is too far away. */
+/** Waits for the call's place in the queue of refused calls. Throws if it is too far away. */
 async function waitForPace(pace: () => Pace | undefined, patience: Patience, { model }: ModelRequest, signal: AbortSignal): Promise<void> {
   const until = performance.now() + patience.holdMs;
   const pause = async (ms: number): Promise<void> => {
@@ -376,7 +376,7 @@ async function waitForPace(pace: () => Pace | undefined, patience: Patience, { m
   }
 }
 
-/** Returns the details that the next attempt reads; undefined for none. */
+/** Returns the details for the next attempt, or undefined. */
 function retryDetails(patience: Patience, spent: SpentAttempts): object | undefined {
   return patience.details === undefined && spent.details === undefined ? undefined : { ...patience.details, ...spent.details };
 }
@@ -385,7 +385,7 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
   return defined({ failedAttempts: before });
 }
 
-/** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
+/** Returns the received part of an aborted answer. It counts if any attempt has sent a request. */
 function partialResponse(
   spent: SpentAttempts,
   isSent: boolean,
@@ -399,8 +399,8 @@ function partialResponse(
 }
 
 /**
- * Keeps the reasoning that an answer begins with (`<think>…</think>`) out of its text: its pieces become pieces of reasoning, as those
- * of a provider that marks them. `settings.thinkTags: 'text'` leaves everything as it is. Never throws for what a client reports.
+ * Separates the reasoning at the beginning of an answer (`<think>…</think>`) from its text: its pieces become pieces of reasoning, as from
+ * a provider that marks them. `settings.thinkTags: 'text'` changes nothing. Never throws for invalid reports of a client.
  */
 class ReasoningApart {
   readonly #onDelta: (delta: ModelDelta) => void;
@@ -412,7 +412,7 @@ class ReasoningApart {
     this.#splitter = settings.thinkTags === 'text' ? undefined : new ReasoningSplitter();
   }
 
-  /** Passes on a piece of the answer, which may be none. */
+  /** Passes on a piece of the answer, which may be invalid. */
   take(given: ModelDelta): void {
     const { type, text } = fieldsOf(given);
     if (this.#splitter === undefined || type !== 'text' || typeof text !== 'string') {
@@ -423,7 +423,7 @@ class ReasoningApart {
     for (const piece of this.#splitter.add(text)) this.#onDelta(piece);
   }
 
-  /** Passes on what was held back, because more might have followed. */
+  /** Passes on text that was held back in case more followed. */
   end(): void {
     for (const piece of this.#splitter?.end() ?? []) this.#onDelta(piece);
   }
@@ -443,22 +443,21 @@ function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** Text and JSON have about four bytes to a token. */
+/** Text and JSON have about four bytes per token. */
 const BYTES_PER_TOKEN = 4;
 
 /**
- * The cost of a model call so far: of earlier attempts and of the current one. A provider that has begun to answer
- * charges for the answer, even if it never arrives. Reported usage is exact; without a report, the request and the
- * received part are estimated. An attempt that received nothing (429, 5xx, no connection) costs nothing.
+ * The cost of a model call so far: of earlier attempts and of the current one. A provider that has begun to answer charges for the answer,
+ * even if it never arrives. Reported usage is exact; without a report, the request and the received part are estimated. An attempt that
+ * received nothing (429, 5xx, no connection) costs nothing.
  *
- * An attempt passes its cost to the next one by the details of its heartbeats: periodic ones, and one more if it fails,
- * which goes to the server with the failure. So nothing is lost if this process sees the attempt end. Two costs are
- * lost: if a process is killed (SIGKILL, the machine), the part that arrived since its last heartbeat, so at most one
- * interval of one attempt, and all of an attempt younger than that; and if a call is cancelled while it waits for its
- * next attempt, the cost of earlier attempts, because the server ends such a call itself.
+ * An attempt passes its cost to the next one in its heartbeat details: in periodic heartbeats, and in one more if it fails, which is sent
+ * with the failure. So nothing is lost if this process sees the attempt end. Two costs are lost: if a process is killed (SIGKILL, the
+ * machine), the part that arrived since its last heartbeat, at most one interval of one attempt; and if a call is cancelled while it waits
+ * for its next attempt, the cost of earlier attempts, because the server ends such a call itself.
  */
 export class SpentAttempts {
-  /** The cost of the attempts before this one. */
+  /** The cost of earlier attempts. */
   readonly before: Spent | undefined;
   /** The text received so far. */
   text = '';
@@ -469,14 +468,17 @@ export class SpentAttempts {
   #usage: UsageStats | null = null;
   #isAnswered = false;
 
-  /** `details`: those of the last heartbeat of earlier attempts. `price`: if the run cannot price the attempts itself, because several models made them. */
+  /**
+   * `details`: of the last heartbeat of earlier attempts. `price`: given if the run cannot price the attempts itself, because several
+   * models made them.
+   */
   constructor(request: ModelRequest, details: unknown, price?: ModelPrice) {
     this.#request = request;
     this.#price = price;
     this.before = spentIn(details);
   }
 
-  /** Returns the callbacks that receive the answer while it arrives. `pass` gets each piece of it that is one, until the call has ended. */
+  /** Returns the callbacks that receive the answer as it arrives. `pass` gets each valid piece, until the call has ended. */
   listener(pass: (delta: ModelDelta) => void = () => undefined): Required<Pick<ModelCallContext, 'onDelta' | 'onUsage'>> {
     return {
       onDelta: (given) => {
@@ -515,7 +517,7 @@ export class SpentAttempts {
     if (this.text === '' && typeof content === 'string') this.text = content;
   }
 
-  /** The cost of this attempt so far; undefined for nothing. */
+  /** The cost of this attempt so far, or undefined. */
   get current(): Spent | undefined {
     if (this.#usage !== null && this.#usage.totalTokens > 0) return pricedSpent({ reported: this.#usage }, this.#price);
     if (!this.#isAnswered && this.text === '' && this.#bytesBeside === 0) return undefined;
@@ -539,12 +541,12 @@ export class SpentAttempts {
   }
 }
 
-/** The lengths up to which ids of calls and names of tools are recorded. */
+/** The maximum recorded lengths of call ids and tool names. */
 const MAX_ID_LENGTH = 64;
 const MAX_NAME_LENGTH = 128;
 
 /**
- * Returns a piece of an answer as it is passed on; undefined for anything else. Nothing that a model client reports is trusted, and
+ * Returns a piece of an answer in the form that is passed on; undefined for anything else. A model client's reports are not trusted, and
  * this never throws. The id or the name of a call may be empty.
  */
 export function checkedDelta(given: unknown): ModelDelta | undefined {

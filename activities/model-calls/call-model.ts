@@ -44,8 +44,7 @@ import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-
 import { MOST_ITEM_BYTES } from '../../src/model/interpret-response.ts';
 
 /**
- * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
- * answer, checked and with an id.
+ * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the checked answer with an id.
  */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
   return modelActivity((input, patience) => callModel(runtime, input, patience));
@@ -63,7 +62,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   return answerModelCall(runtime, call, asked);
 }
 
-/** A model call whose requests are made, before one of them is sent. */
+/** A model call with its requests, before any of them is sent. */
 interface ReadyModelCall {
   input: CallModelInput;
   patience: Patience;
@@ -74,7 +73,7 @@ interface ReadyModelCall {
   checkAnswer: CheckAnswer;
 }
 
-/** Makes the requests of a call. `known`: what an earlier part of a call of a batch has prepared. */
+/** Makes the requests of a call. `known`: data that an earlier part of a batched call has prepared. */
 export async function readyModelCall(
   runtime: ActivityRuntime,
   input: CallModelInput,
@@ -97,14 +96,14 @@ export async function readyModelCall(
   return { input, patience, snapshot, window, asked, prepared, checkAnswer };
 }
 
-/** Asks the models, and makes of the answer what the run records. */
+/** Asks the models, and returns the answer in recorded form. */
 export async function answerModelCall(
   runtime: ActivityRuntime,
   { input, patience, snapshot, window, prepared, checkAnswer }: ReadyModelCall,
   asked: AskedModels,
 ): Promise<CallModelOutput> {
   const streamed = { asked, ...(await observers(runtime, input, snapshot)), patience };
-  // A reply in a format of its own that is empty goes back to the model, with what is wrong.
+  // An empty reply in a reply format goes back to the model, with the problem.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
   const cache = promptCache(runKey(input).chain, snapshot, input);
   const facts = { mayBeEmpty, cache, interruptibleBy: input.run ?? '', ...defined({ readFile: fileReader(runtime) }) };
@@ -122,7 +121,7 @@ export async function answerModelCall(
     const { approvals, ...ofReview } = reviewed;
     const noted = notesOf(prepared.notes, notes, reviewed);
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, model);
-    // The review has a separate budget: an answer that has been paid for does not fail for it.
+    // The review has a separate budget, so that a paid answer does not fail because of it.
     const changed = runtime.sentRequests.answered(`${cache.key} ${model}`, prepared.sentTo(model), response.usage);
     return { ...limited, ...ofReview, ...noted, ...origin, ...changed };
   });
@@ -135,7 +134,7 @@ export async function answerModelCall(
   return { type: 'response', response: { ...result, ...details } };
 }
 
-/** Returns what an answer is interpreted with. `snapshot`: with the model that has given it, whose items come with it. */
+/** Returns the context for interpreting an answer. `snapshot`: with the model that gave the answer, whose items come with it. */
 function contextOfAnswer(
   { registry, payloadStore }: ActivityRuntime,
   { through }: CallModelInput,
@@ -144,14 +143,14 @@ function contextOfAnswer(
   return {
     snapshot,
     outputZod: registry.outputZod(toolOwner(snapshot)),
-    // The same in every attempt, and no other answer of the run has it.
+    // The same in every attempt, and unique among the run's answers.
     replyId: `call_${through}`,
     mostItemBytes: payloadStore && STORED_ITEM_BYTES,
     uuid: randomUUID,
   };
 }
 
-/** Returns what follows a call while it is made: its stream, and its span. */
+/** Returns the observers of a call: its stream and its span. */
 async function observers(
   runtime: ActivityRuntime,
   input: CallModelInput,
@@ -166,7 +165,7 @@ async function observers(
   };
 }
 
-/** Tells the operator once for each run what the provider says about its requests. */
+/** Logs the provider's warnings about requests, once per run. */
 export function logWarnings(
   { secrets, logOnce }: ActivityRuntime,
   run: OfRun,
@@ -184,12 +183,12 @@ function recordedEvent(author: string, { id, content, providerItems, answeredBy 
 /** The clients of the models of an agent, by `provider/model`, in the order of its list. */
 type Clients = ReadonlyMap<string, ModelClient>;
 
-/** Returns the clients of the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
+/** Returns the clients of the models of an agent. Throws `unknown_provider` if this worker lacks one. */
 function clientsOf({ registry }: ActivityRuntime, agent: AgentSnapshot): Clients {
   return new Map(agentModels(agent).map((name) => [name, registry.provider(name)]));
 }
 
-/** What a model call needs besides the agent and the conversation. */
+/** The inputs of a model call in addition to the agent and the conversation. */
 interface PreparedCall {
   input: CallModelInput;
   clients: Clients;
@@ -197,16 +196,18 @@ interface PreparedCall {
   context: Pick<ModelCallContext, 'tags' | 'secret'>;
 }
 
-/** Milliseconds in which a client says if it knows the hosted tools. A later failure of the call says more. */
+/**
+ * The time limit for a client to say whether it knows the hosted tools, in milliseconds. Without an answer, the call itself will show it.
+ */
 const KNOWING_MS = 5_000;
 
-/** Returns the id of a hosted tool of the request that the provider does not know; undefined if it knows all, or cannot say. */
+/** Returns the id of a hosted tool of the request that the provider does not know; undefined if it knows all, or does not answer. */
 async function unknownTool(client: ModelClient, request: ModelRequest, context: PreparedCall['context']): Promise<string | undefined> {
   if (request.hosted === undefined) return undefined;
   return withTimeout(() => unknownHostedTool(client, request, context), { ms: KNOWING_MS }).catch(() => undefined);
 }
 
-/** Returns the models that the call may be sent to, each with its request. */
+/** Returns the candidate models of the call, each with its request. */
 async function askedModels(
   snapshot: AgentSnapshot,
   window: Window,
@@ -232,19 +233,19 @@ async function askedModels(
   };
 }
 
-/** Returns the ids of the calls in the conversation: a new call must have another one. */
+/** Returns the ids of the calls in the conversation, which a new call must not reuse. */
 function callIds({ events }: Window): Set<string> {
   const ids = new Set<string>();
   for (const { content } of events) for (const item of content) if (isToolCall(item)) ids.add(item.toolCallId);
   return ids;
 }
 
-/** Returns a response with the verdict on its answer, if it is one. */
+/** Returns a response with the verdict on its answer, if it is an answer. */
 type CheckAnswer = (interpreted: RecordedResponse, answer: ModelResponse) => Promise<RecordedResponse>;
 
 /**
- * Returns the function that checks the answer of an `ask` with tools. It is called before the model is paid: an anchor that this
- * worker lacks is an error. Responses that only call tools, and those of all other agents, stay as they are.
+ * Returns the function that checks the answer of an `ask` with tools. It is called before the model is paid: an anchor that this worker
+ * lacks is an error. Responses that only call tools, and responses of all other agents, stay unchanged.
  */
 function answerCheck({ anchors }: ActivityRuntime, { checks, output }: AgentSnapshot): CheckAnswer {
   if (checks === undefined) return (interpreted) => Promise.resolve(interpreted);
@@ -271,17 +272,17 @@ interface RequestingCall {
   events: readonly WindowEvent[];
 }
 
-/** What is known of the request of a call whose answer comes from a batch. */
+/** The known data of the request of a call whose answer comes from a batch. */
 export interface KnownRequest {
-  /** What the memory had. */
+  /** The recalled entries. */
   recalled?: Recalled;
-  /** What was recorded about the request, which was sent. */
+  /** The recorded notes about the sent request. */
   notes?: ActivityNotes | undefined;
 }
 
-/** The requests of an attempt: one for each model that is asked. */
+/** The requests of an attempt: one for each asked model. */
 class PreparedRequest {
-  /** What is recorded about the last request. */
+  /** The notes to record about the last request. */
   notes: ActivityNotes = {};
   #recalled: Recalled | undefined;
   #recall: Promise<Recalled | undefined> | undefined;
@@ -298,7 +299,7 @@ class PreparedRequest {
     this.#recalled = known.recalled;
   }
 
-  /** Asks the memory if the call says so. */
+  /** Queries the memory if the call uses it. */
   async recall(signal: AbortSignal): Promise<Recalled | undefined> {
     const { run, snapshot, events } = this.#call;
     if (!run.recall || this.#known.recalled !== undefined) return this.#recalled;
@@ -306,14 +307,14 @@ class PreparedRequest {
     return this.#recalled;
   }
 
-  /** Returns the request for a model before the memory and other capabilities have had a part in it. */
+  /** Returns the request for a model before the additions of the memory and other capabilities. */
   requestFor(model: string): ModelRequest {
     const request = this.#plain.get(model) ?? this.#built(model, []);
     this.#plain.set(model, request);
     return request;
   }
 
-  /** Asks the memory if the call says so, once for all models, then the other capabilities. Returns the request that is sent. */
+  /** Queries the memory if the call uses it, once for all models, then the other capabilities. Returns the request to send. */
   async prepare(model: string, signal: AbortSignal): Promise<ModelRequest> {
     const { run, snapshot } = this.#call;
     const recalled = this.#known.notes === undefined ? await this.recall(signal) : this.#recalled;
@@ -329,12 +330,12 @@ class PreparedRequest {
     return request;
   }
 
-  /** Returns the request as a model was sent it. */
+  /** Returns the request that was sent to a model. */
   sentTo(model: string): ModelRequest {
     return this.#sent.get(model) ?? this.requestFor(model);
   }
 
-  /** Returns the recalled entries as a field of the response: the loop learns only those of the attempt that the model answers. */
+  /** Returns the recalled entries as a field of the response: the loop only learns the entries of the answered attempt. */
   get recalled(): { recalled?: Recalled } {
     return defined({ recalled: this.#recalled });
   }
@@ -353,10 +354,10 @@ class PreparedRequest {
 /** Milliseconds that the memory may delay an answer. */
 const RECALL_MS = 2_000;
 
-/** Bytes of the newest message that are searched for. */
+/** Bytes of the newest message that are used as the query. */
 const QUERY_BYTES = 1_000;
 
-/** Bytes of JSON of the reason why the memory was not available. */
+/** The maximum bytes of JSON of the reason why the memory was unavailable. */
 const REASON_BYTES = 300;
 
 /** The model call that entries are recalled for. */
@@ -368,8 +369,8 @@ interface RecallingCall {
 }
 
 /**
- * Asks the memory of the agent for entries that fit the newest message of the user. Undefined if it has none. A memory that fails, or
- * takes too long, never keeps the model from answering: what is recorded then says so. Rejects only if the call is given up.
+ * Queries the agent's memory for entries that match the user's newest message. Undefined without a memory. A memory that fails or takes too
+ * long never prevents an answer: the record then says so. Rejects only if the call is aborted.
  */
 async function recallEntries(runtime: ActivityRuntime, call: RecallingCall): Promise<Recalled | undefined> {
   const { snapshot, events, signal } = call;
@@ -399,17 +400,17 @@ async function findEntries(
   const { principal } = await dataFor(runtime, ofRun(run));
   const namespace = memoryNamespace({ principal, agent: snapshot.memory?.name ?? snapshot.name });
   const found = await memory.recall({ namespace, text: query, topK: bounds.topK });
-  // What a store returns is code of the user: more than was asked for, or values that are no JSON.
+  // A user's store may return too many entries, or values that are not JSON.
   const entries = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(recalledEntry))) as RecalledEntry[];
   return runtime.secrets.redactJson(entries) as RecalledEntry[];
 }
 
-/** Returns the part of the input by which the run is asked whom it acts for. */
+/** Returns the part of the input that is needed to query the run's principal. */
 function ofRun({ run, principal }: CallModelInput): Pick<CallModelInput, 'run' | 'principal'> {
   return defined({ run, principal });
 }
 
-/** Returns the text of the newest message of a user, cut to the length of a query. The entries of an earlier recall are none. */
+/** Returns the text of the newest user message, cut to the length of a query. Recalled entries do not count as one. */
 function queryOf(events: readonly WindowEvent[]): string {
   for (const event of events.toReversed()) {
     const texts = event.content.flatMap((item) =>
@@ -424,16 +425,16 @@ function messageTexts(content: Extract<WindowEvent['content'][number], { type: '
   return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }
 
-/** Bytes of JSON up to which the items of an answer are in its event. */
+/** The maximum bytes of JSON of an answer's items in its event. */
 const INLINE_ITEM_BYTES = 64_000;
 
-/** Bytes of JSON of the items that an answer may have if the worker has a payload store. */
+/** The maximum bytes of JSON of an answer's items if the worker has a payload store. */
 const STORED_ITEM_BYTES = 4_000_000;
 
-/** Bytes of the items of all runs that a process keeps. */
+/** The maximum bytes of all runs' items that a process keeps. */
 const KEPT_BYTES = 50_000_000;
 
-/** The items that were read or stored, by their digest. */
+/** The items that were read or stored, by digest. */
 const keptItems = new WeakMap<PayloadStore, LRUCache<string, JsonValue[]>>();
 
 function keptOf(store: PayloadStore): LRUCache<string, JsonValue[]> {
@@ -445,8 +446,8 @@ function keptOf(store: PayloadStore): LRUCache<string, JsonValue[]> {
 type Stores = Pick<ActivityRuntime, 'payloadStore'>;
 
 /**
- * Puts large items of an answer (reasoning, signatures, results of hosted tools) into the payload store: the event has their owner, and
- * their place. Without a store they stay in the event, up to what an event may have.
+ * Puts large items of an answer (reasoning, signatures, results of hosted tools) into the payload store: the event has their owner and
+ * location. Without a store they stay in the event, up to its limit.
  */
 async function withStoredItems({ payloadStore: store }: Stores, response: RecordedResponse): Promise<RecordedResponse> {
   const [owner, ...items] = response.providerItems ?? [];
@@ -456,19 +457,19 @@ async function withStoredItems({ payloadStore: store }: Stores, response: Record
     keptOf(store).set(spilled.sha256, items);
     return { ...response, providerItems: [{ ...owner, spilled: { ...spilled } }] };
   } catch (error) {
-    // The answer is paid for, and can do without. If an event has room for them, they stay there.
+    // The answer is paid for, and usable without them. If they fit into the event, they stay there.
     log.warn(`What the provider expects back of an answer was not stored: ${errorMessage(error)}`);
     const kept = items.filter((item) => !isBinary(item));
     return { ...response, providerItems: jsonBytes(kept) <= MOST_ITEM_BYTES ? [owner, ...kept] : [owner] };
   }
 }
 
-/** True for a file of the reasoning: no event has one, however small it is. */
+/** True for a file of the reasoning, which never enters an event, whatever its size. */
 function isBinary(item: JsonValue): boolean {
   return isJsonObject(item) && item['t'] === 'reasoning-file';
 }
 
-/** Returns events with the items that are in the payload store. Those that cannot be read are lost: the conversation continues without. */
+/** Returns events with their items from the payload store. Unreadable items are lost: the conversation continues without them. */
 async function withReadItems(runtime: Stores, events: readonly WindowEvent[]): Promise<readonly WindowEvent[]> {
   if (!events.some(({ providerItems }) => spilledOf(providerItems) !== undefined)) return events;
   return Promise.all(events.map((event) => withItems(runtime, event)));
@@ -489,7 +490,7 @@ async function withItems({ payloadStore: store }: Stores, event: WindowEvent): P
   }
 }
 
-/** Returns the place of the items of an event; undefined if they are in the event, or it has none. */
+/** Returns the location of an event's items; undefined if they are in the event, or it has none. */
 function spilledOf([owner, ...items]: readonly JsonValue[] = []): SpilledContent | undefined {
   const spilled = isJsonObject(owner) && items.length === 0 ? owner['spilled'] : undefined;
   return spilled !== undefined && checkJson(SPILLED_CONTENT, spilled).length === 0 ? (spilled as SpilledContent) : undefined;

@@ -30,38 +30,38 @@ import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { type Pace, paceOf } from './patience.ts';
 
-/** A model that a call may be sent to. */
+/** A candidate model of a call. */
 export interface AskedModel {
   /** `provider/model`. */
   name: string;
   client: ModelClient;
-  /** The request as it is made from the conversation alone. */
+  /** The request as built from the conversation alone. */
   request: ModelRequest;
-  /** Returns the request that is sent instead. If it rejects, nothing is sent. */
+  /** Returns the request to send instead. If it rejects, nothing is sent. */
   prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
-  /** Tokens of input that it accepts. Only for a model of a list. */
+  /** Its maximum input tokens. Only for a model of a list. */
   contextTokens?: number;
-  /** The id of a hosted tool of the request that its provider does not know. Absent: it knows all. */
+  /** The id of a hosted tool in the request that its provider does not know. Absent: it knows all. */
   unknownTool?: string | undefined;
-  /** Its price, if it is known. Only for a model of a list: the run itself knows the price of any other. */
+  /** Its price, if known. Only for a model of a list: the run itself knows any other price. */
   price?: ModelPrice | undefined;
 }
 
-/** The models that a call may be sent to, and the rules for moving on from one to the next. */
+/** The candidate models of a call, and the rules for moving on to the next. */
 export interface AskedModels {
   /** At least one, in the order of the list. */
   models: readonly AskedModel[];
   /** Absent: there is one model. */
   policy?: FallbackPolicy | undefined;
-  /** The tokens of the request, estimated. Absent: it fits every model. */
+  /** The estimated tokens of the request. Absent: it fits every model. */
   tokens?: number | undefined;
-  /** The model that has made the calls of this turn, which is asked first. */
+  /** The model that made the calls of this turn, which is asked first. */
   ofTurn?: string | undefined;
   /** The conversation was too long, and has been shortened: a model with a larger context may be asked. */
   isShortened?: boolean | undefined;
 }
 
-/** The failures that say something about the provider or the account, and not about one request: they cool a model down. */
+/** The failures that concern the provider or the account, not one request: they cool a model down. */
 const COOLS_DOWN: ReadonlySet<ErrorCode> = new Set([
   'model_request_timeout',
   'model_rate_limited',
@@ -75,16 +75,16 @@ const COOLS_DOWN: ReadonlySet<ErrorCode> = new Set([
   'model_not_found',
 ]);
 
-/** The longest wait that a provider may ask for and that keeps its model from being asked first, in milliseconds. */
+/** The longest requested wait that counts as a cool-down, in milliseconds. */
 const LONGEST_ASKED_MS = 10 * 60 * 1_000;
 
-/** The most models of one client that are remembered as cooling down: a worker may have a key for each tenant. */
+/** The maximum number of remembered cooling models per client: a worker may have a key for each tenant. */
 const MOST_COOLING = 1_000;
 
-/** The times until which models cool down, by the client and by what counts the requests of one account. */
+/** The times until which models cool down, by client and by the key of the account's limit. */
 const coolingOfClients = new WeakMap<ModelClient, Map<string, number>>();
 
-/** A failure that the retry of the call is decided by: the provider that may be asked again first. */
+/** The failure that decides the retry of the call: of the provider that may be asked again first. */
 interface SoonestRefusal {
   pace: Pace | undefined;
   sentAt: number;
@@ -92,8 +92,8 @@ interface SoonestRefusal {
 }
 
 /**
- * The models of one attempt of a call, in the order in which they are asked: those whose context has room for the request, first those
- * that are not cooling down, first the one that has made the calls of this turn, then as the agent names them.
+ * The models of one attempt of a call, in the order in which they are asked. Only models whose context has room for the request are asked;
+ * models that are not cooling down come first, among them the model that made the calls of this turn, then the agent's order applies.
  */
 export class ModelOrder {
   readonly #asked: AskedModels;
@@ -104,7 +104,7 @@ export class ModelOrder {
   #left: AskedModel[];
   #soonest: SoonestRefusal | undefined;
 
-  /** `call`: the key of the call in the queues of models whose provider refuses some. */
+  /** `call`: the key of the call in the queues of refused calls. */
   constructor(asked: AskedModels, context: Pick<ModelCallContext, 'tags'>, call: string) {
     this.#asked = asked;
     this.#context = context;
@@ -112,14 +112,14 @@ export class ModelOrder {
     this.#left = this.#inOrder();
   }
 
-  /** The model that is asked now. */
+  /** The model that is currently asked. */
   get current(): AskedModel {
     const model = this.#left[0] ?? this.#asked.models[0];
     if (model === undefined) throw new ModelCallError('model_error', 'The call has no model');
     return model;
   }
 
-  /** True if another model is asked if this one fails. */
+  /** True if another model follows when this one fails. */
   get hasNext(): boolean {
     return this.#left.length > 1;
   }
@@ -129,7 +129,7 @@ export class ModelOrder {
     return this.#failures.length > 0;
   }
 
-  /** Milliseconds for the current model. Undefined for the last one, which has what is left of the attempt. */
+  /** Milliseconds for the current model. Undefined for the last one, which has the rest of the attempt. */
   get limitMs(): number | undefined {
     return this.hasNext ? attemptInfo().startToCloseTimeoutMs / this.#asked.models.length : undefined;
   }
@@ -139,7 +139,7 @@ export class ModelOrder {
     return this.hasNext ? this.#asked.policy?.maxWaitMs : undefined;
   }
 
-  /** Leaves out the current model, whose limits are used up for too long. Returns false if there is no other one. */
+  /** Skips the current model, whose limits are used up for too long. Returns false if there is no other one. */
   passOver(): boolean {
     if (!this.hasNext) return false;
     this.#skipped.push({ model: this.current.name, reason: 'long_wait' });
@@ -147,7 +147,7 @@ export class ModelOrder {
     return true;
   }
 
-  /** Notes that the current model has failed. Returns true if the next one is the current model now. */
+  /** Records that the current model has failed. Returns true if there is a next model, which is now the current one. */
   moveOn(error: unknown, { pace, sentAt }: Omit<SoonestRefusal, 'askedMs'>): boolean {
     const { policy, isShortened = false } = this.#asked;
     if (policy === undefined) return false;
@@ -168,7 +168,7 @@ export class ModelOrder {
     return true;
   }
 
-  /** Notes that the current model has answered. Returns what the record says about it. */
+  /** Records that the current model has answered. Returns the origin to record. */
   answered(): AnswerOrigin {
     const { models, policy, ofTurn } = this.#asked;
     const { name } = this.current;
@@ -178,7 +178,7 @@ export class ModelOrder {
     const place = models.findIndex((one) => one.name === name);
     const before = new Set(models.slice(0, place).map((one) => one.name));
     for (const { model } of tried) before.delete(model);
-    // The model of the turn would have been asked before them in any case.
+    // The model of the turn would have been asked before them anyway.
     const skipped = name === ofTurn ? [] : this.#skipped.filter(({ model }) => before.has(model));
     return {
       ...(place === 0 ? {} : { answeredBy: name }),
@@ -187,16 +187,16 @@ export class ModelOrder {
     };
   }
 
-  /** The model that was asked last, for the part of an answer that had arrived. */
+  /** The origin of a partial answer: the model that was asked last. */
   get partialOrigin(): AnswerOrigin {
     const { models, policy } = this.#asked;
     return policy === undefined || this.current === models[0] ? {} : { answeredBy: this.current.name };
   }
 
-  /** Returns the failure of the call: of the one model, or of all that were asked. Its code is that of the last one. */
+  /** Returns the failure of the call: of its only model, or of all asked models, with the last one's code. */
   failure(error: unknown): unknown {
     if (this.#failures.length < 2 || this.#failures.at(-1)?.error !== error) return error;
-    // The message about all of them is cut like any other, which must not hide the last one.
+    // The combined message is cut like any other, which must not hide the last failure.
     const bytes = BYTE_BUDGETS.errorMessage / (2 * this.#failures.length);
     const each = this.#failures.map((one) => `"${one.model}" ${one.code}: ${cutText(errorMessage(one.error), bytes)}`);
     return new ModelCallError(codeOf(error), `None of the models has answered. ${each.join(' · ')}`, {
@@ -205,7 +205,7 @@ export class ModelOrder {
     });
   }
 
-  /** Returns the refusal after which the call may be tried again first. Undefined for a call with one model, and for a failure of none. */
+  /** Returns the refusal after which the call can be retried soonest. Undefined for a call with one model, and if no model was refused. */
   soonest(error: unknown): SoonestRefusal | undefined {
     return this.#failures.at(-1)?.error === error ? this.#soonest : undefined;
   }
@@ -214,12 +214,12 @@ export class ModelOrder {
     const { models, policy, tokens = 0, ofTurn } = this.#asked;
     if (policy === undefined) return [...models];
     const largest = Math.max(...models.map((one) => one.contextTokens ?? Infinity));
-    // An estimate is no reason not to ask at all: the provider says whether it fits.
+    // An estimate alone must not rule out all models: the provider decides whether the request fits.
     const least = Math.min(tokens, largest);
     const fits = (one: AskedModel): boolean => (one.contextTokens ?? Infinity) >= least;
     const rank = (one: AskedModel): number => (this.#isCooling(one) ? 2 : 0) + (one.name === ofTurn ? 0 : 1);
     const knowing = models.filter((one) => one.unknownTool === undefined);
-    // If none knows the tools, the failure of the first one says so.
+    // If no model knows the tools, the first one's failure says so.
     const able = knowing.length === 0 ? models : knowing;
     for (const one of models) {
       if (!able.includes(one)) this.#skipped.push({ model: one.name, reason: 'no_hosted_tool' });
@@ -230,7 +230,7 @@ export class ModelOrder {
     return (fitting.length === 0 ? [...able] : fitting).toSorted((one, other) => rank(one) - rank(other));
   }
 
-  /** True for a model that has failed a moment before, or whose provider refuses calls that others wait for. */
+  /** True for a model that has failed recently, or whose provider refuses calls, for which others wait. */
   #isCooling(model: AskedModel): boolean {
     const until = coolingOfClients.get(model.client)?.get(this.#key(model)) ?? 0;
     return until > performance.now() || (paceOf(model.client, model.request, this.#context)?.waitOf(this.#call) ?? 0) > 0;
@@ -242,20 +242,20 @@ export class ModelOrder {
     const known = coolingOfClients.get(client) ?? new Map<string, number>();
     coolingOfClients.set(client, known);
     const key = this.#key(this.current);
-    // The newest last.
+    // Moves it to the end: the newest is last.
     known.delete(key);
     known.set(key, performance.now() + Math.max(coolDownMs, Math.min(askedMs ?? 0, LONGEST_ASKED_MS)));
     const [oldest] = known.keys();
     if (oldest !== undefined && known.size > MOST_COOLING) known.delete(oldest);
   }
 
-  /** Returns the key of a model and an account: the key of one tenant may be refused, and that of another one not. */
+  /** Returns the key of a model and an account: one tenant's key may be refused while another's is not. */
   #key({ name, client, request }: AskedModel): string {
     return `${name} ${client.rateLimitKey?.(request, this.#context) ?? ''}`;
   }
 }
 
-/** The live output of the models of one attempt. What one has streamed before it failed is discarded, and the next one begins anew. */
+/** The live output of the models of one attempt. The output of a failed model is discarded, and the next one begins anew. */
 export class AnswerStream {
   readonly #newId: () => string;
   readonly #begin: (eventId: string) => ReturnType<BeginStream>;
@@ -273,7 +273,7 @@ export class AnswerStream {
     this.#stream = begin(this.#eventId);
   }
 
-  /** The id of the event that will hold the answer, which readers know from its pieces. */
+  /** The id of the event that will have the answer, which readers know from its pieces. */
   get eventId(): string {
     return this.#eventId;
   }
@@ -284,7 +284,7 @@ export class AnswerStream {
     this.#stream?.add(delta);
   }
 
-  /** Discards what was streamed, if anything was. */
+  /** Discards the streamed output, if any. */
   reset(): void {
     if (this.#isUntouched) return;
     this.#stream?.end();
@@ -293,14 +293,14 @@ export class AnswerStream {
     this.#stream = this.#begin(this.#eventId);
   }
 
-  /** Publishes what is still waiting. Later pieces are ignored. */
+  /** Publishes pending output. Later pieces are ignored. */
   end(): void {
     this.#isUntouched = false;
     this.#stream?.end();
   }
 }
 
-/** Bounds the time of a model that another one follows. */
+/** Bounds the time of a model that is followed by another one. */
 export class TimeLimit {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
@@ -325,12 +325,12 @@ function codeOf(error: unknown): ErrorCode {
   return errorCode(error) ?? (isErrorCode(type) ? type : thrownCode(error));
 }
 
-/** Returns the price of the attempts of a model, if it is one of a list. */
+/** Returns the price of a model's attempts, if it is in a list. */
 export function priceInList(snapshot: AgentSnapshot, model: string): Pick<AskedModel, 'price'> {
   return isListed(snapshot, model) ? { price: snapshot.prices?.[model] } : {};
 }
 
-/** The facts about a call on which its first model depends. */
+/** The facts that determine a call's first model. */
 interface CallOfTurn {
   events: readonly Folded[];
   /** The call is the first one of its turn. */

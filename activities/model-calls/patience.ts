@@ -19,22 +19,22 @@ import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt
 import { attemptInfo, type ParkedAttempt, parkedFailure } from '../attempts/attempt-info.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
 
-/** The failures that are no fault of the request: the provider says that it cannot serve it now. */
+/** Failures that are not the request's fault: the provider cannot serve it now. */
 const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'];
 
-/** The growth of the waits of a call that is refused again and again, in milliseconds. */
+/** The growing waits of a repeatedly refused call, in milliseconds. */
 const GROWTH_MS = { first: 1_000, longest: 30_000 };
 /** A shorter wait for a worker is not worth a field in each heartbeat. */
 const LONG_QUEUE_MS = 10_000;
-/** The wait from which on a failing server is taken to ask for a pause, which holds for other calls, too. */
+/** A failing server that asks for at least this wait is taken to ask for a pause, which also applies to other calls. */
 const PAUSE_MS = 1_000;
-/** The waits after other failures: those of the retry policy of the activity. */
+/** The waits after other failures, as in the activity's retry policy. */
 const BACKOFF_MS = { first: 1_000, longest: 60_000 };
 
 /**
- * Decides about the next attempt of a model call. Refusals (429, 5xx) are bounded by time, the patience of the agent, and do not count
- * as attempts; all other failures are bounded by their number. The server's limit of attempts is only the last bound, for a call whose
- * heartbeats were lost, which carry the count.
+ * Decides about the next attempt of a model call. Refusals (429, 5xx) are bounded by time, the patience of the agent, and do not count as
+ * attempts; all other failures are bounded by their number. The server's limit of attempts is only the last resort, for a call whose
+ * heartbeats, which carry the count, were lost.
  */
 export class Patience {
   readonly #begun = performance.now();
@@ -51,12 +51,12 @@ export class Patience {
     const queuedMs = attempt === 1 ? believedQueueMs(Date.now() - scheduledTimestampMs) : 0;
     const known = lastDetails();
     const before = refusalDetails(known) ?? { count: 0, queuedMs };
-    // A call that waits for a batch has done nothing else since then.
+    // A call that waits for a batch has done nothing else since its registration.
     const batchedMs = Date.now() - (registrationIn(known)?.since ?? Infinity);
     this.#before = { ...before, queuedMs: Math.max(before.queuedMs, batchedMs) };
   }
 
-  /** Sets the bounds. Throws if the attempts before were all lost with their workers, or timed out. */
+  /** Sets the bounds. Throws if all allowed attempts were lost with their workers, or timed out. */
   bind(timing: Pick<ActivityTiming, 'modelMaxAttempts' | 'modelPatienceMs'>): void {
     this.#timing = timing;
     const before = this.#counted() - 1;
@@ -64,20 +64,20 @@ export class Patience {
     throw ApplicationFailure.nonRetryable(`Its worker was lost, or gave no answer in time (${attemptsText(before)})`, ATTEMPTS_USED_UP);
   }
 
-  /** The key of the call, by which its place in the queue is found again. */
+  /** The key of the call, which identifies its place in the queue. */
   get call(): string {
     const { workflowExecution, activityId } = activityInfo();
     return `${workflowExecution?.runId ?? ''}/${activityId}`;
   }
 
-  /** True for an attempt that comes after a wait: the server's clock says that it is over, which need not be that of the queue. */
+  /** True for an attempt after a wait, which is over by the server's clock, but not necessarily by the queue's. */
   get hasWaited(): boolean {
     return this.#before.count > 0;
   }
 
-  /** The longest time that the attempt may wait for its place before it sends the request. */
+  /** The maximum time that the attempt may wait for its place before it sends the request. */
   get holdMs(): number {
-    // A call that comes back for its place is near it; others give their slot of the worker back.
+    // A call that comes back for its place is near it; others release their worker slot.
     return this.#before.count > 0 ? this.#info.startToCloseTimeoutMs / 2 : Math.min(5_000, this.#info.startToCloseTimeoutMs / 10);
   }
 
@@ -87,18 +87,18 @@ export class Patience {
     return count === 0 && queuedMs < LONG_QUEUE_MS ? undefined : { refused: { count, queuedMs } };
   }
 
-  /** Notes a request that has failed: its queue, and the wait that the provider asks for, which a failure may hold cut to a day. */
+  /** Records a failed request: its queue, and the wait that the provider asks for, which a failure may have cut to a day. */
   failed(pace: Pace | undefined, sentAt: number, askedMs: number | undefined): void {
     this.#place = pace === undefined ? undefined : { pace, sentAt };
     this.#askedMs = askedMs;
   }
 
-  /** The request is not sent now: its place in the queue is too far away. */
+  /** Records that the request is not sent now, because its place in the queue is too far away. */
   parked(ms: number): void {
     this.#parkedMs = ms;
   }
 
-  /** Returns the failure of an attempt that was parked. The time until the next one is not the provider's. */
+  /** Returns the failure of a parked attempt. The time until the next one does not count towards the patience. */
   parkedFailure(parked: ParkedAttempt): ApplicationFailure {
     if (parked.isNoted) return parkedFailure(parked);
     const { count, queuedMs } = this.#before;
@@ -114,14 +114,14 @@ export class Patience {
     return parkedFailure(parked);
   }
 
-  /** Returns the failure as the server shall see it: final, or with the delay of the next attempt. */
+  /** Returns the failure for the server: final, or with the delay of the next attempt. */
   settled(failure: SerializableFailure): SerializableFailure {
     if (!(failure instanceof ApplicationFailure) || failure.nonRetryable === true || this.#timing === undefined) return failure;
     const patienceMs = this.#timing.modelPatienceMs ?? DEFAULT_PATIENCE_MS;
     const asked = this.#askedMs ?? (failure.nextRetryDelay ? msToNumber(failure.nextRetryDelay) : undefined);
     if (patienceMs > 0 && REFUSALS.includes(failure.type)) return this.#refused(failure, patienceMs, asked);
     if (this.#counted() >= this.#timing.modelMaxAttempts) return finalFailure(failure, failure.message);
-    // The server's own back-off would count the refusals, too.
+    // The server's own back-off would also count the refusals.
     const backoff = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** (this.#counted() - 1));
     return this.#before.count === 0 ? failure : retryFailure(failure, asked ?? backoff, failure.details);
   }
@@ -156,7 +156,7 @@ export class Patience {
   #waitMs(failure: ApplicationFailure, asked: number | undefined, count: number): number {
     if (this.#parkedMs !== undefined) return this.#parkedMs;
     const growth = Math.min(GROWTH_MS.longest, GROWTH_MS.first * 2 ** Math.min(count - 1, 10));
-    // A server that fails at one request does not limit the others, unless it asks for a pause, as an overloaded one does.
+    // A server error of one request does not slow others, unless the server asks for a pause, as an overloaded one does.
     if (this.#place !== undefined && (failure.type === 'model_rate_limited' || (asked ?? 0) >= PAUSE_MS)) {
       const { pace, sentAt } = this.#place;
       return pace.refused(this.call, sentAt, asked);
@@ -169,7 +169,7 @@ export class Patience {
     return attemptNumber() - this.#before.count;
   }
 
-  /** The time since the first attempt has begun, by the server's clock up to this attempt. */
+  /** The time since the first attempt began, by the server's clock up to this attempt. */
   #elapsedMs(): number {
     const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = this.#info;
     const before = currentAttemptScheduledTimestampMs - scheduledTimestampMs - this.#before.queuedMs;
@@ -196,33 +196,33 @@ function timeText(ms: number): string {
   return `${Number((ms / size).toFixed(1))} ${unit}`;
 }
 
-/** The first distance of two requests after a refusal, in milliseconds, if the answers before prove no higher rate. */
+/** The first spacing of requests after a refusal, in milliseconds, if earlier answers prove no higher rate. */
 const FIRST_SPACING_MS = 400;
-/** Requests keep this distance from the rate that has worked. */
+/** Requests keep this margin from the rate that has worked. */
 const MARGIN = 1.25;
 const LONGEST_SPACING_MS = 60_000;
-/** A refusal of a request that kept its distance widens it; so many answers in a row narrow it a little. */
+/** A refusal of a spaced request widens the spacing; a number of answers in a row narrows it a little. */
 const WIDER = 1.5;
 const NARROWER = 0.9;
 const ANSWERS_TO_NARROW = 20;
-/** The pause after a refusal that asks for none. It doubles as long as the next request is refused, too. */
+/** The pause after a refusal that asks for none. It doubles as long as the next request is also refused. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Distances vary by a fifth, so that processes do not keep step. */
+/** The spacing varies by a fifth, so that processes do not synchronize. */
 const JITTER = 0.2;
-/** The part of the distance that requests keep even if timers were late. */
+/** The share of the spacing that requests keep even if timers were late. */
 const LEAST_GAP = 0.9;
 /** The time without a refusal after which requests are no longer spaced, once nothing waits. */
 const WATCHED_MS = 10_000;
-/** The time after which the place of a call that did not come back is given up: it was cancelled, or another worker has it. */
+/** The time after which the place of a call that did not come back is freed: it was cancelled, or another worker has it. */
 const LOST_MS = 10_000;
-/** Places are given for this time ahead. A call beyond comes back later, without a place. */
+/** Places are assigned this far ahead. Further calls come back later, without a place. */
 const HORIZON_MS = 120_000;
 const MOST_PLACES = 1_000;
-/** The answers whose times are remembered. */
+/** The number of answers whose times are remembered. */
 const REMEMBERED = 64;
 
-/** Clock and chance of a pace. */
+/** The clock and the random source of a pace. */
 interface PaceSources {
   /** Milliseconds of a clock that never goes back. */
   now: () => number;
@@ -231,14 +231,14 @@ interface PaceSources {
 }
 
 /**
- * Spaces the requests of this process that one limit of a provider counts, while the provider refuses some.
+ * Spaces this process's requests that share one provider limit, while the provider refuses some.
  *
- * A call that waits alone cannot know how many others wait: thirty calls that are refused together and come back after the same
- * second are refused together again, and jitter spreads them over less than they need. So each refused call takes a place in one
- * queue, with a distance that is learnt from answers and refusals, and calls that come meanwhile take one behind it. After a pause
- * the first of the queue is the probe for all. Without refusals there is no queue, and a call costs one comparison.
+ * A call that waits alone cannot know how many others wait: thirty calls that are refused together and come back after the same second are
+ * refused together again, and jitter spreads them over less than they need. So each refused call takes a place in one queue, with a spacing
+ * that is learnt from answers and refusals, and later calls queue after it. After a pause the first call of the queue is the probe for all.
+ * Without refusals there is no queue, and a call costs one comparison.
  *
- * It only delays. A lost place, another process, or a clock that jumps cost a refusal, which the provider may give at any time.
+ * It only delays. A lost place, another process, or a clock jump cost at most a refusal, which can happen at any time.
  */
 export class Pace {
   readonly #sources: PaceSources;
@@ -257,7 +257,7 @@ export class Pace {
     this.#sources = sources;
   }
 
-  /** Returns 0 if the call may be sent now, which it then must be; otherwise the milliseconds until its place, which it keeps. */
+  /** Returns 0 if the call may be sent now, and then it must be sent; otherwise the milliseconds until its place, which it keeps. */
   waitFor(call: string): number {
     if (this.#refusedAt === -Infinity) return 0;
     const now = this.#sources.now();
@@ -270,7 +270,7 @@ export class Pace {
     return 0;
   }
 
-  /** Returns the milliseconds that a call would wait now. It gets no place. */
+  /** Returns the milliseconds that a call would have to wait now, without assigning a place. */
   waitOf(call: string): number {
     if (this.#refusedAt === -Infinity) return 0;
     const now = this.#sources.now();
@@ -286,12 +286,12 @@ export class Pace {
     return true;
   }
 
-  /** Gives up the place of a call. */
+  /** Frees the place of a call. */
   leave(call: string): void {
     this.#places.delete(call);
   }
 
-  /** Learns from an answer to a request that was sent at that time. */
+  /** Learns from an answer to a request that was sent at `sentAt`. */
   answered(sentAt: number): void {
     if (this.#answers.length >= REMEMBERED) this.#answers.shift();
     this.#answers.push(this.#sources.now());
@@ -302,13 +302,13 @@ export class Pace {
   }
 
   /**
-   * Gives a call that was sent at that time, and refused, its next place. Returns the milliseconds until then, which are at least
+   * Assigns the next place to a call that was sent at `sentAt` and refused. Returns the milliseconds until then, which are at least
    * `askedMs`, the wait that the provider asked for.
    */
   refused(call: string, sentAt: number, askedMs: number | undefined): number {
     const { now, random } = this.#sources;
     const at = now();
-    // Requests that were sent before the last refusal had arrived say nothing new.
+    // Requests that were sent before the last refusal arrived say nothing new.
     const isNews = sentAt > this.#refusedAt;
     if (!this.#isWatching(at)) this.#begin(at);
     else if (isNews) {
@@ -325,7 +325,7 @@ export class Pace {
     return Math.ceil(Math.max(1, askedMs ?? 0, place - at));
   }
 
-  /** The distance of requests, in milliseconds. */
+  /** The spacing of requests, in milliseconds. */
   get spacingMs(): number {
     return this.#spacingMs;
   }
@@ -345,7 +345,7 @@ export class Pace {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /** Puts the refused call in front of the queue, which begins again at that time. */
+  /** Puts the refused call at the front of the queue, which begins again at that time. */
   #postpone(call: string, from: number): void {
     const waiting = [...this.#places].filter(([other]) => other !== call).toSorted(([, one], [, other]) => one - other);
     this.#nextAt = from;
@@ -372,12 +372,12 @@ export class Pace {
 }
 
 const SOURCES: PaceSources = { now: () => performance.now(), random: Math.random };
-/** The most limits that are remembered: a worker may have a key for each tenant. */
+/** The maximum number of remembered limits: a worker may have a key for each tenant. */
 const MOST_PACES = 1_000;
 const paces = new Map<string, Pace>();
 const pacesOfClients = new WeakMap<ModelClient, Map<string, Pace>>();
 
-/** Returns the pace that a request is held to. Undefined: the client says that no limit counts it. */
+/** Returns the pace for a request. Undefined: the client says that no limit counts it. */
 export function paceOf(client: ModelClient, request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): Pace | undefined {
   if (client.rateLimitKey !== undefined) {
     const key = client.rateLimitKey(request, context);
@@ -390,7 +390,7 @@ export function paceOf(client: ModelClient, request: ModelRequest, context: Pick
 
 function paceIn(known: Map<string, Pace>, key: string): Pace {
   const pace = known.get(key) ?? new Pace(SOURCES);
-  // The newest last.
+  // Moves it to the end: the newest is last.
   known.delete(key);
   known.set(key, pace);
   const [oldest] = known.keys();

@@ -12,7 +12,7 @@ import { readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { currentRun } from '../attempts/attempt.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Responses below this cannot be over any budget. */
+/** Smaller responses cannot exceed any budget. */
 const SMALL = Math.min(BYTE_BUDGETS.modelText, BYTE_BUDGETS.toolArguments);
 
 /**
@@ -40,7 +40,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   return fitting;
 }
 
-/** An answer can do without what its provider would get back. */
+/** Removes the items that the provider would get back, which an answer does not need. */
 function withoutItems({ providerItems = [], notices = [], ...response }: RecordedResponse): RecordedResponse {
   const message = 'The reasoning and the signatures of this answer were left out: with them it would be too large to be recorded.';
   return {
@@ -74,7 +74,7 @@ function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, s
     const size = sizes.get(call) ?? 0;
     if (size > BYTE_BUDGETS.toolArguments) drop(call, ownArguments(call.name, size));
   }
-  // The last calls are dropped first: a model begins with the calls that it needs first.
+  // The last calls are dropped first: a model usually puts the calls that it needs first at the beginning.
   for (const call of calls.toReversed()) {
     if (total <= BYTE_BUDGETS.modelResponse) break;
     const size = sizes.get(call) ?? 0;
@@ -101,7 +101,7 @@ function withProblems(response: RecordedResponse, dropped: ReadonlyMap<ToolCall,
   const entries = [...dropped].map(([call, problem]): [string, string] => [call.toolCallId, problem]);
   const problems = Object.fromEntries([...Object.entries(response.problems ?? {}), ...entries]);
   const { output, ...rest } = response;
-  // The verdict may have been about an answer that was left out.
+  // The verdict may concern an answer that was left out.
   const lostAnswer = [...dropped.keys()].some(({ name }) => name === FINAL_ANSWER);
   return { ...rest, problems, ...(output === undefined || lostAnswer ? {} : { output }) };
 }
@@ -137,12 +137,12 @@ function responseTooLarge(model: string, bytes: number, budget: number): Longhau
   );
 }
 
-/** The most files of one answer, and the most characters of base64 of each: 15 MB. */
+/** The maximum number of files of one answer, and the maximum base64 characters of each: 15 MB. */
 const MOST_FILES = 10;
 const MOST_CHARACTERS = 20_000_000;
 
 /**
- * Puts the files that a model has made into the payload store, and their places into its message: history holds no byte of them. Throws
+ * Puts a model's files into the payload store, and their locations into its message, so that no byte of them enters the history. Throws
  * `model_error` without a store. Nothing in the answer is trusted.
  */
 export async function withFiles(
@@ -173,7 +173,7 @@ export async function withFiles(
   return { ...response, ...readAnswer(response), ...notices, content: withParts(response.content, parts) };
 }
 
-/** Returns the function with which a client reads files that a model has made; undefined without a store. It never rejects. */
+/** Returns the function for clients to read a model's files; undefined without a store. It never rejects. */
 export function fileReader({ payloadStore: store }: Pick<ActivityRuntime, 'payloadStore'>): ModelCallContext['readFile'] {
   if (store === undefined) return undefined;
   return async (file) => {
@@ -203,7 +203,7 @@ function kindOf(mediaType: string): 'image' | 'audio' | 'video' | 'file' {
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
 }
 
-/** A structured answer is read from the text of its message, which is more than that now. */
+/** A structured answer is read from the text of its message, which now has more parts. */
 function readAnswer({ output, content }: RecordedResponse): Pick<RecordedResponse, 'output'> {
   if (output?.type !== 'fits' || content.some(isToolCall)) return {};
   const [text] = content.flatMap((item) => (item.type === 'message' && typeof item.content === 'string' ? [item.content] : []));

@@ -3,24 +3,24 @@ import { LRUCache } from 'lru-cache';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model.ts';
 import type { UsageStats } from '../../src/core/domain/usage.ts';
 
-/** A part of a request that a provider caches with all parts before it. */
+/** A part of a request, which a provider caches together with all earlier parts. */
 interface Part {
   name: string;
   digest: string;
 }
 
-/** The last request of an agent to a model, and the tokens that the provider has kept of it. */
+/** The last request of an agent to a model, and the tokens of it that the provider has cached. */
 interface SentRequest {
   parts: readonly Part[];
   tokens: number;
 }
 
-/** The most requests that are remembered, each with a few bytes for each of its parts. */
+/** The maximum number of remembered requests, with a few bytes for each of their parts. */
 const MOST_REQUESTS = 1_000;
 
 /**
- * What the process has sent to providers that cache: it says which part of a request was changed, once a provider does not find what it
- * has cached. Nothing is decided by it, and another process knows nothing of it.
+ * Remembers this process's requests to providers that cache, to say which part of a request changed when a provider does not find its
+ * cached prompt. No decision depends on it, and other processes do not have it.
  */
 export class SentRequests {
   readonly #last = new LRUCache<string, SentRequest>({ max: MOST_REQUESTS });
@@ -28,9 +28,9 @@ export class SentRequests {
   readonly #digests = new WeakMap<ConversationEvent['content'], string>();
 
   /**
-   * Remembers a request that was answered with some usage. Returns the first of its parts that is not as it was in the request before;
-   * null if there is none. Undefined if the provider has read at least half of what it had kept, or if that is not known. `key`: the same
-   * for all requests that share a cache.
+   * Remembers a request that was answered with some usage. Returns the first part that differs from the previous request; null if none
+   * does. Undefined if the provider read at least half of its cached tokens, or if that is unknown. `key`: the same for all requests that
+   * share a cache.
    */
   answered(key: string, request: ModelRequest, usage: UsageStats | null): { changedPart?: string | null } {
     const { cachedTokens = 0, cacheWriteTokens = 0 } = usage ?? {};
@@ -68,11 +68,11 @@ function digestOf(value: unknown): string {
     .slice(0, 12);
 }
 
-/** Returns the name of the first part that is not as it was; null if all parts before are there, and more may follow. */
+/** Returns the name of the first part that differs; null if all earlier parts are unchanged, even if more follow. */
 function changedPart(before: readonly Part[], now: readonly Part[]): string | null {
   const index = before.findIndex(({ digest }, at) => now[at]?.digest !== digest);
   const [was, is] = [before[index], now[index]];
   if (was === undefined) return null;
-  // A part that is gone has moved the next one to its place.
+  // If a part was removed, the next one is in its place.
   return is === undefined || before.some(({ name }) => name === is.name) ? was.name : is.name;
 }

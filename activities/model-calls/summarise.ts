@@ -63,7 +63,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   return { ...result, ...defined({ failedAttempts }) };
 }
 
-/** Returns the events of the window between two events that are kept. */
+/** Returns the events of the window between two kept events. */
 function between({ events }: Window, { head, tail }: SummariseInput): WindowEvent[] {
   const from = events.findIndex(({ offset }) => offset === head) + 1;
   const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);
@@ -75,7 +75,7 @@ const INSTRUCTIONS =
   'Write down what was asked, what was done and found out, the facts, names, numbers and decisions that may still be needed, and what is left to do. ' +
   'Do not address anybody, do not add anything.';
 
-/** The most bytes of one item. The smaller limits apply in turn while all items together are too large. */
+/** The maximum bytes of one item. The smaller limits apply in turn while all items together are too large. */
 const ITEM_BYTES = [20_000, 5_000, 1_000, 200];
 
 /** Bytes of conversation for each token of the model's context: text has about four, and the answer needs room too. */
@@ -88,14 +88,13 @@ const BYTES_PER_WORD = 8;
 interface SummaryBounds {
   /** The size of the model's context in tokens. */
   tokens: number;
-  /** The most bytes of the summary. */
+  /** The maximum bytes of the summary. */
   maxBytes: number;
 }
 
 /**
- * Builds the request for a summary from the events alone, so that it is the same on every worker. The conversation is
- * quoted as text, because not every provider accepts calls of tools that are not offered. If it is too large, its
- * longest items are cut, so that its end is included.
+ * Builds the request for a summary from the events alone, so that it is the same on every worker. The conversation is quoted as text,
+ * because not every provider accepts calls of unoffered tools. If it is too large, its longest items are cut, so that its end is included.
  */
 export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
   const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));

@@ -10,28 +10,28 @@ import type { StreamPart } from './language-model.ts';
 import { buildCall } from './prompt.ts';
 import { StreamAnswer } from './stream-answer.ts';
 
-/** The batches of a provider package of the AI SDK, of specification v4: what `experimental_batch()` returns. */
+/** The batches of an AI SDK provider package, of specification v4: the result of `experimental_batch()`. */
 export interface AiSdkBatch {
   /** The version of the AI SDK's interface. */
   readonly specificationVersion: 'v4';
   /** The name of the provider. */
   readonly provider: string;
-  /** Addresses that the provider reads by itself. */
+  /** URLs that the provider fetches itself. */
   readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
   /** Sends a batch and returns its id. */
   doStartBatch(options: {
     requests: readonly { type: string; id: string; modelId: string; options: object }[];
     abortSignal?: AbortSignal;
   }): PromiseLike<{ batchId: string }>;
-  /** Asks how far a batch is. */
+  /** Returns the status of a batch. */
   doGetBatchStatus(options: BatchOperation): PromiseLike<{ status: string; error?: unknown }>;
   /** Reads the answers of a batch. */
   doGetBatchResults(options: BatchOperation): PromiseLike<ReadableStream<BatchItemResult>>;
-  /** Gives a batch up. */
+  /** Cancels a batch. */
   doCancelBatch?(options: BatchOperation): PromiseLike<unknown>;
 }
 
-/** What is asked of a batch. */
+/** A request about a batch. */
 export interface BatchOperation {
   /** The id of the batch at the provider. */
   batchId: string;
@@ -51,7 +51,7 @@ export interface BatchItemResult {
   error?: unknown;
 }
 
-/** Returns the batches of a provider package, for the tags of a run and with the secrets of the worker: `() => anthropic.experimental_batch()`. */
+/** Returns the batches of a provider package, for a run's tags and with the worker's secrets: `() => anthropic.experimental_batch()`. */
 export type CreateAiSdkBatch = (context: CreateModelContext) => AiSdkBatch | PromiseLike<AiSdkBatch>;
 
 /** Options of `aiSdkBatch` and `anthropicBatch`. */
@@ -62,22 +62,20 @@ export interface AiSdkBatchOptions {
 
 const OPTIONS: OptionTable<AiSdkBatchOptions> = { byTags: true };
 
-/** The process has all requests of a batch in memory. */
+/** All requests of a batch are in memory. */
 const MOST_BYTES = 90_000_000;
 
 /**
- * Returns the batches of a provider package of the AI SDK whose providers have `experimental_batch()`, such as `@ai-sdk/anthropic` 4.
- * Its batches have no name by which they are found again: if the answer to a submission is lost, the calls are submitted, and paid for,
- * once more; each counts once.
+ * Returns the batch client of an AI SDK provider package with `experimental_batch()`, such as `@ai-sdk/anthropic` 4. Its batches cannot be
+ * found by name: if the answer to a submission is lost, the calls are submitted, and paid for, once more; each counts once.
  *
- * @example
- * aiSdkBatch(async ({ secret }) => createAnthropic({ apiKey: await secret('anthropic') }).experimental_batch())
+ * @example aiSdkBatch(async ({ secret }) => createAnthropic({ apiKey: await secret('anthropic') }).experimental_batch())
  */
 export function aiSdkBatch(create: CreateAiSdkBatch, options: AiSdkBatchOptions = {}): BatchClient {
   return new AiSdkBatches(create, { owner: 'aiSdkBatch', items: 10_000 }, options);
 }
 
-/** Returns the batches of Anthropic, by its provider package: `anthropicBatch(() => anthropic.experimental_batch())`. */
+/** Returns the batch client of Anthropic, using its provider package: `anthropicBatch(() => anthropic.experimental_batch())`. */
 export function anthropicBatch(create: CreateAiSdkBatch, options: AiSdkBatchOptions = {}): BatchClient {
   return new AiSdkBatches(create, { owner: 'anthropicBatch', items: 100_000 }, options);
 }
@@ -174,7 +172,7 @@ function checkedBatch(owner: string, batch: unknown): AiSdkBatch {
   );
 }
 
-/** Returns a result; undefined for one that is none. */
+/** Returns a result; undefined for an invalid one. */
 function resultOf({ id, status, result, error }: BatchItemResult, { model }: BatchContext): BatchResult | undefined {
   if (typeof id !== 'string') return undefined;
   if (status === 'cancelled' || status === 'expired') return { id, type: 'expired' };

@@ -21,7 +21,7 @@ import { filesIn } from './layout.ts';
 import { buildCall, type BuiltRequest, type CacheMarks } from './prompt.ts';
 import { reportsFinishWord, StreamAnswer } from './stream-answer.ts';
 
-/** Which parts of a request a provider is told to cache, and for how long. */
+/** The parts of a request that a provider is asked to cache, and for how long. */
 export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
 
 /** Options of `aiSdk`. Every field is optional. */
@@ -32,21 +32,22 @@ export interface AiSdkOptions {
    */
   structuredOutput?: boolean;
   /**
-   * Tokens of input that the models accept: for all of them, or by the provider's own name of the model. Each worker must say the same.
-   * Default: known by the name of the model, or assumed.
+   * The maximum input tokens of the models: for all of them, or by the provider's model name. All workers must use the same. Default: known
+   * from the model name, or assumed.
    */
   contextTokens?: number | ((id: string) => number | undefined);
   /**
-   * What providers that cache on request (Anthropic, also on Vertex, Claude and Nova on Bedrock) are told to cache. `auto` (default): the
-   * instructions and the conversation so far, for 5 minutes. In a session that has rested for longer, what it had before its last answer is
-   * cached for an hour. `{ ttl: '5m' }` and `{ ttl: '1h' }`: all of it for that time, an hour at a higher price; `off`: nothing.
+   * The parts that providers that cache on request (Anthropic, also on Vertex, Claude and Nova on Bedrock) are asked to cache. `auto`
+   * (default): the instructions and the conversation so far, for 5 minutes. In a session that was idle for longer, the request before its
+   * last answer is cached for an hour. `{ ttl: '5m' }` and `{ ttl: '1h' }`: everything for that time, an hour at a higher price; `off`:
+   * nothing.
    */
   cache?: CacheOption;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   idleTimeout?: Duration;
   /**
-   * False if requests are not described for readers of a run, which lets `create` and the package work in the process of the reader: for a
-   * `fetch` of yours that leaves out the signal, or that must get no token there. Default true.
+   * False: requests are not described for readers of a run. A description runs `create` and the package in the reader's process: set it to
+   * false if your `fetch` ignores the signal, or must not get a token there. Default true.
    */
   describe?: boolean;
 }
@@ -54,12 +55,10 @@ export interface AiSdkOptions {
 const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, cache: true, idleTimeout: true, describe: true };
 
 /**
- * Creates a model client of a provider package of the AI SDK, such as `@ai-sdk/anthropic`, with models of specification v3 or v4.
- * `create` is called once for each model, and again if a secret that it reads has another value. Throws a `UsageError` for invalid
- * options.
+ * Creates a model client from an AI SDK provider package, such as `@ai-sdk/anthropic`, with models of specification v3 or v4. `create` is
+ * called once for each model, and again if the value of a secret that it reads has changed. Throws a `UsageError` for invalid options.
  *
- * @example
- * aiSdk(async (id, { secret }) => createAnthropic({ apiKey: await secret('anthropic') })(id), { structuredOutput: true })
+ * @example aiSdk(async (id, { secret }) => createAnthropic({ apiKey: await secret('anthropic') })(id), { structuredOutput: true })
  */
 export function aiSdk(create: CreateAiSdkModel, options: AiSdkOptions = {}): ModelClient {
   if (typeof create !== 'function') {
@@ -91,7 +90,7 @@ function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities
   };
 }
 
-/** Returns the option if it is one. Throws a `UsageError`. */
+/** Returns a valid option. Throws a `UsageError` for an invalid one. */
 function checkedCache(cache: CacheOption): CacheOption {
   const ttl = typeof cache === 'object' && cache !== null && Object.keys(cache).join() === 'ttl' ? cache.ttl : undefined;
   if (cache === 'auto' || cache === 'off' || ttl === '5m' || ttl === '1h') return cache;
@@ -99,8 +98,8 @@ function checkedCache(cache: CacheOption): CacheOption {
 }
 
 /**
- * Returns the options of messages that are the end of a part to be cached; undefined for a provider that caches by itself, or not at all.
- * Anthropic takes four marks: three are set, and one is left to the user. Marks for an hour come before those for less.
+ * Returns the options of messages that end a cached part; undefined for a provider that caches automatically, or not at all. Anthropic
+ * accepts four marks: three are set, and one is left to the user. Marks for an hour must come before shorter ones.
  */
 function cacheMarks(
   cache: CacheOption,
@@ -115,19 +114,19 @@ function cacheMarks(
     return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
   };
   const moving = mark(typeof cache === 'object' ? { ttl: cache.ttl } : {});
-  // Bedrock refuses an hour for Nova and for older models of Claude: only a user asks for it there.
+  // Bedrock refuses an hour for Nova and older Claude models, so it is only used there if the user asks for it.
   const isLonger = hasRested && cache === 'auto' && (!provider.startsWith('amazon-bedrock') || KEEPS_AN_HOUR.test(modelId));
   const stable = isLonger ? mark({ ttl: '1h' }) : moving;
   return moving === undefined || stable === undefined ? undefined : { stable, moving };
 }
 
-/** The models whose caches Bedrock keeps for an hour. */
+/** The models that Bedrock can cache for an hour. */
 const KEEPS_AN_HOUR = /claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9])/;
 
-/** The most files that a model gets back: the newest. */
+/** The maximum number of files that a model gets back: the newest ones. */
 const MOST_FILES = 5;
 
-/** Returns the data of the files that a model has made, for a provider that takes them back in its answers: Gemini edits its images. */
+/** Returns the data of a model's files, for a provider that accepts them in its earlier answers: Gemini edits its images. */
 async function madeFiles(
   { conversation }: ModelRequest,
   { readFile }: Pick<ModelCallContext, 'readFile'>,
@@ -139,10 +138,10 @@ async function madeFiles(
   return new Map((await Promise.all(read)).flatMap(([digest, data]) => (data === undefined ? [] : [[digest, data]])));
 }
 
-/** The time that a package has to build a request that is described. */
+/** The time limit for a package to build a described request, in milliseconds. */
 const DESCRIBED_WITHIN_MS = 5_000;
 
-/** Stands for every secret in a request that is described: its body has none, and its headers are not looked at. */
+/** Replaces every secret in a described request: its body has none, and its headers are not shown. */
 const unreadSecret = async (): Promise<string> => 'not-read';
 
 class AiSdkClient implements ModelClient {
@@ -207,7 +206,7 @@ class AiSdkClient implements ModelClient {
       if (value.type === 'stream-start') requireHosted(request.hosted, value.warnings, request.model, model);
       answer.take(value);
     }
-    // The answer is whole, whatever becomes of the rest.
+    // The answer is complete, even if the rest of the stream fails.
     const discard = async (): Promise<void> => reader.cancel();
     discard().catch(() => undefined);
     const response = answer.response();
@@ -234,8 +233,8 @@ class AiSdkClient implements ModelClient {
   }
 
   /**
-   * Lets the package build the request, and does not send it. `create` is called for it with no secret. What the package or its user's
-   * `fetch` sends without the signal of the call is sent: a request for a token of Vertex AI, for instance, as for a call.
+   * Lets the package build the request without sending it. `create` is called without secrets. Requests that the package or the user's
+   * `fetch` makes without the call's signal are sent as for a call, such as a request for a Vertex AI token.
    */
   async describe(request: ModelRequest, { cache, tags }: Pick<ModelCallContext, 'cache' | 'tags'>): Promise<DescribedRequest> {
     if (!this.#describe) throw new Error('the option "describe" of its aiSdk() is false');
@@ -262,7 +261,7 @@ class AiSdkClient implements ModelClient {
   }
 }
 
-/** Waits for a package: no longer than until the call is aborted, or nothing has arrived for too long, whatever the package does. */
+/** Waits for a package until the call is aborted or nothing has arrived for too long, even if the package ignores the signal. */
 class Wait {
   /** Aborts the request. */
   readonly signal: AbortSignal;
@@ -281,12 +280,12 @@ class Wait {
   async for<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
     this.#timer.refresh();
     const working = Promise.resolve(work);
-    // It may fail after it was given up.
+    // It may fail after it was abandoned.
     working.catch(() => undefined);
     return Promise.race([working, this.#stopped.promise]);
   }
 
-  /** Aborts the request, whose answer is of no use. */
+  /** Aborts the request, whose answer is useless. */
   abort(): void {
     this.#stop.abort();
   }
@@ -296,14 +295,14 @@ class Wait {
   }
 }
 
-/** A request as a package was about to send it. */
+/** A request that a package was about to send. */
 interface UnsentRequest {
   /** The path of its URL. */
   path: string;
   body: JsonObject;
 }
 
-/** The reason of the signal by which a described request is known, and what stands for its answer. */
+/** The reason of a described request's signal, which identifies the request, and the error in place of its answer. */
 class NotSent extends Error {
   request?: UnsentRequest;
 
@@ -313,9 +312,9 @@ class NotSent extends Error {
 }
 
 /**
- * Returns the request that `send` would make with its signal, without sending it. A package makes its requests with the `fetch` of the
- * process, unless its user gives it another one: that one gets a signal that is aborted, with which nothing is sent. Requests without the
- * signal are made, such as those of a user's `fetch` for a token. Throws if there was no request to be seen.
+ * Returns the request that `send` would make with its signal, without sending it. A package uses the `fetch` of the process, unless the
+ * user gives it another one, which gets an aborted signal, so that it sends nothing. Requests without the signal are sent, such as a user's
+ * `fetch` for a token. Throws if no request was seen.
  */
 export async function unsentRequest(send: (signal: AbortSignal) => PromiseLike<{ stream: ReadableStream }>): Promise<UnsentRequest> {
   const notSent = new NotSent();
@@ -341,17 +340,17 @@ function isAbort(error: Error): boolean {
   return error instanceof NotSent || error.name === 'AbortError' || error.cause instanceof NotSent;
 }
 
-/** A `fetch` that sees described requests, in the place of the one before it. */
+/** A `fetch` that sees described requests and replaces the previous one. */
 interface Replacement {
   readonly fetch: typeof fetch;
   readonly before: typeof fetch;
-  /** How many descriptions need it. */
+  /** The number of descriptions that need it. */
   open: number;
 }
 
 let latest: Replacement | undefined;
 
-/** Replaces `fetch` until the last description has ended. What somebody else puts into its place meanwhile stays there. */
+/** Replaces `fetch` until the last description has ended. If other code replaces it meanwhile, that replacement stays. */
 function replaceFetch(): () => void {
   if (latest === undefined || globalThis.fetch !== latest.fetch) {
     latest = replacementOf(globalThis.fetch);
@@ -365,7 +364,7 @@ function replaceFetch(): () => void {
   };
 }
 
-/** Others may keep the new `fetch` for good, so it passes on to `before` alone, whatever the one of the process is by then. */
+/** Other code may keep the new `fetch` permanently, so it always delegates to `before`, whatever the process's `fetch` is by then. */
 function replacementOf(before: typeof fetch): Replacement {
   const seeing: typeof fetch = async (input, init) => {
     const asked = input instanceof Request ? input : undefined;
@@ -382,7 +381,7 @@ function replacementOf(before: typeof fetch): Replacement {
   return { fetch: seeing, before, open: 0 };
 }
 
-/** False for a request for a token to which a `fetch` of the user has passed the signal on: it has secrets, and no list of messages. */
+/** False for a token request to which a user's `fetch` passed the signal: it has secrets, and no list of messages. */
 function hasConversation(body: JsonObject): boolean {
   return Object.values(body).some((value) => Array.isArray(value) && value.some(isJsonObject));
 }

@@ -17,7 +17,7 @@ import { isBrokenConnection } from '../errors/error-rules.ts';
 import type { AiSdkModel } from './language-model.ts';
 import { notWhole } from './stream-answer.ts';
 
-/** What `create` of `aiSdk` may ask for. */
+/** The context for `create` of `aiSdk`. */
 export interface CreateModelContext {
   /** The tags that the run was started with. */
   readonly tags: readonly string[];
@@ -25,26 +25,26 @@ export interface CreateModelContext {
   readonly secret: (secret: string | SecretReference) => Promise<string>;
 }
 
-/** Returns the model of a provider package for the provider's own name of a model: `(id) => anthropic(id)`. */
+/** Returns the model of a provider package for the provider's model name: `(id) => anthropic(id)`. */
 export type CreateAiSdkModel = (id: string, context: CreateModelContext) => AiSdkModel | PromiseLike<AiSdkModel>;
 
-/** What `create` has read for a model: with the same values it makes the same model. */
+/** The values that `create` has read for a model: with the same values it creates the same model. */
 interface Reads {
   secrets: (string | SecretReference)[];
   tags: boolean;
 }
 
-/** A model, and the values of the secrets that it was made with. */
+/** A model, and the secret values that it was created with. */
 interface CreatedModel {
   model: AiSdkModel;
   secrets: readonly string[];
 }
 
-/** The most models that are kept: for instance one for each tenant. */
+/** The maximum number of kept models, for instance one for each tenant. */
 const MOST_MODELS = 200;
 const MOST_READS = 1_000;
 
-/** The models that `create` has made: one for each id, and for each value of what it reads for it. */
+/** The models that `create` has created: one for each id and each combination of the values that it reads. */
 export class CreatedModels {
   readonly #create: CreateAiSdkModel;
   readonly #reads = new LRUCache<string, Reads>({ max: MOST_READS });
@@ -55,7 +55,10 @@ export class CreatedModels {
     this.#create = create;
   }
 
-  /** Returns the model of an id, made anew only if a secret has another value than before. Rejects with a `ModelCallError` for one that cannot be used. */
+  /**
+   * Returns the model of an id, created again only if the value of a secret has changed. Rejects with a `ModelCallError` for an unusable
+   * model.
+   */
   async get(id: string, context: Pick<ModelCallContext, 'tags' | 'secret'>): Promise<CreatedModel> {
     const tags = context.tags ?? [];
     const reads = this.#reads.get(id) ?? this.#reads.get(withTags(id, tags));
@@ -70,7 +73,7 @@ export class CreatedModels {
     return running;
   }
 
-  /** Returns the tags by which the models of an id differ. */
+  /** Returns the tags that distinguish the models of an id. */
   tagsOf(id: string, tags: readonly string[] = []): readonly string[] {
     return this.#reads.has(id) ? [] : tags;
   }
@@ -114,7 +117,7 @@ function keyOf(id: string, tags: readonly string[], secrets: readonly string[]):
   return JSON.stringify([id, tags, secrets]);
 }
 
-/** Reads a secret. The vault's own message for one that cannot be read never contains its value. */
+/** Reads a secret. The vault's message for an unreadable secret never contains its value. */
 async function readSecret(
   id: string,
   { secret: read }: Pick<ModelCallContext, 'secret'>,
@@ -144,8 +147,8 @@ function checkedModel(id: string, created: unknown): AiSdkModel {
 }
 
 /**
- * The errors of the AI SDK that say nothing of the provider, by their name: one process may have several copies of their classes. A
- * TypeError that is no broken connection is a package that does not understand an answer.
+ * The AI SDK's errors that are not about the provider, by name: one process may have several copies of their classes. A TypeError that is
+ * not a broken connection means that a package does not understand an answer.
  */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   AI_LoadAPIKeyError: 'model_unauthorized',
@@ -164,10 +167,10 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   TypeError: 'model_bad_response',
 };
 
-/** The words of packages for an answer that ends too soon. */
+/** The packages' messages for an answer that ends too soon. */
 const CUT = /without a finish reason|stream (?:ended|closed|was closed)|unexpected end of/i;
 
-/** True for an error that a package of the AI SDK knows by its name, or a broken connection. */
+/** True for a named error of the AI SDK, or a broken connection. */
 function isOfPackage(error: unknown): boolean {
   return String(memberOf(error, 'name')).startsWith('AI_') || isBrokenConnection(error);
 }
@@ -180,7 +183,7 @@ export function packageFailure(error: unknown, call: FailedCall): ModelCallError
   return classifyError(known ?? error, { ...call, host: hostOf(error) ?? call.host, otherwise: CODES[name] ?? 'model_client_failed' });
 }
 
-/** Returns an error in the form that says what the provider answered; undefined for any other. */
+/** Returns an error as a fault with the provider's answer; undefined for any other error. */
 function knownFault(error: unknown): AnswerFault | ReportedFault | undefined {
   const message = isInstance(error, ReportedFault) ? readErrorBody(error.body).message : memberOf(error, 'message');
   const status = memberOf(error, 'statusCode');
@@ -190,7 +193,7 @@ function knownFault(error: unknown): AnswerFault | ReportedFault | undefined {
     return new ReportedFault(body, { status, headers: headersOf(error) });
   }
   if (typeof message === 'string' && CUT.test(forPatterns(message))) return notWhole();
-  // A connection that breaks in the middle of an answer has its status, 200.
+  // The error of a connection that breaks during an answer has the answer's status, 200.
   if (typeof status !== 'number' || isBrokenConnection(error)) return undefined;
   return new AnswerFault('malformed', 'the answer does not follow the API', String(message));
 }

@@ -7,28 +7,25 @@ import { hostedInput } from '../openai/responses-answer.ts';
 import type { AiSdkModel } from './language-model.ts';
 import type { Entry } from './layout.ts';
 
-/** Returns a hosted tool in the form of both specifications. */
+/** Returns a hosted tool in the format of both specifications. */
 export function providerTool({ id, name, args }: HostedTool): object {
   return { type: 'provider', id, name, args };
 }
 
-/** The facts about a model by which its hosted tools are known. */
+/** The facts about a model that identify its hosted tools. */
 type Hosting = Pick<AiSdkModel, 'provider' | 'modelId'>;
 
-/** Returns the id of the first tool that belongs to another provider than that of the model; undefined if there is none. */
+/** Returns the id of the first tool of another provider than the model's, or undefined. */
 export function foreignTool(hosted: readonly HostedTool[] = [], { provider, modelId }: Hosting): string | undefined {
   const names = new Set(provider.split(/[./-]/));
-  // A gateway passes them on, Azure has those of OpenAI, and Bedrock has Claude.
+  // A gateway passes them on, Azure has OpenAI's, and Bedrock has Claude's.
   if (names.has('gateway')) return undefined;
   if (names.has('azure')) names.add('openai');
   if (names.has('bedrock') && /anthropic|claude/.test(modelId)) names.add('anthropic');
   return hosted.find(({ id }) => !names.has(id.slice(0, id.indexOf('.'))))?.id;
 }
 
-/**
- * Throws `model_bad_request` if a package says that it has left a hosted tool out of the request: an answer without the tool would be
- * another one.
- */
+/** Throws `model_bad_request` if a package says that it left a hosted tool out of the request: the answer would be different without it. */
 export function requireHosted(hosted: readonly HostedTool[] = [], warnings: unknown, model: string, { provider }: Hosting): void {
   if (!Array.isArray(warnings)) return;
   for (const warning of warnings as unknown[]) {
@@ -44,7 +41,7 @@ export function requireHosted(hosted: readonly HostedTool[] = [], warnings: unkn
   }
 }
 
-/** Returns the calls that the provider has made by itself, with their outcome. */
+/** Returns the calls that the provider made itself, with their outcome. */
 export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
   const results = new Map(layout.flatMap((entry) => (entry.t === 'hosted-result' ? [[entry.id, entry]] : [])));
   return layout.flatMap((entry): HostedCall[] => {
@@ -52,7 +49,7 @@ export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
     const { id, name, input } = entry;
     const { output, isError } = results.get(id) ?? {};
     const given = typeof input === 'string' ? input : jsonText(input);
-    // Responses of OpenAI says with the result alone what was searched for.
+    // OpenAI's Responses only includes the search query in the result.
     const text = (given === '{}' && isJsonObject(output) && hostedInput(output)) || given;
     return [{ name, ...(text === '' ? {} : { input: text }), ...(isError ? { isError } : {}) }];
   });

@@ -1,12 +1,12 @@
 /*
- * What this client uses of the specifications v3 and v4 of the AI SDK. The types are structural: a worker gets the models of the user's
- * own packages, of which one process may hold several generations.
+ * The parts of the AI SDK's specifications v3 and v4 that this client uses. The types are structural: a worker gets the models of the
+ * user's own packages, of which one process may hold several generations.
  */
 
-/** Metadata of an answer, or options of a request: an object below the name of each provider. */
+/** Metadata of an answer, or options of a request: an object for each provider name. */
 export type ProviderMetadata = Record<string, Record<string, unknown>>;
 
-/** A language model of a provider package of the AI SDK, of specification v3 or v4. */
+/** A language model of an AI SDK provider package, of specification v3 or v4. */
 export interface AiSdkModel {
   /** The version of the AI SDK's interface. */
   readonly specificationVersion: 'v3' | 'v4';
@@ -14,7 +14,7 @@ export interface AiSdkModel {
   readonly provider: string;
   /** The id of the model at its provider. */
   readonly modelId: string;
-  /** The URLs that the provider reads by itself, by media type. */
+  /** The URLs that the provider fetches itself, by media type. */
   readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
   /** Asks the model and streams its answer. */
   doStream(
@@ -24,19 +24,19 @@ export interface AiSdkModel {
 
 /** One request. */
 export interface CallOptions {
-  /** The conversation in the form of the AI SDK. */
+  /** The conversation in the AI SDK's format. */
   prompt: object[];
-  /** The most tokens of the answer. */
+  /** The maximum tokens of the answer. */
   maxOutputTokens?: number | undefined;
   /** How freely the model chooses its words. */
   temperature?: number | undefined;
-  /** Text, or JSON by a schema. */
+  /** Text, or JSON with a schema. */
   responseFormat?: object | undefined;
   /** The tools that the model may call. */
   tools?: object[] | undefined;
   /** Which tools it may or must call. */
   toolChoice?: object | undefined;
-  /** v4 alone. */
+  /** Only in v4. */
   reasoning?: string | undefined;
   /** Options for one provider, by its name. */
   providerOptions?: object | undefined;
@@ -52,7 +52,7 @@ export type PromptMessage = Annotated &
     | { role: 'tool'; content: ToolResultPart[] }
   );
 
-/** What the provider reads besides: for a part, what the answer that it comes from had with it. */
+/** Additional options for the provider: for a part of an earlier answer, the metadata that came with it. */
 interface Annotated {
   providerOptions?: ProviderMetadata;
 }
@@ -62,7 +62,7 @@ interface TextPart extends Annotated {
   text: string;
 }
 
-/** Its data has another form in each specification. */
+/** The form of its data differs between the specifications. */
 interface FilePart {
   type: 'file';
   mediaType: string;
@@ -93,13 +93,13 @@ export type AssistantPart =
   | ToolResultPart
   | (FilePart & Annotated)
   | ({ type: 'reasoning'; text: string } & Annotated)
-  /** v4 alone. */
+  /** Only in v4. */
   | ({ type: 'reasoning-file'; mediaType: string; data: object } & Annotated)
   | ({ type: 'custom'; kind: string } & Annotated);
 
 /** A piece of an answer. A package may set any member wrongly. */
 export interface StreamPart {
-  /** The kind of the part, as the AI SDK names it. */
+  /** The AI SDK's type of the part. */
   type: string;
   /** The id of the text, the reasoning or the call that it belongs to. */
   id?: unknown;
@@ -119,7 +119,7 @@ export interface StreamPart {
   preliminary?: unknown;
   /** True if the provider runs the tool. */
   providerExecuted?: unknown;
-  /** The kind of a part that the AI SDK does not know. */
+  /** The kind of a custom part. */
   kind?: unknown;
   /** The media type of a file. */
   mediaType?: unknown;
@@ -133,13 +133,13 @@ export interface StreamPart {
   filename?: unknown;
   /** Passages that support the text. */
   citations?: unknown;
-  /** What the provider has ignored of the request. */
+  /** The parts of the request that the provider ignored. */
   warnings?: unknown;
   /** The tokens that the provider reports. */
   usage?: unknown;
   /** Why the answer ended. */
   finishReason?: unknown;
-  /** What the provider says besides, by its name. */
+  /** Additional metadata, by provider name. */
   providerMetadata?: unknown;
   /** The error that ended the answer. */
   error?: unknown;

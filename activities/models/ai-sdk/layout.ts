@@ -29,7 +29,7 @@ export type Entry = { m?: ProviderMetadata } & (
   | { t: 'custom'; kind: string }
 );
 
-/** Returns a layout as it is recorded; undefined if it says no more than the content, which has one text, its files, and then calls. */
+/** Returns a layout in recorded form; undefined if it adds nothing to the content, which has one text, its files, and then calls. */
 export function recordedLayout(entries: readonly Entry[]): JsonValue[] | undefined {
   const said = entries.filter((entry) => entry.t !== 'text' || entry.text !== '' || entry.m !== undefined);
   const order = said.map(({ t, m }) => (m === undefined ? (LETTERS[t] ?? '?') : '?')).join('');
@@ -38,19 +38,19 @@ export function recordedLayout(entries: readonly Entry[]): JsonValue[] | undefin
   return layout as JsonValue[];
 }
 
-/** The kinds of entries that the content has, too. */
+/** The kinds of entries that are also in the content. */
 const LETTERS: Partial<Record<Entry['t'], string>> = { text: 't', file: 'f', call: 'c' };
 
-/** How a request shows a call: its id and its name may have to be changed for the provider. */
+/** Converts a call for a request: its id and name may have to be changed for the provider. */
 export type ShowCall = (
   call: { toolCallId: string; name: string; arguments: JsonObject },
   m: { providerOptions?: ProviderMetadata },
 ) => AssistantPart;
 
-/** How a request shows a file of an answer; undefined if it is left out. */
+/** Converts a file of an answer for a request; returns undefined to leave it out. */
 export type ShowFile = (file: MediaPart, m: { providerOptions?: ProviderMetadata }) => AssistantPart | undefined;
 
-/** A part of a message that is no text. */
+/** A part of a message other than text. */
 type MediaPart = Exclude<ContentPart, { type: 'text' }>;
 
 /** Returns the files of an answer. */
@@ -60,8 +60,8 @@ export function filesIn(content: ConversationEvent['content']): MediaPart[] {
 }
 
 /**
- * Returns the parts of an answer as its provider sent them; undefined if nothing is recorded of them, or it does not fit the content any
- * more. Nothing in the record is trusted.
+ * Returns the parts of an answer as its provider sent them; undefined if they are not recorded, or no longer match the content. Nothing in
+ * the record is trusted.
  */
 export function restoredParts(
   { content, providerItems = [] }: Pick<ConversationEvent, 'content' | 'providerItems'>,
@@ -70,7 +70,7 @@ export function restoredParts(
 ): AssistantPart[] | undefined {
   if (providerItems.length === 0) return undefined;
   const files = filesIn(content);
-  // If one was not kept, nobody knows which.
+  // If some file was not kept, it is unknown which.
   const hasAll = providerItems.filter((entry) => isJsonObject(entry) && entry['t'] === 'file').length === files.length;
   const text = content.map((item) => (item.type === 'message' ? writtenText(item.content) : '')).join('');
   const calls = content.flatMap((item) => (item.type === 'tool_call' ? [item] : []));
@@ -80,7 +80,7 @@ export function restoredParts(
     const options = isJsonObject(entry) && isJsonObject(entry['m']) ? { providerOptions: entry['m'] as ProviderMetadata } : {};
     if (isJsonObject(entry) && entry['t'] === 'text' && Number.isSafeInteger(entry['n']) && Number(entry['n']) >= 0) {
       const piece = text.slice(said, (said += Number(entry['n'])));
-      // No provider takes a blank text of the assistant, unless it has signed it.
+      // No provider accepts a blank assistant text, unless it has signed it.
       if (piece.trim() !== '' || options.providerOptions !== undefined) parts.push(() => ({ type: 'text', text: piece, ...options }));
       continue;
     }
@@ -101,11 +101,11 @@ export function restoredParts(
     parts.push(() => ({ ...other, ...options }));
   }
   const fits = said === text.length && called === calls.length && parts.length > 0;
-  // Showing a call gives it its id for the request.
+  // Converting a call assigns its id for the request.
   return fits ? parts.map((part) => part()) : undefined;
 }
 
-/** Returns the part of an entry that is not in the content. */
+/** Returns the part for an entry that is not in the content. */
 function otherPart(entry: JsonValue): AssistantPart | undefined {
   if (!isJsonObject(entry)) return undefined;
   const { t, text, kind, id, name, input = null, output = null, isError, mediaType, data } = entry;

@@ -21,17 +21,17 @@ interface ModelFacts {
   /** The name of its provider, such as `anthropic.messages`. */
   provider: string;
   modelId: string;
-  /** The URLs that the provider reads by itself, by media type. */
+  /** The URLs that the provider fetches itself, by media type. */
   urls: Record<string, RegExp[]>;
-  /** Absent: the provider is told nothing. */
+  /** Absent: the request has no cache marks. */
   cacheMarks?: CacheMarks | undefined;
-  /** The data of files that the model has made, by their digest. Files that it lacks are not sent. */
+  /** The data of the model's files, by digest. Missing files are not sent. */
   files?: ReadonlyMap<string, string> | undefined;
-  /** A text that the calls of a run have in common, for a provider that routes by it. Absent: none. */
+  /** A text shared by the calls of a run, for a provider that routes by it. Absent: none. */
   cacheKey?: string | undefined;
 }
 
-/** The options of messages at which a cached part of the request ends. */
+/** The options of messages that end a cached part of the request. */
 export interface CacheMarks {
   /** At the end of the instructions, and of the request before the last answer. */
   stable: ProviderMetadata;
@@ -39,13 +39,16 @@ export interface CacheMarks {
   moving: ProviderMetadata;
 }
 
-/** A request, and what it leaves out. */
+/** A request, and warnings about omitted parts. */
 export interface BuiltRequest {
   options: CallOptions;
   warnings: string[];
 }
 
-/** Builds a request from the run's alone, so that every worker builds the same. Throws a `ModelCallError` for what the model cannot take. */
+/**
+ * Builds a request from the run's request alone, so that every worker builds the same. Throws a `ModelCallError` for content that the model
+ * does not accept.
+ */
 export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltRequest {
   const { tools, hosted = [], output, settings } = request;
   const { temperature, maxOutputTokens, reasoningEffort, parallelToolCalls, extra, toolChoice } = settings;
@@ -76,7 +79,7 @@ export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltReques
 
 /**
  * Returns the options of a provider. The Responses API stores nothing: the history of the run is the only state, so its package must not
- * send references to what OpenAI had stored.
+ * refer to items stored by OpenAI.
  */
 function providerOptions(extra: JsonObject | undefined, { provider, cacheKey }: ModelFacts): JsonObject | undefined {
   const [name = '', api] = provider.split('.');
@@ -103,7 +106,7 @@ class PromptBuilder {
   readonly #isMistral: boolean;
   /** The number of messages before the current event. */
   #begins = 0;
-  /** Media in the results of the last calls. A message of the user with them follows. */
+  /** Media in the results of the last calls. A user message with them follows. */
   #media: ContentPart[] = [];
   /** The calls that are sent as text, by their id. */
   readonly #asText = new Map<string, string>();
@@ -120,7 +123,7 @@ class PromptBuilder {
     for (const text of instructions) if (text.trim() !== '') this.#messages.push({ role: 'system', content: text.toWellFormed() });
     const instructed = this.#messages.at(-1);
     const bare = bareAnswers(conversation, this.#request, this.#facts);
-    // The request before the last answer ended here, and is cached: 20 blocks further on, a provider would not find it.
+    // The request before the last answer ended here, and is cached: beyond 20 blocks, a provider would not find it.
     let before: PromptMessage | undefined;
     for (const event of conversation) {
       if (event.content.some(isOfAnswer)) {
@@ -134,7 +137,7 @@ class PromptBuilder {
     }
     this.#sendMedia();
     const first = this.#messages.findIndex(({ role }) => role !== 'system');
-    // Several providers take no conversation that begins with an answer.
+    // Several providers accept no conversation that begins with an answer.
     if (this.#messages[first]?.role === 'assistant')
       this.#messages.splice(first, 0, { role: 'user', content: [{ type: 'text', text: FIRST }] });
     const { cacheMarks } = this.#facts;
@@ -164,7 +167,7 @@ class PromptBuilder {
     if (item.type === 'tool_call') return asText ? this.#addCallAsText(item) : this.#addToAnswer(this.#showCall(item, {}));
     const { role, content } = item;
     const text = plainText(content);
-    // Several providers take system messages at the beginning alone.
+    // Several providers only accept system messages at the beginning.
     if (role === 'system') return text.trim() === '' ? undefined : this.#push({ role: 'user', content: [{ type: 'text', text }] });
     if (role === 'assistant') return this.#addAnswer(item);
     const parts = typeof content === 'string' || content.length === 0 ? [{ type: 'text' as const, text }] : this.#userParts(content);
@@ -172,7 +175,7 @@ class PromptBuilder {
     this.#push({ role: 'user', content: filled.length === 0 ? [{ type: 'text', text: NO_TEXT }] : filled });
   }
 
-  /** Adds a text of the model, with the files that it has made as far as their data is known. */
+  /** Adds a text of the model, with its files whose data is known. */
   #addAnswer(item: Message): void {
     const files = filesIn([item]).flatMap((file) => this.#showFile(file, {}) ?? []);
     const text = files.length === 0 ? plainText(item.content) : writtenText(item.content).toWellFormed();
@@ -180,7 +183,7 @@ class PromptBuilder {
     if (said.length + files.length > 0) this.#push({ role: 'assistant', content: [...said, ...files] });
   }
 
-  /** Adds a part to the answer that its event has begun, or to a new one. */
+  /** Adds a part to the answer of the current event, or to a new one. */
   #addToAnswer(part: AssistantPart): void {
     const last = this.#messages.at(-1);
     if (last?.role === 'assistant' && this.#messages.length > this.#begins) last.content.push(part);
@@ -223,7 +226,7 @@ class PromptBuilder {
     this.#messages.push({ role: 'user', content: this.#userParts(media) });
   }
 
-  /** Mistral takes no message of the user right after results. */
+  /** Mistral accepts no user message right after results. */
   #answerTool(): void {
     if (!this.#isMistral || this.#messages.at(-1)?.role !== 'tool') return;
     this.#messages.push({ role: 'assistant', content: [{ type: 'text', text: AFTER_TOOL }] });
@@ -237,7 +240,7 @@ class PromptBuilder {
     });
   }
 
-  /** Returns the data of a part in the form of the specification; undefined if it has none. A URL is never fetched. */
+  /** Returns the data of a part in the specification's format; undefined if it has none. A URL is never fetched. */
   #fileData(part: Exclude<ContentPart, { type: 'text' }>): { mediaType: string; data: unknown } | undefined {
     const { isV4, urls } = this.#facts;
     const [, typeOfUrl, dataOfUrl] = /^data:([^;,]*);base64,(.*)$/s.exec(part.url ?? '') ?? [];
@@ -262,10 +265,10 @@ function isOfAnswer(item: ContentItem): boolean {
   return item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant');
 }
 
-/** The media types of parts that have none. */
+/** The media types of parts without one. */
 const DEFAULT_TYPES = { image: 'image/*', audio: 'audio/mpeg', video: 'video/mp4', file: 'application/pdf' };
 
-/** The beginnings of base64 by which a media type is known. */
+/** The base64 prefixes that identify a media type. */
 const SIGNATURES: readonly (readonly [beginning: string, mediaType: string])[] = [
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -278,7 +281,7 @@ function mediaTypeOf(data: string): string | undefined {
   return SIGNATURES.find(([beginning]) => data.startsWith(beginning))?.[1];
 }
 
-/** True if a provider reads the URL by itself. What a package says otherwise than by expressions counts for nothing. */
+/** True if a provider fetches the URL itself. Only regular expressions of a package count. */
 function isTaken(urls: unknown, mediaType: string, url: string): boolean {
   const lower = url.toLowerCase();
   const known = isJsonObject(urls) ? Object.entries(urls as Record<string, unknown>) : [];
@@ -293,8 +296,8 @@ function isTaken(urls: unknown, mediaType: string, url: string): boolean {
 }
 
 /**
- * Returns the answers of the current turn whose calls are sent as text: Claude, while it thinks, takes no call without the reasoning
- * that led to it, and that of these answers is lost, or another model has made them.
+ * Returns the answers of the current turn whose calls are sent as text: while it thinks, Claude accepts no call without the reasoning that
+ * led to it, and these answers' reasoning is lost, or another model made them.
  */
 function bareAnswers(conversation: readonly ConversationEvent[], { settings }: ModelRequest, facts: ModelFacts): Set<ConversationEvent> {
   const bare = new Set<ConversationEvent>();
@@ -312,7 +315,7 @@ function bareAnswers(conversation: readonly ConversationEvent[], { settings }: M
   return bare;
 }
 
-/** True for options of a provider that make the model think before each first call. */
+/** True for provider options that make the model think before each first call. */
 function isThinking(options: unknown): boolean {
   const { thinking, reasoningConfig } = isJsonObject(options) ? options : ({} as JsonObject);
   return [thinking, reasoningConfig].some((one) => isJsonObject(one) && one['type'] === 'enabled');

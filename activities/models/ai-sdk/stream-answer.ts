@@ -11,7 +11,7 @@ import { hostedCalls } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata, StreamPart } from './language-model.ts';
 import { type Entry, recordedLayout } from './layout.ts';
 
-/** The finish reasons of the AI SDK that end an answer. The others say that it is not whole, or leave it to the provider's word. */
+/** The AI SDK's finish reasons that end an answer. Others mean that it is incomplete, or defer to the provider's own reason. */
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',
@@ -19,47 +19,47 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   'tool-calls': 'tool_calls',
 };
 
-/** Parts that tell of the answer, and that their provider does not discard. */
+/** Parts that describe the answer, and that their provider does not accept back. */
 const NOT_SENT_BACK: readonly unknown[] = ['anthropic.message_start'];
 
 /** A text, or a piece of reasoning. */
 type TextEntry = Extract<Entry, { text: string }>;
 
-/** The most characters of base64 of the files of one answer's reasoning: with its signatures they are one content of a payload store. */
+/** The maximum base64 characters of the files of one answer's reasoning: with its signatures they are stored as one content. */
 const MOST_REASONING_CHARACTERS = 3_500_000;
 
-/** The part of the context that an answer needs. It reads files where the worker has a payload store. */
+/** The part of the context that an answer needs. It has `readFile` if the worker has a payload store. */
 type AnswerContext = Pick<ModelCallContext, 'onDelta' | 'onUsage' | 'readFile'>;
 
-/** Puts an answer together from the parts of its stream. */
+/** Assembles an answer from the parts of its stream. */
 export class StreamAnswer {
   readonly #context: AnswerContext;
   readonly #needsWord: boolean;
   readonly #layout: Entry[] = [];
-  /** The texts and pieces of reasoning that have begun, by their kind and id. */
+  /** The open texts and pieces of reasoning, by kind and id. */
   readonly #open = new Map<string, TextEntry>();
   readonly #calls: RawToolCall[] = [];
-  /** The calls whose arguments arrive in pieces, by their id. */
+  /** The calls whose arguments are arriving in pieces, by id. */
   readonly #begun = new Map<string, { toolName: string; hosted?: true }>();
   readonly #warnings: string[] = [];
-  /** The sources so far, with the text in which they are cited. */
+  /** The sources so far, with the text that cites them. */
   readonly #sources: { source: unknown; of?: TextEntry }[] = [];
   readonly #files: ModelFile[] = [];
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
-  /** `needsWord`: an end without the provider's own word for it is a broken connection. */
+  /** `needsWord`: an end without the provider's own reason is a broken connection. */
   constructor(context: AnswerContext, { needsWord }: { needsWord: boolean }) {
     this.#context = context;
     this.#needsWord = needsWord;
   }
 
-  /** True once the answer has ended: what follows is no part of it. */
+  /** True once the answer has ended: later parts do not belong to it. */
   get isComplete(): boolean {
     return this.#finishReason !== undefined;
   }
 
-  /** Processes a part. Throws for one that reports an error, and for an end without a reason that is known. */
+  /** Processes a part. Throws for a part that reports an error, and for an end without a known reason. */
   take(part: StreamPart): void {
     switch (part.type) {
       case 'text-start':
@@ -101,7 +101,7 @@ export class StreamAnswer {
       case 'error':
         throw part.error instanceof Error ? part.error : new ReportedFault(part.error);
       default:
-        // Raw chunks, pings, and what later versions of the specification add.
+        // Raw chunks, pings, and additions of later versions of the specification.
         return;
     }
   }
@@ -123,7 +123,7 @@ export class StreamAnswer {
     };
   }
 
-  /** Returns a source with its place in the whole text. The run checks it. */
+  /** Returns a source with its position in the whole text. The run checks it. */
   #placed({ source, of }: { source: unknown; of?: TextEntry }): Source {
     const { source: cited, startIndex, endIndex, ...part } = isJsonObject(source) ? source : ({} as JsonObject);
     const { url, title, mediaType, filename } = of === undefined || !isJsonObject(cited) ? part : cited;
@@ -134,7 +134,7 @@ export class StreamAnswer {
     return { ...named, start: before + startIndex, end: before + endIndex };
   }
 
-  /** Returns the text or the reasoning that a part belongs to. It begins with its first part, whichever that is. */
+  /** Returns the text or the reasoning that a part belongs to. It begins with its first part, of any type. */
   #piece({ type, id, providerMetadata }: StreamPart): TextEntry {
     const t = type.startsWith('text') ? 'text' : 'reasoning';
     const key = `${t} ${textIn(id)}`;
@@ -188,7 +188,10 @@ export class StreamAnswer {
     this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output, ...failed, ...m });
   }
 
-  /** Returns the result of a hosted tool. An image in it becomes a file of the answer: it is too large to be sent back and forth. */
+  /**
+   * Returns the result of a hosted tool. An image in it becomes a file of the answer, because it is too large to be sent with every
+   * request.
+   */
   #withoutImage(toolName: unknown, result: unknown): unknown {
     if (toolName !== 'image_generation' || !isJsonObject(result) || typeof result['result'] !== 'string') return result;
     this.#files.push({ mediaType: 'image/png', data: result['result'] });
@@ -203,7 +206,7 @@ export class StreamAnswer {
     this.#files.push(file);
   }
 
-  /** Keeps a file of the reasoning, which only its provider reads, with what else that expects back: where the worker can store it. */
+  /** Keeps a file of the reasoning with the other items that only its provider reads, if the worker can store it. */
   #takeReasoningFile(part: StreamPart): void {
     const file = fileIn(part);
     if (file === undefined) return this.#leaveOut(part, 'it has no data');
@@ -224,9 +227,9 @@ export class StreamAnswer {
     const { unified, raw } = isJsonObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined };
     const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
-    // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
+    // Anthropic pauses between calls that it makes itself, which its package takes for an end.
     const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
-    // Packages end the stream of a broken connection in these ways.
+    // These are the packages' ends for a broken connection.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
     if (word === undefined && this.#needsWord && !isOfResponses(providerMetadata))
       throw notWhole("its finish has no reason in the provider's own words (raw)");
@@ -240,14 +243,14 @@ export function notWhole(why?: string): AnswerFault {
 }
 
 /**
- * True for providers whose packages report with the finish of an answer why it has ended, in the provider's own words. OpenAI's Responses
- * has no word for an ordinary end, and a gateway may not pass it on.
+ * True for providers whose packages report the provider's own finish reason. OpenAI's Responses has none for an ordinary end, and a gateway
+ * may not pass it on.
  */
 export function reportsFinishWord({ provider }: Pick<AiSdkModel, 'provider'>): boolean {
   return !/(?:^|[.-])responses$|^gateway(?:\.|$)/.test(provider);
 }
 
-/** True for a finish of OpenAI's Responses, whatever its provider is called: it has the id of the response. */
+/** True for a finish of OpenAI's Responses, whatever its provider's name: it has the response id. */
 function isOfResponses(providerMetadata: unknown): boolean {
   if (!isJsonObject(providerMetadata)) return false;
   return ['openai', 'azure'].some((name) => {
@@ -256,7 +259,7 @@ function isOfResponses(providerMetadata: unknown): boolean {
   });
 }
 
-/** Returns a file by its data, which has another form in each specification; undefined if it has none. */
+/** Returns a file from its data, whose form differs between the specifications; undefined without data. */
 function fileIn({ mediaType, data: given }: StreamPart): ModelFile | undefined {
   const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
   const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
@@ -274,7 +277,7 @@ function metadata(given: unknown): { m?: ProviderMetadata } {
   return named.length === 0 ? {} : { m: Object.fromEntries(named) as ProviderMetadata };
 }
 
-/** Returns what was ignored or replaced of a request in words. */
+/** Returns a text about an ignored or replaced part of a request. */
 function warningText(given: unknown): string {
   const { type, feature, setting, details, message } = isJsonObject(given) ? given : {};
   const texts = [feature ?? setting ?? (message === undefined ? type : undefined), details ?? message];
@@ -311,7 +314,7 @@ function metadataOf(providerMetadata: unknown): unknown[] {
   return all.flatMap((one) => (isJsonObject(one) ? [one, one['usage']] : []));
 }
 
-/** Returns what the call has cost, in US dollars, if one of the places says it: OpenRouter, Perplexity and the gateway of Vercel do. */
+/** Returns the cost of the call in US dollars, if one of the places reports it: OpenRouter, Perplexity and Vercel's gateway do. */
 function costIn(places: readonly unknown[]): ReturnType<typeof reportedCost> {
   const costs = places.map((place) => reportedCost(isJsonObject(place) ? place['cost'] : undefined));
   return costs.find((cost) => Object.keys(cost).length > 0) ?? {};

@@ -11,13 +11,13 @@ export interface FailedCall {
   /** Host and port of the provider. */
   host: string;
   secrets: readonly string[];
-  /** How the server says that a conversation is too long, beside the ways that are known. */
+  /** The server's wordings for a conversation that is too long, in addition to the known ones. */
   tooLong?: readonly TooLongRule[] | undefined;
-  /** The code of an error that says nothing of the provider. Default: `model_error`, which is not retried. */
+  /** The code of an error that is not about the provider. Default: `model_error`, which is not retried. */
   otherwise?: ErrorCode | undefined;
 }
 
-/** The most bytes of a provider's text that a message repeats. */
+/** The maximum bytes of a provider's text in a message. */
 const MAX_PROVIDER_TEXT = 600;
 
 const FAULT_CODES: Record<AnswerFaultKind, ErrorCode> = {
@@ -83,7 +83,7 @@ function describeReported(body: unknown, httpStatus: number | undefined, headers
   };
 }
 
-/** Applies `x-should-retry`, which overrules the status, except for an error that no repetition can cure. */
+/** Applies `x-should-retry`, which overrides the status, except for an error that no retry can fix. */
 function heedRetryHeader({ code, certain }: { code: ErrorCode; certain: boolean }, header: string | null | undefined): ErrorCode {
   const { retryable } = ERROR_CODES[code];
   if (header === 'false' && retryable) return code === 'model_rate_limited' ? 'model_quota_exceeded' : 'model_error';
@@ -105,7 +105,7 @@ function describeBroken(error: unknown, call: FailedCall): Description {
   };
 }
 
-/** Quotes a provider's text in a message. Secrets are redacted before it is cut: half a key would not be recognised. */
+/** Quotes a provider's text in a message. Secrets are redacted before it is cut: part of a key would not be recognized. */
 function quoteProvider(text: string, call: FailedCall): string {
   return oneLine(redactCredentials(text, call.secrets), MAX_PROVIDER_TEXT);
 }
@@ -116,7 +116,7 @@ function quoteProvider(text: string, call: FailedCall): string {
  */
 const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
-/** The length below which a value is not redacted: it would be found in ordinary words. */
+/** Shorter values are not redacted: they would occur in ordinary words. */
 const SHORTEST_SECRET = 6;
 
 /** Returns `text` without the given secrets and without texts that look like a credential. */
@@ -125,6 +125,6 @@ function redactCredentials(text: string, secrets: readonly string[]): string {
   for (const secret of secrets.map((value) => value.trim())) {
     if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
   }
-  // The secrets are removed from the whole text, because half of one would not be found.
+  // The secrets are removed from the whole text, because part of a secret would not be found.
   return forPatterns(clean).replace(CREDENTIALS, '[redacted]');
 }

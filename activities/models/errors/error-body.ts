@@ -3,9 +3,9 @@ import { isJsonObject, isTooDeep, type JsonValue, parsedJson } from '../../../sr
 
 /** The content of an error's body, in any of the known shapes. */
 export interface ErrorBody {
-  /** What a person reads. Empty if the body says nothing. */
+  /** The text for a person. Empty if the body has none. */
   message: string;
-  /** Its machine-readable words: code, type, the inner code of Azure, the status of Google. */
+  /** Its machine-readable words: code, type, Azure's inner code, Google's status. */
   words: string[];
   /** The HTTP status, if the body repeats it as its code. */
   status: number | undefined;
@@ -13,24 +13,24 @@ export interface ErrorBody {
   waitSeconds: number | undefined;
 }
 
-/** The most bytes of text of others that an expression sees. */
+/** The maximum bytes of external text that a regular expression sees. */
 const PATTERN_BYTES = 8_192;
 
-/** Returns the part of a text of others that an expression may see. */
+/** Returns the part of an external text that a regular expression may see. */
 export function forPatterns(text: string): string {
   // A code unit has at most three bytes, and at least one: only the beginning needs to be encoded.
   return utf8Prefix(text.slice(0, PATTERN_BYTES), PATTERN_BYTES);
 }
 
-/** The levels of a body that are read: of lists, objects, and JSON inside a text. */
+/** The levels of a body that are read, counting lists, objects, and JSON inside a text. */
 const READ_LEVELS = 8;
 
 /** The longest text that is read as JSON. */
 const LONGEST_JSON = 256 * 1024;
 
 /**
- * Reads an error as servers and gateways send it: `{error: {message, code, type}}` and all that is nested in place of one of these,
- * lists of such, JSON inside a text, pages of HTML, plain text.
+ * Reads an error as servers and gateways send it: `{error: {message, code, type}}` and nested forms of these, lists of them, JSON inside a
+ * text, HTML pages, plain text.
  */
 export function readErrorBody(raw: unknown): ErrorBody {
   const facts: Facts = { words: [], status: undefined, waitSeconds: undefined };
@@ -45,7 +45,7 @@ function saysSomething(body: unknown): boolean {
 
 type Facts = Omit<ErrorBody, 'message'>;
 
-/** Fields that say what is wrong, beside an object below `error`: the first that says something counts. */
+/** Fields with the problem, in addition to an object in `error`: the first with a text counts. */
 const MESSAGE_FIELDS = [
   'message',
   'Message',
@@ -66,7 +66,7 @@ const MESSAGE_FIELDS = [
   'reason',
 ];
 
-/** Fields whose text is a word for machines. */
+/** Fields with machine-readable words. */
 const WORD_FIELDS = ['code', 'type', 'status', '__type', 'error_code', 'errorCode', 'error_type', 'reason'];
 
 /** Returns the first message in a value, and collects the facts around it. */
@@ -78,9 +78,9 @@ function messageIn(value: unknown, facts: Facts, levels: number): string | undef
   collectFacts(value, facts);
   const { error } = value;
   const fields = typeof error === 'object' ? ['error', ...MESSAGE_FIELDS] : MESSAGE_FIELDS;
-  // All of them are read, because the facts may be in another one than the message.
+  // All of them are read, because the facts may be in a different one than the message.
   const found = fields.map((field) => messageIn(value[field], facts, levels - 1)).find((text) => text !== undefined);
-  // OpenRouter says "Provider returned error", and has the provider's own words beside it.
+  // OpenRouter says "Provider returned error", next to the provider's own words.
   const metadata = value['metadata'];
   const inner = isJsonObject(metadata) ? messageIn(metadata['raw'], facts, levels - 1) : undefined;
   if (isJsonObject(metadata)) collectWait(metadata, facts);
@@ -88,7 +88,7 @@ function messageIn(value: unknown, facts: Facts, levels: number): string | undef
   return found.includes(inner) ? found : `${found}: ${inner}`;
 }
 
-/** Problems of one request, as FastAPI lists them: one message of them all. Other lists hold one error. */
+/** Problems of one request, as FastAPI lists them, become one message. Other lists have one error. */
 function messageOfList(list: unknown[], facts: Facts, levels: number): string | undefined {
   const few = list.slice(0, 5);
   const texts = few.map((one) => {
@@ -110,7 +110,7 @@ function messageOfText(text: string, facts: Facts, levels: number): string | und
   return trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed;
 }
 
-/** MiniMax reports its errors with the HTTP status 200 and a number of its own. */
+/** MiniMax reports its errors with the HTTP status 200 and its own number. */
 const MINIMAX_STATUS: Readonly<Record<number, number>> = {
   1000: 500,
   1001: 504,
@@ -129,7 +129,7 @@ const MINIMAX_STATUS: Readonly<Record<number, number>> = {
   2056: 429,
 };
 
-/** Words of MiniMax for a text that it withholds. */
+/** MiniMax's numbers for a withheld text. */
 const MINIMAX_FILTERED: readonly unknown[] = [1026, 1027];
 
 function collectFacts(value: Record<string, unknown>, facts: Facts): void {
@@ -150,7 +150,7 @@ function httpStatus(code: unknown): number | undefined {
   return number >= 400 && number <= 599 ? number : MINIMAX_STATUS[number];
 }
 
-/** Google's `RetryInfo`, in seconds with a unit or as an object; the seconds of others. */
+/** Collects Google's `RetryInfo`, in seconds with a unit or as an object, and other providers' seconds. */
 function collectWait(value: Record<string, unknown>, facts: Facts): void {
   const { retryDelay, retry_after: after, retry_after_seconds: seconds } = value;
   const google: unknown = isJsonObject(retryDelay)
@@ -161,7 +161,7 @@ function collectWait(value: Record<string, unknown>, facts: Facts): void {
   facts.waitSeconds ??= [google, after, seconds].find((one): one is number => typeof one === 'number' && Number.isFinite(one) && one > 0);
 }
 
-/** The elements of a page whose text no one reads. */
+/** The elements of a page without readable text. */
 const UNREAD = ['script', 'style', 'svg'];
 
 /** Returns the text of a page: its title and its first heading, otherwise all of its text. */
@@ -198,7 +198,7 @@ function withoutTags(page: string): string {
   return text.trim();
 }
 
-/** The levels that are kept of a body that is nested too deep: no API puts its message below them. */
+/** The levels that are kept of a body that is nested too deeply: no API puts its message deeper. */
 const KEPT_DEPTH = 8;
 
 /** Returns a body that can be shown as JSON: levels that would overflow the stack are left out. */
@@ -225,7 +225,7 @@ export type AnswerFaultKind =
 /** The error for a fault that the client finds in an answer. */
 export class AnswerFault extends Error {
   readonly kind: AnswerFaultKind;
-  /** What arrived in place of an answer, such as a page of a gateway. */
+  /** The text that arrived instead of an answer, such as a gateway's page. */
   readonly text: string;
 
   constructor(kind: AnswerFaultKind, message: string, text = '') {
@@ -241,7 +241,7 @@ interface HttpAnswer {
   headers?: Headers | undefined;
 }
 
-/** The error for one that the provider reports: inside an answer of status 200, or in place of an answer. */
+/** An error reported by the provider: inside an answer of status 200, or instead of an answer. */
 export class ReportedFault extends Error {
   /** The error as the provider sent it: an object, or text. */
   readonly body: unknown;
@@ -256,8 +256,8 @@ export class ReportedFault extends Error {
 }
 
 /**
- * True for an error instead of an answer: below `error`, with `object: 'error'` as vLLM sends it, in a list (Gemini), in a choice
- * (OpenRouter), by a number of MiniMax, or as a body that has a code of HTTP and nothing of an answer.
+ * True for an error instead of an answer: in `error`, with `object: 'error'` (vLLM), in a list (Gemini), in a choice (OpenRouter), as a
+ * MiniMax number, or as a body that has an HTTP code and no part of an answer.
  */
 export function isReportedError(data: unknown): boolean {
   if (Array.isArray(data)) return isReportedError(data[0]);

@@ -5,7 +5,7 @@ import { isTooLong, type TooLongRule } from './too-long.ts';
 
 /** An error that a provider has reported. */
 interface ReportedError {
-  /** Undefined for an error inside an answer of status 200 that does not name one. */
+  /** Undefined for an error inside an answer of status 200 that names no status. */
   status: number | undefined;
   words: readonly string[];
   message: string;
@@ -20,11 +20,11 @@ interface ErrorRule {
   word?: RegExp;
   /** Matches the message. */
   text?: RegExp;
-  /** True if repeating the request cannot cure the error, even if the provider's retry header says so. */
+  /** True if a retry cannot fix the error, even if the provider's retry header asks for one. */
   certain?: true;
 }
 
-/** The table of provider errors, without those of conversations that are too long (`too-long.ts`). The first matching row decides. */
+/** The table of provider errors, except for conversations that are too long (`too-long.ts`). The first matching row decides. */
 const ERROR_RULES: readonly ErrorRule[] = [
   {
     code: 'model_quota_exceeded',
@@ -35,7 +35,7 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'model_quota_exceeded', status: 402, certain: true },
   // Anthropic.
   { code: 'model_quota_exceeded', status: 400, text: /credit balance is too low/i, certain: true },
-  // A limit of nothing: the account may not use the model at all.
+  // A limit of zero: the account may not use the model at all.
   { code: 'model_quota_exceeded', status: 429, text: /\blimit:? 0\b(?![.,]\d)/i, certain: true },
   {
     code: 'content_filter',
@@ -57,9 +57,9 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'model_server_error', status: [500, 599] },
   { code: 'model_bad_response', status: [100, 399] },
 
-  // Errors inside an answer of status 200 have words only.
+  // Errors inside an answer of status 200 only have words.
   { code: 'model_rate_limited', word: /rate_limit|too_many_requests|throttl|resource_exhausted/i },
-  // Bedrock, of whose exceptions a package may pass on the message alone.
+  // Bedrock: a package may only pass on the exception's message.
   { code: 'model_rate_limited', text: /^too many (?:requests|tokens)\b|\bthrottl/i },
   { code: 'model_server_error', word: /server_error|internal|overloaded|unavailable|timeout/i },
   { code: 'model_unauthorized', word: /api_key|authentication/i },
@@ -70,8 +70,8 @@ const ERROR_RULES: readonly ErrorRule[] = [
 ];
 
 /**
- * Returns the code of a reported error; `certain` if a retry header must not overrule it. `tooLong`: the user's rows for conversations
- * that are too long.
+ * Returns the code of a reported error; `certain` if a retry header must not override it. `tooLong`: the user's rows for conversations that
+ * are too long.
  */
 export function decideCode(reported: ReportedError, tooLong?: readonly TooLongRule[]): { code: ErrorCode; certain: boolean } {
   const error = { ...reported, message: forPatterns(reported.message) };
@@ -102,7 +102,7 @@ export function thrownCode(error: unknown): ErrorCode {
   return isBrokenConnection(error) ? 'model_unreachable' : 'model_client_failed';
 }
 
-/** Returns the wait that the provider asks for: as the client says it, otherwise by the headers and the body of an answer with a status. */
+/** Returns the wait that the provider asks for: from the client, otherwise from the headers and the body of an answer with a status. */
 export function thrownWaitMs(error: unknown): number | undefined {
   const known = memberOf(error, 'retryAfterMs');
   if (typeof known === 'number') return known > 0 && Number.isFinite(known) ? Math.ceil(known) : undefined;
@@ -111,7 +111,7 @@ export function thrownWaitMs(error: unknown): number | undefined {
   return askedWaitMs({ headers: headersOf(error), message: forPatterns(message), waitSeconds }, Date.now());
 }
 
-/** The body of the error, or its message, which may be the body as a text. */
+/** Returns the body of the error, or its message, which may be the body as text. */
 function bodyOf(error: unknown): ErrorBody {
   const body = readErrorBody(memberOf(error, 'error'));
   return body.message === '' ? readErrorBody(errorMessage(error)) : body;
@@ -130,10 +130,10 @@ function headersOf(error: unknown): Headers | undefined {
   }
 }
 
-/** The most causes that are followed: the libraries below `fetch` do not nest deeper. */
+/** The maximum number of causes that are followed: the libraries below `fetch` do not nest deeper. */
 const MOST_CAUSES = 5;
 
-/** Codes of the system, of `fetch`, of streams and of compression for a broken connection. */
+/** Codes of the operating system, `fetch`, streams and compression for a broken connection. */
 const BROKEN_CODE = /^(?:E[A-Z0-9]{3,}|EAI_\w+|UND_ERR_\w+|ERR_STREAM_\w+|ERR_HTTP2_\w+|ERR_SSL_\w+|ERR_TLS_\w+|HPE_\w+|Z_\w+)$/;
 
 /** A code that can be shown: it contains nothing of the request. */
@@ -142,7 +142,7 @@ const WORD = /^[A-Z][A-Z0-9_]{2,50}$/;
 /** Messages that `fetch` and streams use instead of a code. */
 const BROKEN_TEXT = /^(?:terminated|fetch failed|network error|premature close|socket hang up|other side closed)$/i;
 
-/** True for a connection that could not be made or broke, at any depth of the chain of causes. */
+/** True for a failed or broken connection, at any depth of the chain of causes. */
 export function isBrokenConnection(error: unknown): boolean {
   const chain = causesOf(error);
   if (causeTexts(chain, 'code').some((code) => BROKEN_CODE.test(code))) return true;
@@ -152,8 +152,8 @@ export function isBrokenConnection(error: unknown): boolean {
 }
 
 /**
- * Returns why the connection broke in one word, if there is one: a code (`ECONNRESET`, `UND_ERR_SOCKET`), otherwise
- * `terminated` and the like.
+ * Returns in one word why the connection broke, if known: a code (`ECONNRESET`, `UND_ERR_SOCKET`), otherwise `terminated` and similar
+ * words.
  */
 export function whyBroken(error: unknown): string | undefined {
   const chain = causesOf(error);
@@ -176,19 +176,19 @@ function causesOf(error: unknown): unknown[] {
   return chain;
 }
 
-/** What a refusal says about the time of the next request. */
+/** The information of a refusal about the time of the next request. */
 interface Refusal {
   headers: Headers | undefined;
-  /** The message of the error, cut for expressions. */
+  /** The error's message, cut for regular expressions. */
   message: string;
   /** The seconds that the body asks for. */
   waitSeconds: number | undefined;
 }
 
 /**
- * Returns the wait in milliseconds that a provider asks for, by what is most certain: `retry-after-ms`, `retry-after` in seconds or as
- * a date, the body, the message ("try again in 12.3s"), the headers of a limit that is reached. Undefined for none, and for a time
- * that is past, zero or no number: a wait of zero would replace the back-off.
+ * Returns the wait in milliseconds that a provider asks for, from the most certain source: `retry-after-ms`, `retry-after` in seconds or as
+ * a date, the body, the message ("try again in 12.3s"), the headers of a limit that is reached. Undefined without a wait, and for one that
+ * is past, zero or not a number: a wait of zero would replace the back-off.
  */
 export function askedWaitMs({ headers, message, waitSeconds }: Refusal, now: number): number | undefined {
   return (
@@ -211,7 +211,7 @@ function wholeMs(ms: number): number | undefined {
 }
 
 function untilDate(value: string | null | undefined, now: number): number | undefined {
-  // `Date.parse` reads "5" or "-1" as a year or a month: only a value with the name of a weekday or a month, or of ISO 8601, is a date here.
+  // `Date.parse` reads "5" or "-1" as a year or a month: only a value with the name of a weekday or month, or in ISO 8601, is a date here.
   const isDate = value !== null && value !== undefined && value.length < 50 && (/[a-z]{3}/i.test(value) || /^\d{4}-\d\d-\d\dT/.test(value));
   return isDate ? wholeMs(Date.parse(value) - now) : undefined;
 }
@@ -236,7 +236,7 @@ function waitInText(message: string): number | undefined {
   return durationMs(message.slice(asked.index + asked[0].length, asked.index + asked[0].length + 60));
 }
 
-/** Reads amounts that follow one another at the beginning of a text: `6m0s`, `20ms`, `1 minute 5 seconds`. */
+/** Reads consecutive amounts at the beginning of a text: `6m0s`, `20ms`, `1 minute 5 seconds`. */
 function durationMs(text: string): number | undefined {
   let total = 0;
   let end = 0;
@@ -248,12 +248,12 @@ function durationMs(text: string): number | undefined {
   return wholeMs(total);
 }
 
-/** The beginnings of headers about limits: OpenAI and servers like it, Anthropic, the draft of the IETF. */
+/** The prefixes of headers about limits: OpenAI and similar servers, Anthropic, the IETF draft. */
 const LIMIT_HEADER = /^(?:x-|anthropic-)?rate-?limit-([a-z-]{0,40})$/;
 
 /**
- * Returns the time until a limit is reset, by the headers of the limits with nothing left. If none says so, the nearest reset
- * is taken: one of the limits was reached.
+ * Returns the time until a limit is reset, from the headers of exhausted limits. If none is marked as exhausted, the nearest reset counts,
+ * because one of the limits was reached.
  */
 function untilReset(headers: Headers | undefined, now: number): number | undefined {
   const resets: { ms: number; isReached: boolean }[] = [];
@@ -269,7 +269,7 @@ function untilReset(headers: Headers | undefined, now: number): number | undefin
   return resets.length === 0 ? undefined : Math.min(...resets.map(({ ms }) => ms));
 }
 
-/** From these numbers on, a number is a time and not a wait: in seconds, in milliseconds since 1970. */
+/** Larger numbers are times since 1970, not waits: in seconds, in milliseconds. */
 const EPOCH_S = 1e9;
 const EPOCH_MS = 1e12;
 

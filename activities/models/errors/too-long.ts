@@ -2,13 +2,13 @@ import { UsageError } from '../../../src/core/domain/errors.ts';
 import { defined } from '../../../src/core/domain/json.ts';
 import { requireKnown } from '../../../src/define/option-checks.ts';
 
-/** A row of your own for `tooLong` of `openai()`: how a server says that a conversation is too long. */
+/** Your own row for `tooLong` of `openai()`: a server's wording for a conversation that is too long. */
 export interface TooLongRule {
   /** The HTTP status. Default: any. An error inside an answer of status 200 has none. */
   status?: number;
   /**
-   * A part of the message, in any case, or an expression for it. It is tested on the first 8 kB of what the provider says: write an
-   * expression whose work grows with the length of a text, not with its square.
+   * A part of the message, ignoring case, or a regular expression for it, tested on the first 8 kB of the provider's text: write an
+   * expression whose work grows linearly with the length of the text.
    */
   text: string | RegExp;
 }
@@ -32,8 +32,8 @@ interface TooLongRow {
 }
 
 /**
- * How providers say that a conversation is longer than the model takes. The work of each expression grows with the length of the
- * text, which is the provider's: repetitions are bounded.
+ * The providers' wordings for a conversation that is too long for the model. The work of each expression grows linearly with the length of
+ * the provider's text: repetitions are bounded.
  */
 const TOO_LONG: readonly TooLongRow[] = [
   // OpenAI, Azure, Groq, Cerebras, DeepSeek; llama.cpp; Copilot; GitHub Models.
@@ -56,7 +56,7 @@ const TOO_LONG: readonly TooLongRow[] = [
   // Gemini, Vertex, Bedrock with Nova, Bedrock with others.
   { text: /input token count[^.]{0,60} (?:exceeds the maximum|but model only supports)/i },
   { text: /number of input tokens exceeds|too many input tokens/i },
-  // OpenAI and Azure, for models with a limit of the input alone.
+  // OpenAI and Azure, for models with a separate input limit.
   { text: /input tokens exceed the configured limit/i },
   // xAI.
   { text: /maximum prompt length is/i },
@@ -90,10 +90,10 @@ const TOO_LONG: readonly TooLongRow[] = [
   { status: [413], text: /max size: \d{1,12} tokens/i },
 ];
 
-/** OpenAI and Groq, for a request that is larger than all that the account may send in a minute or a day: waiting is of no use. */
+/** OpenAI and Groq, for a request that exceeds what the account may send in a minute or a day: waiting does not help. */
 const PER_PERIOD = /tokens per (?:min|day)[^:]{0,20}: limit:? (\d[\d,]{0,14}),? (?:used:? \d[\d,]{0,14},? )?requested:? (\d[\d,]{0,14})/i;
 
-/** True for an error that a shorter conversation would cure. `own`: rows of the user. */
+/** True for an error that a shorter conversation would fix. `own`: the user's rows. */
 export function isTooLong(error: Reported, own: readonly TooLongRule[] = []): boolean {
   if (own.some((rule) => fitsRule(rule, error))) return true;
   if (error.status === 413 || error.status === 429) {
@@ -112,7 +112,7 @@ function fitsRow({ status, word, text, when }: TooLongRow, error: Reported): boo
   return found !== undefined && (when === undefined || when(numbers.map(numberOf), error.message));
 }
 
-/** False for a status that says something else: a key, a path, or a rate, whose messages speak of tokens, too. */
+/** False for a status with another meaning: a key, a path, or a rate, whose messages also mention tokens. */
 function mayQuoteLength(status: number | undefined): boolean {
   return status === undefined || (status >= 400 && ![401, 402, 403, 404, 429].includes(status));
 }
@@ -122,7 +122,7 @@ const WINDOW = /maximum context length is (\d{1,12})/i;
 const ANSWER =
   /(\d{1,12}) (?:in|for) the completion|requested (\d{1,12}) output tokens|max_(?:completion_)?tokens'? is too large: (\d{1,12})/i;
 
-/** True if the message says that it is the answer that does not fit, so that no shorter conversation would. */
+/** True if the message says that the answer's limit does not fit, which no shorter conversation would fix. */
 function isFilledByAnswer(message: string): boolean {
   const [, limit = ''] = WINDOW.exec(message) ?? [];
   const [, ...answers] = ANSWER.exec(message) ?? [];

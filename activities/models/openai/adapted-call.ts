@@ -11,59 +11,59 @@ import { CHAT, type Dialect, type Item, listOf, RESPONSES } from './message-orde
 import { partsDigest } from './opaque-parts.ts';
 import { type Api, type Body, holds, matches, REFUSED_PARTS, REQUEST_RULES } from './request-rules.ts';
 
-/** The most requests of one call that a server may refuse: each one differs from all before. */
+/** The maximum number of refused requests of one call: each differs from all earlier ones. */
 const MOST_REFUSALS = 12;
 
-/** The most models whose servers are known at once, and the most refused parts of each. */
+/** The maximum number of remembered models, and of refused parts of each. */
 const MOST_MODELS = 200;
 const MOST_REFUSED_PARTS = 1_000;
 
-/** The characters of a refusal that are read. */
+/** The maximum characters of a refusal that are read. */
 const REFUSAL_LENGTH = 8_192;
 
-/** What a process has learned about the server of a model. */
+/** The knowledge of a process about a model's server. */
 interface Learned {
   capabilities: Partial<OpenAICapabilities>;
   /** Digests of the opaque parts that the provider refuses. */
   refusedParts: Set<string>;
 }
 
-/** What the body of a call is built from. */
+/** The inputs of a call's body. */
 interface BuiltCall {
   request: ModelRequest;
-  /** The capabilities as they are declared. */
+  /** The declared capabilities. */
   capabilities: OpenAICapabilities;
   /** The fingerprint of the account that makes the call. */
   account: string;
   build(request: ModelRequest, capabilities: OpenAICapabilities): Body;
 }
 
-/** One call of a model, as it is adapted to its server. */
+/** One model call that is adapted to its server. */
 interface AdaptedCall extends BuiltCall {
   send(body: Body): Promise<ModelResponse>;
-  /** True once a part of the answer has arrived: nothing is sent again then. */
+  /** True once a part of the answer has arrived: then nothing is sent again. */
   isAnswering(): boolean;
-  /** The error for one that was thrown. */
+  /** Converts a thrown error. */
   classify(error: unknown): ModelCallError;
 }
 
-/** A step by which a call was adapted. */
+/** A step that adapts a call. */
 interface Adaptation {
   says: string;
   capabilities?: Partial<OpenAICapabilities>;
   refusedParts?: readonly string[];
-  /** It is a guess, which is forgotten unless the server takes the request. */
+  /** The step is a guess, which is forgotten unless the server accepts the request. */
   isGuess?: true;
 }
 
-/** What servers have taught a client, by the name of the model. It is kept as long as the process. */
+/** The rules that a client has learned from servers, by model name. They are kept as long as the process runs. */
 export class LearnedRules {
   /** The most recently used last. */
   readonly #models = new Map<string, Learned>();
 
   /**
-   * Sends a request, and sends it again in another form each time that the server refuses it for a reason that can be mended: never
-   * unchanged. Rejects with the error that was thrown last, or, if guesses have not helped, with the one that no rule explains.
+   * Sends a request, and sends it again in changed form each time the server refuses it for a fixable reason, never unchanged. Rejects with
+   * the last error, or, if guesses did not help, with the error that no rule explains.
    */
   async call(call: AdaptedCall): Promise<ModelResponse> {
     const learned = this.#of(call.request.model);
@@ -78,7 +78,7 @@ export class LearnedRules {
         for (const guess of guesses) remember(learned, guess);
         return { ...answer, ...(notices.length === 0 ? {} : { notices: [...(answer.notices ?? []), ...notices] }) };
       } catch (error) {
-        // A body as large as the conversation is digested only if there may be another one to compare it with.
+        // A body as large as the conversation is only digested if there may be another one to compare it with.
         sent.add(digestOf(body));
         const refusal = call.isAnswering() || sent.size >= MOST_REFUSALS ? undefined : refusalOf(error, call);
         const isNew = (adaptation: Adaptation): boolean => !sent.has(digestOf(bodyOf(call, learned, [...guesses, adaptation])));
@@ -100,7 +100,7 @@ export class LearnedRules {
     }
   }
 
-  /** Returns the body that a call begins with, by what its server has taught so far. */
+  /** Returns the initial body of a call, with the rules learned so far. */
   bodyOf(call: BuiltCall): Body {
     return bodyOf(call, this.#models.get(call.request.model) ?? { capabilities: {}, refusedParts: new Set() }, []);
   }
@@ -128,7 +128,7 @@ function capabilitiesOf({ capabilities }: BuiltCall, learned: Learned, guesses: 
   return guesses.reduce((all, guess) => ({ ...all, ...guess.capabilities }), { ...capabilities, ...learned.capabilities });
 }
 
-/** Returns the body of a request, with the opaque parts of this account that its provider has not refused. */
+/** Returns the body of a request, with this account's opaque parts except for refused ones. */
 function bodyOf(call: BuiltCall, learned: Learned, guesses: readonly Adaptation[]): Body {
   const refused = new Set([...learned.refusedParts, ...guesses.flatMap(({ refusedParts = [] }) => refusedParts)]);
   const conversation = call.request.conversation.map((event) => {
@@ -144,9 +144,9 @@ function digestOf(body: Body): string {
   return createHash('sha256').update(JSON.stringify(body)).digest('base64url');
 }
 
-/** What a server says about a request that it does not take. */
+/** A server's refusal of a request. */
 interface Refusal {
-  /** The message alone, then the whole error: it may repeat a part of the conversation, and is read if the message explains nothing. */
+  /** The message alone, then the whole error, which may quote the conversation and is only read if the message explains nothing. */
   texts: readonly string[];
   /** The error as the run would report it. */
   message: string;
@@ -154,7 +154,7 @@ interface Refusal {
   isOfConversation: boolean;
 }
 
-/** Returns what a server refuses; undefined for errors of any other kind. */
+/** Returns the refusal of a server; undefined for other errors. */
 function refusalOf(error: unknown, call: AdaptedCall): Refusal | undefined {
   const raw: unknown = error instanceof ReportedFault ? error.body : error instanceof APIError ? error.error : undefined;
   if (raw === undefined) return undefined;
@@ -162,7 +162,7 @@ function refusalOf(error: unknown, call: AdaptedCall): Refusal | undefined {
   const { code, message } = call.classify(error);
   const isBadRequest = code === 'model_bad_request' || code === 'model_unprocessable';
   const texts = [readErrorBody(body).message, JSON.stringify(body) ?? ''].map(readable);
-  // Routers that have no server for the request answer 404, and templates of conversations fail with 500.
+  // Routers without a suitable server answer 404, and chat templates fail with 500.
   const status = error instanceof APIError ? error.status : readErrorBody(body).status;
   const isTemplate = code === 'model_server_error' && (status === 500 || status === 501) && texts.some((text) => OF_TEMPLATE.test(text));
   const isOther = code === 'model_not_found' || isTemplate;
@@ -178,11 +178,11 @@ function refusalOf(error: unknown, call: AdaptedCall): Refusal | undefined {
   };
 }
 
-/** What tells the error of a template, or of a server without a feature, from a fault that passes. */
+/** Distinguishes the error of a template, or of a server without a feature, from a transient fault. */
 const OF_TEMPLATE =
   /jinja|chat template|raise_exception|roles (?:must|are supported)|system message must|not support|only support|no user query/i;
 
-/** What no other form of the request cures: money, keys, lengths. It is often reported as a bad request. */
+/** Problems that no other form of the request can fix: money, keys, lengths. They are often reported as bad requests. */
 const OF_OTHER_CAUSE = /credit|quota|billing|budget|balance|payment|api[ _-]key|too (?:long|large|many)|context (?:length|window)|exceed/i;
 
 function paramOf(body: unknown): string | undefined {
@@ -192,7 +192,7 @@ function paramOf(body: unknown): string | undefined {
   return isJsonObject(error) ? paramOf(error) : undefined;
 }
 
-/** Returns a text without the escapes of JSON in JSON, and without the list of all that would have been taken. */
+/** Returns a text without the escapes of nested JSON, and without the list of accepted values. */
 function readable(text: string): string {
   return text
     .slice(0, REFUSAL_LENGTH)
@@ -202,11 +202,11 @@ function readable(text: string): string {
     .replace(/,? expected one of .*/i, '');
 }
 
-/** All rules of order in a few words: the notice has room for those of the server, too. */
+/** All rules about message order in a few words: the notice also needs room for the server's words. */
 const ORDER_MENDED =
   'the order of the messages is mended: one system message first, then user and assistant in turn, the user first and last';
 
-/** Returns the ways to mend a request, the best first. Not all of them change it. */
+/** Returns the possible adaptations of a request, the best first. Not all of them change it. */
 function adaptationTo(refusal: Refusal, call: AdaptedCall, learned: Learned, guesses: readonly Adaptation[]): Adaptation[] {
   const known = refusal.texts.map((text) => explained(text, call)).find((found) => found.length > 0) ?? [];
   if (!refusal.isOfConversation) return known;
@@ -237,19 +237,19 @@ function withoutParts({ request }: AdaptedCall): Adaptation {
   return { says: 'the reasoning and the signatures of the answers so far are left out', refusedParts };
 }
 
-/** OpenAI takes breakpoints from this version on. */
+/** OpenAI accepts breakpoints from this version on. */
 const FIRST_VERSION = 5.6;
 
-/** True for a model that takes breakpoints. */
+/** True for a model that accepts breakpoints. */
 function takesBreakpoints(model: unknown): boolean {
   const version = /(?:^|[/:])gpt-(\d+(?:\.\d+)?)/.exec(String(model))?.[1];
   return version !== undefined && Number(version) >= FIRST_VERSION;
 }
 
 /**
- * Marks the parts of a request that the provider is to cache: up to the last instruction, up to the end of the request before the last
- * answer, and to its end. Of at most four marks, one is left to the user. All texts of the request become parts, whether they are marked
- * or not: the next request must begin with the same ones.
+ * Marks the parts of a request to cache: up to the last instruction, up to the end of the request before the last answer, and to its end.
+ * Of at most four marks, one is left to the user. All texts of the request become parts, marked or not: the next request must begin with
+ * the same ones.
  */
 export function withBreakpoints(api: Api, body: Body): Body {
   if (!takesBreakpoints(body['model'])) return body;
@@ -267,7 +267,7 @@ export function withBreakpoints(api: Api, body: Body): Body {
 
 const MARK = { prompt_cache_breakpoint: { mode: 'explicit' } };
 
-/** Returns a message that no model gave with its text as parts, the last of which may be marked. */
+/** Returns a message from anyone but a model with its text as parts, the last of which may be marked. */
 function withParts(item: Item, api: Api, dialect: Dialect, isMarked: boolean): Item {
   if (dialect.sideOf(item) === 'assistant') return item;
   const field = item['type'] === 'function_call_output' ? 'output' : 'content';

@@ -1,8 +1,8 @@
 import type { ModelCapabilities } from '../../../src/core/domain/model.ts';
 
 /**
- * What a server with OpenAI's API takes. A request is built within them. The table of rules (`request-rules.ts`) says what each of
- * them changes in a request, and by which refusals a client learns it.
+ * The capabilities of a server with OpenAI's API. Requests stay within them. The table of rules (`request-rules.ts`) says how each of them
+ * changes a request, and which refusals teach it to a client.
  */
 export interface OpenAICapabilities extends ModelCapabilities {
   /** Accepts a JSON Schema for the answer. Without it, structured answers come through a `final_answer` tool. */
@@ -17,7 +17,7 @@ export interface OpenAICapabilities extends ModelCapabilities {
   streaming: boolean;
   /** Reports the usage at the end of a Chat Completions stream (`stream_options`). */
   streamUsage: boolean;
-  /** Instructions are sent in the role `developer`, not `system`. The default is false: `system` is understood everywhere. */
+  /** Instructions have the role `developer`, not `system`. Default false: `system` is understood everywhere. */
   developerRole: boolean;
   /** Accepts a reasoning effort and, with Responses, returns encrypted reasoning for the next request. */
   reasoning: boolean;
@@ -29,49 +29,52 @@ export interface OpenAICapabilities extends ModelCapabilities {
   temperature: boolean;
   /**
    * The system messages that a conversation may have: `several` anywhere (the default), one as the `first` message, into which all are
-   * merged, or `none`: their text is put in front of the first message of the user.
+   * merged, or `none`: their text precedes the first user message.
    */
   systemMessages: 'several' | 'first' | 'none';
-  /** A message of the user may follow the result of a tool. Without it, a short message of the assistant stands between them. */
+  /** A user message may follow a tool result. Without it, a short assistant message is inserted. */
   userAfterTool: boolean;
   /** Two messages of the same role may follow one another. Without it, they are merged. */
   repeatedRoles: boolean;
-  /** The first message behind the system messages may be of the assistant. Without it, a short message of the user is in front. */
+  /** The first message after the system messages may be the assistant's. Without it, a short user message precedes it. */
   assistantFirst: boolean;
-  /** The last message may be of the assistant. Without it, a short message of the user follows. */
+  /** The last message may be the assistant's. Without it, a short user message follows. */
   assistantLast: boolean;
   /** The content of a message with tool calls may be null. Without it, it is an empty text. */
   nullContent: boolean;
-  /** The content of a message may be a list of parts. Without it, it is text alone. */
+  /** The content of a message may be a list of parts. Without it, it is only text. */
   contentParts: boolean;
-  /** A message may have several calls. Without it, each call and its result follow the one before. */
+  /** A message may have several calls. Without it, each call is followed by its result. */
   severalCalls: boolean;
-  /** Takes calls of which nothing says how the model came to them. Without it, such calls and their results are sent as text. */
+  /** Accepts calls without the reasoning that led to them. Without it, such calls and their results are sent as text. */
   bareCalls: boolean;
-  /** Takes a conversation with calls without tools to call. Without it, a tool is offered that must not be called. */
+  /** Accepts a conversation with calls if the request has no tools. Without it, a tool that must not be called is offered. */
   callsWithoutTools: boolean;
-  /** A schema may list several types (`type: ['string', 'null']`). Without it, `nullable` and `anyOf` say the same. */
+  /** A schema may list several types (`type: ['string', 'null']`). Without it, `nullable` and `anyOf` express the same. */
   typeLists: boolean;
-  /** Takes images, audio and files. Without it, a text names them. */
+  /** Accepts images, audio and files. Without it, a text names them. */
   media: boolean;
   /**
    * The ids of calls: `safe` (the default) has at most 40 letters, digits, `_` and `-`, `nine` exactly nine letters and digits (Mistral),
-   * and `given` leaves each id as the model gave it.
+   * and `given` keeps the model's id.
    */
   callIds: 'safe' | 'nine' | 'given';
-  /** Discards what it has sent beside the content of an answer: reasoning and signatures. */
+  /** Accepts back the parts that it sent in addition to an answer's content: reasoning and signatures. */
   opaqueParts: boolean;
-  /** Refuses a message with tool calls that has no `reasoning_content`. Answers without one get an empty text. Default false. */
+  /** Refuses a message with tool calls but without `reasoning_content`. Answers without one get an empty text. Default false. */
   reasoningField: boolean;
-  /** Takes a `prompt_cache_key`, by which calls of one run reach the machine that has cached the ones before. Default: with OpenAI alone. */
+  /** Accepts a `prompt_cache_key`, which routes the calls of one run to the machine with their cache. Default: only with OpenAI. */
   promptCacheKey: boolean;
-  /** Takes marks at the ends of parts to be cached, for models from GPT-5.6 on. Default: with OpenAI alone. */
+  /** Accepts marks at the ends of parts to cache, for models from GPT-5.6 on. Default: only with OpenAI. */
   cacheBreakpoints: boolean;
-  /** Refuses a tool call without a thought signature. Calls of other models get the value with which Google's API skips its check. Default false. */
+  /**
+   * Refuses a tool call without a thought signature. Calls of other models get the value that makes Google's API skip its check. Default
+   * false.
+   */
   callSignature: boolean;
 }
 
-/** Returns the capabilities of a server, with defaults for those that are not declared. */
+/** Returns the capabilities of a server, with defaults for undeclared ones. */
 export function openaiCapabilities(isOpenAI: boolean, declared: Partial<OpenAICapabilities> = {}): OpenAICapabilities {
   return {
     structuredOutput: true,
@@ -107,7 +110,7 @@ export function openaiCapabilities(isOpenAI: boolean, declared: Partial<OpenAICa
   };
 }
 
-/** Models that never reason. OpenAI refuses a request for their encrypted reasoning, so it is not asked for. */
+/** Models that never reason. OpenAI refuses a request for their encrypted reasoning, so it is not requested. */
 const WITHOUT_REASONING = /(?:^|[/:])(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/;
 
 /** True if the reasoning of `model` can be requested in encrypted form. */

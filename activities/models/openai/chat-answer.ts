@@ -10,26 +10,26 @@ import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage }
 import { OpaqueParts } from './opaque-parts.ts';
 
 /**
- * The silence after which an answer with a finish reason is complete, in milliseconds, if the server neither sends
- * `[DONE]` nor closes the connection: after the usage alone, which is the last chunk of the API, and after anything else.
+ * The silence after which an answer with a finish reason is complete, in milliseconds, if the server neither sends `[DONE]` nor closes the
+ * connection: after the usage, which is the API's last chunk, and after anything else.
  */
 const SILENCE_MS = { afterUsage: 1_000, otherwise: 15_000 };
 
 /**
- * Assembles a Chat Completions answer, from the chunks of a stream or from a whole completion: its first choice, and the
- * calls of the others, because some servers send each call as a choice.
+ * Assembles a Chat Completions answer, from the chunks of a stream or from a whole completion: its first choice, and the calls of other
+ * choices, because some servers send each call as a choice.
  *
- * A finish reason is not the end: some servers send one with every chunk, with the usage. The end is `[DONE]`, the end
- * of the body after a finish reason, or a finish reason and then silence.
+ * A finish reason is not the end: some servers send one with every chunk, with the usage. The end is `[DONE]`, the end of the body after a
+ * finish reason, or a finish reason and then silence.
  */
 export class ChatAnswer {
   readonly #listener: AnswerListener;
-  /** The calls by the index of their choice. */
+  /** The calls, by the index of their choice. */
   readonly #calls = new Map<number, ChatToolCalls>();
   readonly #opaque = new OpaqueParts();
-  /** Choices of which something has come and no finish reason since. */
+  /** Choices that have received content without a later finish reason. */
   readonly #unfinished = new Set<number>();
-  /** Choices besides the first that have text. */
+  /** Choices with text other than the first. */
   readonly #alternatives = new Set<number>();
   #choice: number | undefined;
   #text = '';
@@ -37,20 +37,20 @@ export class ChatAnswer {
   #usage: UsageStats | null = null;
   #finishReason: string | undefined;
   #ended = false;
-  /** Something of the answer came behind a finish reason: none of them is the end. */
+  /** Content arrived after a finish reason, so no finish reason is the end. */
   #hasContinued = false;
   #isUsageLast = false;
   #hasDelta = false;
-  /** What the text cites. */
+  /** The sources that the text cites. */
   readonly #citations: Source[] = [];
-  /** A whole message behind the deltas, which should repeat them. */
+  /** A complete message after the deltas, which should repeat them. */
   #repeated: Record<string, unknown> | undefined;
 
   constructor(listener: AnswerListener = {}) {
     this.#listener = listener;
   }
 
-  /** True if the answer is whole, even if the connection breaks now. */
+  /** True if the answer is complete, even if the connection breaks now. */
   get finished(): boolean {
     return this.#ended || (this.#hasFinished && !this.#hasContinued);
   }
@@ -88,7 +88,7 @@ export class ChatAnswer {
     this.#isUsageLast = usage !== null && choices.length === 0;
   }
 
-  /** Returns the whole answer. Throws an `AnswerFault` if there is none, it is cut, or its chunks contradict each other. */
+  /** Returns the whole answer. Throws an `AnswerFault` if it is missing, cut off, or its chunks contradict each other. */
   response(): ModelResponse {
     if (!this.#ended && !this.#hasFinished) throw new AnswerFault('cut', 'the connection ended before the answer did');
     if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
@@ -106,11 +106,11 @@ export class ChatAnswer {
     };
   }
 
-  /** Returns the text of the chunks, or that of the message behind them if it has more. */
+  /** Returns the text of the chunks, or of the message after them if it has more. */
   #wholeText(): string {
     const repeated = contentText(this.#repeated?.['content']);
     if (repeated.startsWith(this.#text)) return repeated;
-    // The message may also hold the last piece alone.
+    // The message may also have only the last piece.
     if (this.#text.includes(repeated.trim())) return this.#text;
     throw new AnswerFault('malformed', 'the message at the end has another text than the chunks before');
   }
@@ -119,7 +119,7 @@ export class ChatAnswer {
     const entries = [...this.#calls].toSorted(([one], [other]) => one - other).map(([index, calls]) => ({ index, list: calls.list }));
     const calls: RawToolCall[] = [];
     for (const { index, list } of entries) {
-      // A choice with text and calls is another answer, and not a part of this one.
+      // A choice with text and calls is another answer, not a part of this one.
       if (list.length > 0 && this.#alternatives.has(index)) throw new AnswerFault('malformed', 'several choices have text and tool calls');
       if (list.some((call) => calls.some((other) => mayBeSame(call, other)))) {
         throw new AnswerFault('malformed', 'several choices have the same tool call');
@@ -154,7 +154,7 @@ export class ChatAnswer {
     this.#unfinished.delete(index);
     const isOurs = index === this.#choice;
     if (!isOurs && !this.#calls.has(index)) return;
-    // Of several reasons the one that says that something is missing counts: routers add one of their own.
+    // If there are several reasons, the one that reports missing content counts: routers add their own.
     if (this.#finishReason === undefined || endedByItself(this.#finishReason) || (isOurs && !endedByItself(word)))
       this.#finishReason = word;
   }
@@ -162,7 +162,7 @@ export class ChatAnswer {
   #takeMessage(message: Record<string, unknown>, index: number, add: 'addDeltas' | 'addWhole'): void {
     const text = contentText(message['content']);
     const deltas = this.#takeCalls(message, index, add);
-    // Of another choice only the calls belong to this answer.
+    // Only the calls of another choice belong to this answer.
     this.#opaque.take(index === this.#choice ? message : { tool_calls: message['tool_calls'] }, add === 'addWhole');
     if (index !== this.#choice) {
       if (text !== '') this.#alternatives.add(index);
@@ -195,7 +195,7 @@ export class ChatAnswer {
   }
 }
 
-/** True unless their ids show that the calls of two choices are two. */
+/** True unless the ids show that two choices have different calls. */
 function mayBeSame(call: RawToolCall, other: RawToolCall): boolean {
   return isSameList([call], [other]) && (call.id === undefined || other.id === undefined || call.id === other.id);
 }
