@@ -31,7 +31,7 @@ import type { ToolSemaphore } from './tool-calls/execute-tool.ts';
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
   registry: AgentRegistry;
-  /** The skills of the agents, as they were when the worker started. */
+  /** The skills of the agents, read when the worker started. */
   skills: WorkerSkills;
   /** The live objects of the worker. */
   resourcePool: ResourcePool;
@@ -39,7 +39,7 @@ export interface ActivityRuntime {
   secrets: SecretVault;
   /** The connections to MCP servers. */
   mcp: McpPool;
-  /** Names of the worker's own activities, which no tool of an MCP server may get. */
+  /** Names of the worker's own activities, which no MCP tool may have. */
   otherActivities: Set<string>;
   /** Stores results that are too large, for tools that spill. Large outputs of programs are stored by `stepValues`. */
   payloadStore: PayloadStore | undefined;
@@ -49,11 +49,14 @@ export interface ActivityRuntime {
   archiveTimeoutMs: number;
   /** Carries the live output of runs to readers. */
   streams?: WorkerStreams | undefined;
-  /** The batches of its providers. Absent: calls of every tier are made at once, as in the test kit, which has no server to wait with. */
+  /**
+   * The batches of its providers. Absent: calls of every tier are made at once, as in the test kit, where without a server no call can
+   * wait.
+   */
   batches?: WorkerBatches;
   /** Reports spans and metrics. */
   telemetry?: WorkerTelemetry | undefined;
-  /** Keeps the calls of models within the limits of their providers. Absent: there are none. */
+  /** Enforces the providers' limits on model calls. Absent: there are none. */
   governor?: WorkerGovernor | undefined;
   /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
@@ -65,10 +68,10 @@ export interface ActivityRuntime {
   notifyEndedTimeoutMs?: number;
   /** Prices that take precedence over the list. */
   prices: PriceTable;
-  /** What this process has of the conversations of runs. */
+  /** This process's cache of conversations. */
   transcripts: TranscriptCache;
   conversations: Conversations;
-  /** What was sent to providers that cache prompts. */
+  /** The last requests to providers that cache prompts. */
   sentRequests: SentRequests;
   /** The programs of the worker, the anchors and the memory of their steps, and the values that steps have produced. */
   programs: ProgramRegistry;
@@ -77,7 +80,7 @@ export interface ActivityRuntime {
   stepValues: StepValuesCache;
   snapshots: SnapshotCache;
   principals: PrincipalCache;
-  /** Makes the executors of code, and keeps them with the names and values of their runs. */
+  /** Creates the executors of code, and keeps them with their runs' names and values. */
   createExecutor: CreateExecutor;
   namespaces: NamespaceCache;
   aborts: AbortRegistry;
@@ -90,21 +93,21 @@ export interface ActivityRuntime {
   upgradeOnContinueAsNew: boolean;
   /** The worker's identity in Temporal: `pid@host` by default. */
   identity: string;
-  /** Milliseconds that a run waits for a worker that has what this one lacks. */
+  /** Milliseconds that a run waits for another worker if this one lacks something. */
   missingTimeoutMs: number;
   /** Tools that runs have waited for in vain, by run and name. */
   missingNames: MissingNames;
-  /** Milliseconds between two checks that a child of a program is alive. */
+  /** Milliseconds between two checks that a program's child is still running. */
   childCheckMs?: number;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
-  /** Writes a line to the log of the worker, once for equal lines. */
+  /** Logs a line in the worker's log, only once for equal lines. */
   logOnce: (line: string) => void;
-  /** Resolves with the search attributes that the namespace has, once the worker knows. */
+  /** Resolves with the search attributes of the namespace, once they are known. */
   searchAttributes: () => Promise<KnownSearchAttributes>;
 }
 
-/** The search attributes that a namespace has: only these may be upserted. */
+/** The search attributes of a namespace: only these may be upserted. */
 export interface KnownSearchAttributes {
   /** `LonghaulAgent` and `LonghaulStatus`. */
   agentAndStatus: boolean;
@@ -114,7 +117,7 @@ export interface KnownSearchAttributes {
   tag?: boolean;
 }
 
-/** Returns deps, state and principal of a run, from the input of an activity or, as far as they are not in it, by query. */
+/** Returns deps, state and principal of a run, from the input of an activity, otherwise by query. */
 export async function dataFor({ principals }: Pick<ActivityRuntime, 'principals'>, input: OfRun & DataInput): Promise<DataView> {
   const ask = (): Promise<DataView> => queryRun<DataView>(input, QUERIES.data, null);
   if (input.dataByReference) return ask();
@@ -123,12 +126,12 @@ export async function dataFor({ principals }: Pick<ActivityRuntime, 'principals'
   return { deps, state, ...defined({ principal }) };
 }
 
-/** Returns the facts about the run that a provider may choose its API key by. */
+/** Returns the facts about the run for choosing a provider's API key. */
 export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
   return { ...defined({ tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
 
-/** Returns the memory that the agents of a worker use; undefined if the worker has none. */
+/** Returns the memory of a worker's agents, or undefined. */
 export function memoryOf({ memory }: Pick<ActivityRuntime, 'memory'>): MemoryStore | undefined {
   return memory;
 }

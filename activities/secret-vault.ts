@@ -8,7 +8,7 @@ import { environmentSecrets, type NamedSecretSource, type SecretSource } from '.
 
 /** Options of a vault. */
 export interface SecretVaultOptions {
-  /** Milliseconds for which a value is cached: a new value is used at most that much later. Default 5 minutes. */
+  /** Milliseconds for which a value is cached: a new value is in use after at most this time. Default 5 minutes. */
   cacheMs?: number;
   /** Milliseconds that one lookup may take. Default 10,000. */
   lookupMs?: number;
@@ -122,7 +122,7 @@ function redactMember(redactor: SecretRedactor, value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [redactor.redact(key), redactMember(redactor, one)]));
 }
 
-/** Redacts a number only if it is a secret as a whole: a few digits would be found in many numbers. */
+/** Redacts a number only if the whole number is a secret: a few digits would occur in many numbers. */
 function redactNumber(redactor: SecretRedactor, value: number): JsonValue {
   return redactor.isSecret(String(value)) ? redactor.redact(String(value)) : value;
 }
@@ -205,7 +205,7 @@ function secretUnavailable(source: NamedSecretSource, name: string, what: string
   );
 }
 
-/** Returns the location that a source searches. `where` is a function of the user, and its errors may contain the value too. */
+/** Returns the location that a source searches. `where` is a user's function, whose errors may also contain the value. */
 function locationOf(source: NamedSecretSource, name: string): string {
   try {
     const location: unknown = source.where(name);
@@ -244,7 +244,7 @@ interface EncodedSecret {
   name: string;
 }
 
-/** Finds the secrets that a worker has read, in all their encodings, and replaces them by their names. */
+/** Finds the secrets that a worker has read, in all their encodings, and replaces them with their names. */
 class SecretRedactor {
   readonly #values = new Map<string, string[]>();
   #encoded: EncodedSecret[] = [];
@@ -255,7 +255,7 @@ class SecretRedactor {
     return this.#encoded.length === 0;
   }
 
-  /** Adds a value of the secret, beside the 19 before it. */
+  /** Adds a value of the secret, in addition to its 19 previous values. */
   add(name: string, value: string): void {
     const known = this.#values.get(name) ?? [];
     if (known[0] === value) return;
@@ -303,7 +303,7 @@ class SecretRedactor {
     });
   }
 
-  /** Returns the replacement of a secret, which must not contain one itself, as it would if a secret is its own name. */
+  /** Returns the replacement of a secret, which must not contain a secret itself, for instance one that equals its name. */
   #marker(name: string): string {
     return [`[secret "${name}"]`, '[secret]'].find((marker) => !this.containsSecret(marker)) ?? '';
   }
@@ -335,12 +335,12 @@ function withMarkers(text: string, spans: readonly Occurrence[], markerOf: (name
   return [...parts, text.slice(at)].join('');
 }
 
-/** The length below which a secret would be found in ordinary words. In UTF-16 code units. */
+/** The minimum length of a secret, in UTF-16 code units: a shorter one would occur in ordinary words. */
 const SHORTEST_SECRET = 4;
 
 type Encoder = (text: string) => string;
 
-/** Encodings by which a secret may appear in another text. None of these throws for well-formed UTF-16. */
+/** Encodings in which a secret may appear in another text. None of these throws for well-formed UTF-16. */
 const ENCODERS: readonly Encoder[] = [
   jsonEscaped,
   (text) => jsonEscaped(text).replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -352,9 +352,9 @@ const ENCODERS: readonly Encoder[] = [
 ];
 
 /**
- * Returns every text by which a secret can be recognised: the value itself, trimmed, and its parts that are secrets
- * (the password of a URL, a JSON member with the name of a credential); each escaped for JSON and for URLs, up to
- * twice; each in hexadecimal, and in base64 at any offset of the encoded bytes. None is shorter than `SHORTEST_SECRET`.
+ * Returns every text that reveals a secret: the value itself, trimmed, and its parts that are secrets (the password of a URL, a JSON member
+ * with the name of a credential); each escaped for JSON and for URLs, up to twice; each in hexadecimal, and in base64 at any offset of the
+ * encoded bytes. None is shorter than `SHORTEST_SECRET`.
  */
 function secretEncodings(value: string): string[] {
   const secrets = longEnough([value, value.trim(), ...passwordsOf(value), ...credentialsOf(value)].map((text) => text.toWellFormed()));
@@ -437,7 +437,7 @@ export function redactedLog(vault: SecretVault, log: RunLog): RunLog {
     (level: keyof RunLog): RunLog[keyof RunLog] =>
     (message, fields) => {
       if (vault.isUnused) return log[level](message, fields);
-      // Code without type checks may log an error as the message: a line of the log is not worth a failed call.
+      // Code without type checks may log an error as the message: a log line is not worth a failed call.
       const text: unknown = message;
       return log[level](vault.redact(String(text)), fields === undefined ? undefined : redactFields(vault, fields));
     };

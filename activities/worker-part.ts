@@ -13,31 +13,31 @@ import type { AnyTool } from '../src/define/tool-definition.ts';
 import { queryRun } from './run-queries/query-run.ts';
 import type { ActivityRuntime } from './runtime.ts';
 
-/** A run whose agent is resolved. */
+/** A run that is starting, with its resolved agent. */
 export interface StartingRun {
   runtime: ActivityRuntime;
   input: ResolveAgentInput;
   agent: AnyAgent;
   deps: JsonObject;
   signal: AbortSignal;
-  /** Returns the text of the input of the run. */
+  /** Returns the text of the run's input. */
   text: () => Promise<string>;
 }
 
-/** What a capability adds to the snapshot of a run. */
+/** A capability's additions to the snapshot of a run. */
 export interface PinnedPart {
   fields?: Partial<AgentSnapshot>;
-  /** Tools that the agent has by it. */
+  /** Tools that it gives the agent. */
   tools?: readonly ToolSnapshot[];
   /** Texts that follow the instructions of the agent. */
   instructions?: readonly string[];
-  /** Called with all instructions of a run that begins: returns them as the run has them, and further fields. */
+  /** Called with all instructions of a new run: returns the run's instructions, and further fields. */
   open?: (instructions: string[]) => Promise<OpenedRun>;
   /** Called with all tools of the agent: returns further fields. Throws `invalid_agent` if it does not fit them. */
   fitTools?: (tools: readonly ToolSnapshot[]) => Partial<AgentSnapshot>;
 }
 
-/** A run that has begun. */
+/** The result of opening a run. */
 export interface OpenedRun {
   instructions: string[];
   fields: Partial<AgentSnapshot>;
@@ -51,11 +51,11 @@ export interface ReviewScope {
   signal: AbortSignal;
   /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
   data?: () => Promise<DataView>;
-  /** The calls are reviewed in a separate activity, once more: by those who have asked for one, and by all who review what these have changed. */
+  /** The calls are reviewed again in a separate activity: by capabilities that asked for one, and by all that review their changes. */
   isSeparate?: true;
 }
 
-/** A call of a model, in its activity. */
+/** A model call, in its activity. */
 export interface ModelCallScope {
   runtime: ActivityRuntime;
   run: OfRun;
@@ -63,22 +63,24 @@ export interface ModelCallScope {
   signal: AbortSignal;
 }
 
-/** The purpose of a model call: the next answer of an agent, or a summary of its conversation. `events`: the number of those that are summarised. */
+/**
+ * The purpose of a model call: the next answer of an agent, or a summary of its conversation. `events`: the number of summarised events.
+ */
 export type CallPurpose = { type: 'answer'; model: string; step: number } | { type: 'summary'; events: number };
 
-/** A request as a capability leaves it, and what is recorded with its answer. */
+/** A request after a capability's changes, and its record for the answer. */
 export interface PreparedByPart {
   request: ModelRequest;
   notes: ActivityNotes;
 }
 
-/** An answer of a model as a capability leaves it, and what is recorded with it. */
+/** A model's answer after a capability's changes, and its record. */
 export interface AnsweredByPart {
   answer: ModelResponse;
   notes: ActivityNotes;
 }
 
-/** What a capability says about a call. All is optional: nothing lets it start as it is. */
+/** A capability's verdict on a call. An empty verdict lets it start unchanged. */
 export interface CallVerdict {
   /** The reason why the call must not run, for the model. */
   problem?: string;
@@ -86,27 +88,27 @@ export interface CallVerdict {
   rewrite?: JsonObject;
   /** Text that the model reads with its result. */
   injection?: string;
-  /** The reason of the decision that it waits for. */
+  /** The reason of the decision that the call waits for. */
   question?: string;
 }
 
-/** What a capability says about calls. */
+/** A capability's review of calls. */
 export interface PartReview {
-  /** By the id of the call. */
+  /** By call id. */
   verdicts: ReadonlyMap<string, CallVerdict>;
-  /** Its part of what is recorded about the calls. */
+  /** Its part of the record about the calls. */
   record: Partial<ReviewedCalls>;
 }
 
-/** A point of the conversation at which capabilities are asked: messages that no model has read, or an answer before it counts. */
+/** A point of the conversation where capabilities are asked: messages that no model has read, or an answer before it counts. */
 export interface PointScope {
   runtime: ActivityRuntime;
   run: AtPointInput;
   snapshot: AgentSnapshot;
   signal: AbortSignal;
-  /** True once the run is cancelled: what was found then does not count, and what it has cost does. */
+  /** True once the run is cancelled: then findings do not count, but their cost does. */
   isCancelled: () => boolean;
-  /** Returns what is asked about, and the data of the run: read once for all. */
+  /** Returns the subject, and the data of the run: read once for all capabilities. */
   read: () => Promise<ReadPoint>;
 }
 
@@ -119,56 +121,67 @@ export interface ActedCall {
   signal: AbortSignal;
 }
 
-/** The result of a call as capabilities leave it. */
+/** The result of a call after the changes of capabilities. */
 export interface SettledResult {
   content: JsonValue[];
   isError: boolean;
-  /** What is recorded with it. */
+  /** Additions to its record. */
   record?: Partial<RunToolOutput>;
 }
 
 /** The tool that a call belongs to. */
 export type CallOwner = Pick<RunToolInput, 'agentName' | 'ofProgram'> & Partial<RunToolInput>;
 
-/** A capability as a part of the activities of a worker: the points of the activities at which it acts. All of them are optional. */
+/** A capability in the activities of a worker: the points where it acts. All of them are optional. */
 export interface WorkerPart {
   readonly name: string;
-  /** Returns the names that no tool of an MCP server of the agent may have. */
+  /** Returns the names that the agent's MCP tools must not have. */
   toolNames?(agent: AnyAgent): readonly string[];
-  /** Returns what follows from the definition of an agent alone. */
+  /** Returns the part that follows from an agent's definition alone. */
   defined?(agent: AnyAgent): PinnedPart;
-  /** A run begins: returns what the worker pins for it, over what follows from the definition. */
+  /** Called when a run begins: returns the part that the worker pins for it, in addition to the definition's. */
   pin?(run: StartingRun): PinnedPart | Promise<PinnedPart>;
-  /** Throws `MissingOnWorkerError` if this worker could not take part in a model call. Called before anything is paid for. */
+  /** Throws `MissingOnWorkerError` if this worker lacks something for a model call. Called before anything is paid for. */
   requireModelCall?(runtime: ActivityRuntime, snapshot: AgentSnapshot, purpose: CallPurpose['type']): void;
-  /** A request is about to be sent, in each attempt. Throws to keep it from being sent. Undefined, and no promise, if it has no part in it. */
+  /**
+   * Called before a request is sent, in each attempt. Throws to prevent that. Returns undefined, not a promise, if it does not take part.
+   */
   beforeModelCall?(scope: ModelCallScope, purpose: CallPurpose, request: ModelRequest): Promise<PreparedByPart> | undefined;
-  /** An answer has come, and is not interpreted yet. It has been paid for: never rejects. Undefined, and no promise, if it has no part in it. */
+  /**
+   * Called with an answer before it is interpreted. The answer is paid for, so this never rejects. Returns undefined, not a promise, if it
+   * does not take part.
+   */
   afterModelCall?(scope: ModelCallScope, answer: ModelResponse): Promise<AnsweredByPart> | undefined;
-  /** Throws `MissingOnWorkerError` if this worker could not review calls of the agent: another one may. Called before anything is paid for. */
+  /**
+   * Throws `MissingOnWorkerError` if this worker cannot review calls of the agent: another worker may. Called before anything is paid for.
+   */
   requireReview?(runtime: ActivityRuntime, snapshot: AgentSnapshot): void;
   /**
-   * Calls are made, and none has started: returns what it says about those that no capability before it has refused, with the arguments
-   * that these have left. Undefined, and no promise, for an agent that does not use it; a promise of undefined if it has nothing to say.
+   * Called before any call of a response starts: returns its review of the calls that earlier capabilities have not refused, with the
+   * arguments as changed so far. Returns undefined, not a promise, for an agent that does not use it; a promise of undefined without a
+   * verdict.
    */
   review?(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> | undefined;
-  /** Throws `MissingOnWorkerError` if this worker could not answer at a point. Called before anything is asked. */
+  /** Throws `MissingOnWorkerError` if this worker cannot answer at a point. Called before anything is asked. */
   requirePoint?(runtime: ActivityRuntime, snapshot: AgentSnapshot, point: AtPointInput['point']): void;
-  /** Messages are about to be read by a model, or an answer is about to count: returns what it finds, as plain JSON. All capabilities are asked at the same time. */
+  /**
+   * Called before a model reads messages, or before an answer counts: returns its findings as plain JSON. All capabilities are asked at the
+   * same time.
+   */
   atPoint?(scope: PointScope): Promise<unknown> | undefined;
-  /** Throws `MissingOnWorkerError` if this worker could not settle the result of a call. Called before the tool acts. */
+  /** Throws `MissingOnWorkerError` if this worker cannot settle the result of a call. Called before the tool acts. */
   requireSettle?(runtime: ActivityRuntime, input: RunToolInput): void;
-  /** A tool has acted: returns its result as the run has it. Undefined, and no promise, if it has nothing to do. */
+  /** Called after a tool has acted: returns the result for the run. Returns undefined, not a promise, if it has nothing to do. */
   settle?(runtime: ActivityRuntime, call: ActedCall, result: SettledResult): Promise<SettledResult> | undefined;
-  /** True for the calls of a tool that the capability gives an agent. */
+  /** True for calls of a tool that the capability provides. */
   ownsTool?(call: CallOwner): boolean;
   /** Returns that tool; undefined if this worker cannot run it. */
   tool?(runtime: ActivityRuntime, call: CallOwner, name: string): AnyTool | undefined;
 }
 
 /**
- * Returns a tool that no user has defined as an ordinary tool: its calls are recorded, limited, approved and redacted in the same way. The
- * snapshot of the run has its description and its schema, which the arguments fit.
+ * Returns a built-in tool as an ordinary tool: its calls are recorded, limited, approved and redacted in the same way. The run's snapshot
+ * has its description and its schema, which the arguments match.
  */
 export function ordinaryTool(name: string, execute: AnyTool['execute']): AnyTool {
   return {
@@ -190,19 +203,19 @@ export function ordinaryTool(name: string, execute: AnyTool['execute']): AnyTool
 
 type Message = Extract<ContentItem, { type: 'message' }>;
 
-/** What is asked about at a point of the conversation, and its text. */
+/** The subject at a point of the conversation, and its text. */
 type PointSubject =
   | { type: 'input'; messages: Message[]; text: string }
-  /** The answer as the run would give it. */
+  /** The answer in the form of the run's output. */
   | { type: 'output'; output: JsonValue; text: string };
 
-/** What is known at a point. */
+/** The data at a point. */
 export interface ReadPoint {
   subject: PointSubject;
   data: DataView;
 }
 
-/** Reads what is asked about at a point from the run. */
+/** Reads the subject at a point from the run. */
 export async function readPoint(runtime: ActivityRuntime, run: AtPointInput): Promise<ReadPoint> {
   const data = await queryRun<DataView>(run, QUERIES.data, null);
   return { data, subject: await subjectOf(runtime, run, data) };

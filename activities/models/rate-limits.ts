@@ -1,13 +1,13 @@
 import { defined } from '../../src/core/domain/json.ts';
 import type { ModelCallContext, RateLimits } from '../../src/core/domain/model.ts';
 
-/** The headers that name a limit of a minute: of OpenAI and servers like it, and of Anthropic. */
+/** The headers with limits per minute, of OpenAI and similar servers, and of Anthropic. */
 const HEADERS = {
   requestsPerMinute: ['x-ratelimit-limit-requests', 'anthropic-ratelimit-requests-limit'],
   tokensPerMinute: ['x-ratelimit-limit-tokens', 'anthropic-ratelimit-tokens-limit'],
 } as const;
 
-/** Reports the limits that the headers of an answer name, if somebody wants to know. Nothing in them is trusted. */
+/** Reports the limits in an answer's headers to `report`, if given. Nothing in them is trusted. */
 export function reportRateLimits(given: Headers | Record<string, string> | undefined, report: ModelCallContext['onRateLimits']): void {
   if (report === undefined || given === undefined) return;
   const headers = given instanceof Headers ? given : new Map(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));

@@ -6,7 +6,7 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { requireToolsOfRules } from '../../src/define/permissions.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
-/** Permissions in a worker: those of the agent, and those of its start and of its ancestors, are pinned for a run. */
+/** Permissions in a worker: the permissions of the agent, its start and its ancestors are pinned for a run. */
 export const permissionsInWorker: WorkerPart = {
   name: 'permissions',
   defined: (agent) => ({ fitTools: (tools) => permissionFields(agent, [], tools) }),
@@ -14,9 +14,9 @@ export const permissionsInWorker: WorkerPart = {
 };
 
 /**
- * Returns the field of a snapshot that has the policies of a run: none for an agent without permissions that no other run and no
- * caller restricts. Throws `invalid_agent` for a rule that matches no tool, which could not be checked for tools of MCP servers when
- * the agent was defined, and for a tool that the model must call and may not.
+ * Returns the field of a snapshot that has the policies of a run: none if neither the agent nor an ancestor nor the caller sets
+ * permissions. Throws `invalid_agent` for a rule that matches no tool, which could not be checked for MCP tools when the agent was defined,
+ * and for a denied tool that the model must call.
  */
 function permissionFields(
   { name, permissions: own, mcp, hosted = [], settings }: AnyAgent,
@@ -34,7 +34,7 @@ function permissionFields(
   } catch (error) {
     throw new LonghaulError('invalid_agent', errorMessage(error));
   }
-  // The first one is the one that an Update replaces.
+  // An Update replaces the first one.
   const permissions = effectivePermissions(own ?? { mode: 'default' }, others);
   const { toolChoice } = settings;
   const chosen = typeof toolChoice === 'object' && 'tool' in toolChoice ? tools.find((tool) => tool.name === toolChoice.tool) : undefined;

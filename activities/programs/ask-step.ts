@@ -42,7 +42,7 @@ import { shortId } from '../tool-calls/execute-tool.ts';
 import type { StepReference } from './step-values.ts';
 import { asGiven, verdictOn } from './verdict-on.ts';
 
-/** The activities of the steps of a program. */
+/** The activities of a program's steps. */
 export function stepActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'askStep' | 'useMemory' | 'storeOutputs' | 'loadOutput'> {
   return {
     askStep: askStepActivity(runtime),
@@ -69,14 +69,14 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   return end ?? answerAsk(runtime, call, asked);
 }
 
-/** A model call of a step whose request is made, before it is sent. */
+/** A step's model call with its request, before it is sent. */
 interface ReadyAsk {
   input: AskStepInput;
   patience: Patience;
   snapshot: AgentSnapshot;
-  /** The call waits for a batch, by the tier of its step, else by that of the run. */
+  /** The call waits for a batch, by its step's tier, otherwise the run's. */
   isBatched: boolean;
-  /** The snapshot of an agent that makes just this call. */
+  /** The snapshot of an agent that only makes this call. */
   own: AgentSnapshot;
   address: StepAddress;
   step: IndexedStep['step'];
@@ -109,12 +109,12 @@ export async function readyAsk(runtime: ActivityRuntime, input: AskStepInput, pa
     content: [{ type: 'message' as const, role, content }],
   }));
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
-  // A program names one model for each step, and a step that fails is tried again by its `refine`.
+  // A program names one model for each step, and `refine` retries a failed step.
   const asked = { models: [{ name: own.model, client, request }] };
   return { input, patience, snapshot, isBatched, own, address, step, context, anchors, lenient, prompt, asked };
 }
 
-/** Asks the model, and makes of the answer what the run records. */
+/** Asks the model, and returns the answer in recorded form. */
 export async function answerAsk(
   runtime: ActivityRuntime,
   { input, patience, snapshot, own, address, step, context, anchors, lenient, prompt }: ReadyAsk,
@@ -151,19 +151,19 @@ export async function answerAsk(
   };
 }
 
-/** Leaves out the finish reason that goes without saying. */
+/** Omits the default finish reason. */
 function briefResponse({ finishReason, ...response }: RecordedResponse): BriefResponse {
   return finishReason === 'stop' ? response : { ...response, finishReason };
 }
 
-/** The step of a prompt, and what its text is made of. */
+/** The step of a prompt, and the inputs of its text. */
 interface RenderedStep {
   unit: Parameters<typeof renderAsk>[0];
   ask: Parameters<typeof renderAsk>[1];
   parts: Pick<PromptParts, 'lookup' | 'lenient' | 'anchors'>;
 }
 
-/** Renders the prompt, with an edit by an approver and the failure of the attempt before, if there are any. */
+/** Renders the prompt, with an approver's edit and the previous attempt's failure, if any. */
 async function renderStep(
   { stepValues }: ActivityRuntime,
   input: AskStepInput,
@@ -184,12 +184,12 @@ async function renderStep(
 interface AskParts {
   unit: UnitDocument;
   ask: AskDocument;
-  /** The system prompt, rendered. */
+  /** The rendered system prompt. */
   instructions: string[];
   capabilities: ModelCapabilities;
 }
 
-/** Returns the snapshot of an agent that makes just this call, so that requests and answers are handled as those of agents. */
+/** Returns the snapshot of an agent that only makes this call, so that requests and answers are handled like an agent's. */
 function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabilities }: AskParts): AgentSnapshot {
   const effort = ask.effort ?? unit.effort;
   const settings: ModelSettings = { ...snapshot.settings, ...defined({ reasoningEffort: effort }), ...ask.settings };
@@ -201,7 +201,7 @@ function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabil
   return { ...own, output: { mode, schema: ask.output, providerSchema, strict: strict.strict, maxRetries: 0 } };
 }
 
-/** Creates the activity of `remember` and `recall`. Storing a value a second time changes nothing. */
+/** Creates the activity of `remember` and `recall`. Storing a value again changes nothing. */
 function useMemoryActivity(runtime: ActivityRuntime): (input: UseMemoryInput) => Promise<UseMemoryOutput> {
   const { aborts, heartbeatMs } = runtime;
   return failingAs('memory_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => useMemory(runtime, input)));
@@ -224,7 +224,7 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
   const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
   const scope = queryText(used['scope'] ?? program.name);
   const { principal } = await dataFor(runtime, input);
-  // The event of the step is recorded when it has ended: an entry has no offset.
+  // The step's event is recorded when it has ended, so an entry has no offset.
   const part = { memory, namespace: memoryNamespace({ principal, scope }), scope, source: { runId: runIdOf(input) } };
   const output = await (indexed.step.remember === undefined ? recall(part, used) : remember(part, used));
   const id = shortId();
@@ -248,7 +248,7 @@ async function remember({ memory, namespace, scope, source }: MemoryPart, { key,
     return entry.key;
   } catch (error) {
     const message = `The memory could not store "${queryText(key)}": ${errorMessage(error)}`;
-    // A value that is refused once is refused each time.
+    // A refused value would be refused each time.
     if (error instanceof UsageError) throw permanentFailure('memory_failed', message);
     throw new LonghaulError('memory_failed', message, { cause: error });
   }
@@ -257,7 +257,7 @@ async function remember({ memory, namespace, scope, source }: MemoryPart, { key,
 async function recall({ memory, namespace }: MemoryPart, { query, topK, minScore }: JsonObject): Promise<JsonValue> {
   const least = typeof minScore === 'number' ? minScore : CONTAINED_SCORE;
   const found = await memory.recall({ namespace, text: queryText(query), topK: typeof topK === 'number' ? topK : 5 });
-  // The best come first: those left out by "topK" would not be among these.
+  // The best come first, so entries cut by "topK" would not qualify.
   const entries = found.filter(({ score }) => score >= least);
   const output = entries.map(({ key, value, metadata, score }) => ({ key, value, metadata, score }));
   const bytes = jsonBytes(output);
@@ -272,11 +272,11 @@ function queryText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '');
 }
 
-/** A step as its activity sees it. */
+/** A step in the view of its activity. */
 interface StepScope {
   address: StepAddress;
   indexed: IndexedStep;
-  /** The outputs that the step refers to, by the address of their step, and the input of the program as a variable. */
+  /** The outputs that the step refers to, by step address, and the program's input as a variable. */
   context: UnitContext;
   lookup: Lookup;
 }
@@ -294,7 +294,7 @@ function stepOf(document: ProgramDocument, reference: StepReference): Pick<StepS
   return { address, indexed: indexOf(document).get(address.unit, address.step) };
 }
 
-/** Creates the activity that moves outputs of a program to the payload store. Storing an output a second time changes nothing. */
+/** Creates the activity that moves outputs of a program to the payload store. Storing an output again changes nothing. */
 function storeOutputsActivity(runtime: ActivityRuntime): (input: StoreOutputsInput) => Promise<StoreOutputsOutput> {
   const { aborts, heartbeatMs } = runtime;
   return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => storeOutputs(runtime, input)));

@@ -12,7 +12,7 @@ export class ProgramRegistry {
   readonly #programs = new Map<string, AnyProgram>();
   readonly #tools = new Map<string, AnyTool>();
 
-  /** Throws a UsageError for two programs, or two different tools, of one name. */
+  /** Throws a UsageError for two programs, or two different tools, with the same name. */
   constructor(programs: readonly AnyProgram[], tools: readonly AnyTool[]) {
     for (const tool of tools) this.#addTool(tool);
     for (const program of programs) {
@@ -23,7 +23,7 @@ export class ProgramRegistry {
     for (const program of programs.flatMap((one) => one.programs)) this.#addUsed(program);
   }
 
-  /** Adds a program that a step of another one runs. */
+  /** Adds a program that another program's step runs. */
   #addUsed(program: AnyProgram): void {
     const known = this.#programs.get(program.name);
     if (known !== undefined && known !== program) throw new UsageError(`two programs are named "${program.name}": give each its own name`);
@@ -53,7 +53,7 @@ export class ProgramRegistry {
     return [...this.#programs.values()].map(({ document }) => document);
   }
 
-  /** Returns agents with those that steps of the programs run. Two different agents of one name stay in the list. */
+  /** Returns the agents, and the agents that steps of the programs run. Different agents with the same name stay in the list. */
   withAgents(agents: readonly AnyAgent[]): AnyAgent[] {
     return [...agents, ...new Set([...this.#programs.values()].flatMap((program) => program.agents))].filter(
       (agent, index, all) => index < agents.length || !all.slice(0, index).includes(agent),
@@ -77,11 +77,11 @@ export class ProgramRegistry {
   }
 }
 
-/** The anchors of a worker by name: those of the product, and its own. */
+/** The anchors of a worker by name: the built-in ones and its own. */
 export class AnchorRegistry {
   readonly #anchors = new Map<string, Anchor>(BUILT_IN_ANCHORS.map((anchor) => [anchor.name, anchor]));
 
-  /** Throws a UsageError for two anchors of one name. */
+  /** Throws a UsageError for two anchors with the same name. */
   constructor(own: readonly Anchor[]) {
     for (const anchor of own) {
       if (this.#anchors.has(anchor.name)) throw new UsageError(`two anchors are named "${anchor.name}": give each its own name`);

@@ -45,7 +45,9 @@ export function programActivities(runtime: ActivityRuntime): Pick<ActivityFuncti
   return { resolveProgram: resolveProgramActivity(runtime), readProgram: readProgramActivity(runtime) };
 }
 
-/** Creates the first activity of a program's run: checks the program and its input, and pins what the run needs of the worker. */
+/**
+ * Creates the first activity of a program's run: checks the program and its input, and pins the data that the run needs from the worker.
+ */
 function resolveProgramActivity(runtime: ActivityRuntime): (input: ResolveProgramInput) => Promise<AgentSnapshot> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
@@ -96,25 +98,25 @@ function requireChecked({ programs, anchors, memory, registry }: ActivityRuntime
   if (problems.length > 0) throw invalidProgram(document.name, problems);
 }
 
-/** The longest time of one attempt of a model call of a program, and the number of its attempts. */
+/** The time limit of one attempt of a program's model call, and the number of attempts. */
 export const ASK_TIMEOUT_MS = 600_000;
 export const ASK_ATTEMPTS = 5;
 
-/** Everything that the snapshot of a program needs besides its document. */
+/** The inputs of a program's snapshot in addition to its document. */
 interface ProgramSnapshotInputs extends CommonInputs {
   /** Returns a tool of the worker. */
   tool: (name: string) => AnyTool | undefined;
   /** The agents and programs of the worker. */
   definitions: ChildDefinitions;
   limits?: LimitChanges | undefined;
-  /** The amounts that are left of the limits of the parent. */
+  /** The remaining amounts of the parent's limits. */
   left?: LimitChanges | undefined;
-  /** Milliseconds between two checks that a child is alive. */
+  /** Milliseconds between two checks that a child is still running. */
   childCheckMs: number;
   prices: PriceTable;
 }
 
-/** Builds the snapshot of a program: the document, and everything that its run needs of the worker, pinned for the run. */
+/** Builds the snapshot of a program: the document, and the data that its run needs from the worker, pinned for the run. */
 export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapshotInputs): AgentSnapshot {
   const limits = narrowLimits(limitsOf(program, inputs.limits), inputs.left);
   const prices = pricesOf(
@@ -167,13 +169,13 @@ function namedTools(program: ProgramDocument, { tool }: ProgramSnapshotInputs): 
   });
 }
 
-/** Returns what people decide about, as tools: the decision is checked against their schemas. */
+/** Returns the subjects of people's decisions as tools, whose schemas check the decisions. */
 function questionTools(program: ProgramDocument): ToolSnapshot[] {
   return allSteps(program).flatMap(({ unit, step }) => {
     const name = `${unit.name}.${step.name}`;
     const asked: ToolSnapshot[] = [];
     if (step.human !== undefined) asked.push(questionTool(name, { answer: step.human.output ?? { type: 'string' } }));
-    // A question and its approval have one name: what is answered in place of the question is an answer to it.
+    // A question and its approval share a name: an answer in place of the question is an answer to it.
     else if (step.approval !== undefined && step.tool === undefined) asked.push(questionTool(name, {}));
     if (step.review !== undefined)
       asked.push(questionTool(`${name}${REVIEW_SUFFIX}`, { schema: { type: 'object', required: ['output'] } }));
@@ -193,8 +195,8 @@ interface ChildDefinitions {
 }
 
 /**
- * Returns the limits of the agents and programs that steps of a program run; undefined if the program has no limit to share
- * with them. They say how much of a shared limit a child is given, and bind no child: another worker may know it with others.
+ * Returns the limits of the agents and programs that steps of a program run; undefined if the program has no limit to share with them. They
+ * only determine a child's share of a limit and do not bind the child: another worker may define it with other limits.
  */
 function childLimits(program: ProgramDocument, limits: RunLimits, { agents, programs }: ChildDefinitions): ChildLimits | undefined {
   const { steps: most, finalAttempt: _, deadlineMs: __, onLimit: ___, ...others } = limits;
@@ -232,7 +234,7 @@ function withoutDeadline({ deadlineMs: _, ...limits }: OwnLimits): OwnLimits {
   return limits;
 }
 
-/** The most bytes of results that a run takes over: they are carried until the steps that need them have begun. */
+/** The maximum bytes of results that a run reuses: they are carried until the steps that need them have begun. */
 const MAX_EARLIER_BYTES = 1_000_000;
 
 /** Creates the activity that reads the program, the input and the results of an earlier run from its history, without its worker. */
@@ -249,7 +251,7 @@ async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): 
       throw error instanceof WorkflowNotFoundError ? runNotFound(client, runId) : error;
     });
   const run = (await readExecution(client, runId, executionId))?.run;
-  // The caller must not learn that the run of another principal exists, nor get anything of it.
+  // The caller must not learn that another principal's run exists, nor get any of its data.
   if (run === undefined || !isSameIdentity(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
   const program = run.state?.program;
   if (program === undefined)
@@ -257,14 +259,14 @@ async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): 
   return earlierRun(runId, program, (stored) => store.get(stored, { namespace: client.options.namespace, runId }));
 }
 
-/** Returns whom the run that the current activity belongs to acts for. */
+/** Returns the principal of the current activity's run. */
 async function ownPrincipal(client: Client): Promise<Principal | undefined> {
   const { workflowExecution } = activityInfo();
   if (workflowExecution === undefined) return undefined;
   return (await executionBeginning(client, workflowExecution.workflowId, workflowExecution.runId))?.principal;
 }
 
-/** Returns what a run takes over of an earlier one. `load` loads an output from the payload store. */
+/** Returns the parts of an earlier run that a run reuses. `load` loads an output from the payload store. */
 export async function earlierRun(
   runId: string,
   { document, input, steps }: Pick<ProgramState, 'document' | 'input' | 'steps'>,

@@ -10,7 +10,7 @@ import { type PayloadStore, readSpilled, spill, type StoredRun } from '../../src
 import { currentRun, withTimeout } from '../attempts/attempt.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 
-/** The most bytes of values that a worker keeps for the steps of programs. */
+/** The maximum bytes of values that a worker keeps for program steps. */
 const MAX_CACHED_BYTES = 64_000_000;
 
 /** Outputs of a run: their ids by address. */
@@ -20,8 +20,8 @@ type OutputsReference = OfRun & { outputs?: Record<string, string> };
 export type StepReference = OutputsReference & { step: string };
 
 /**
- * Values of programs in the memory of this worker: inputs and outputs by id. It decides how a prompt is assembled, never
- * what it says: an output is found by the id that the workflow names.
+ * Values of programs in the memory of this worker: inputs and outputs by id. It affects how a prompt is assembled, never its text: an
+ * output is found by the id that the workflow names.
  */
 export class StepValuesCache {
   readonly #values = new LRUCache<string, { value: JsonValue }>({
@@ -72,7 +72,7 @@ export class StepValuesCache {
     return value;
   }
 
-  /** Returns an output that the run has answered with, loaded or joined as it says; undefined if the answer ends before it. */
+  /** Returns an output from the run's answer, loaded or joined as needed; undefined if the answer ends before it. */
   async #received(run: OfRun, answer: StepValuesAnswer, { address, id }: Omit<StoredOutput, 'spilled'>): Promise<JsonValue | undefined> {
     if (answer.outputs !== undefined && Object.hasOwn(answer.outputs, address)) return answer.outputs[address] ?? null;
     if (answer.long?.includes(address)) return (await joinPieces<never>((from) => pieceOf(run, address, from))).value;
@@ -90,13 +90,13 @@ export class StepValuesCache {
     return input;
   }
 
-  /** Returns the failure of the attempt before, which the prompt quotes. */
+  /** Returns the failure of the previous attempt, which the prompt quotes. */
   async failure(reference: StepReference, id: string): Promise<string> {
     const known = this.#values.get(keyOf(reference, `failure ${id}`))?.value;
     return typeof known === 'string' ? known : ((await askForValues(reference, { step: reference.step })).failure ?? '');
   }
 
-  /** Returns what a person has edited before the step is paid. */
+  /** Returns a person's edits from before the step is paid for. */
   async edited(reference: StepReference): Promise<JsonObject> {
     return (await askForValues(reference, { step: reference.step })).edited ?? {};
   }
@@ -111,12 +111,12 @@ function askForValues(run: OfRun, question: StepValuesQuestion): Promise<StepVal
   return queryRun<StepValuesAnswer>(run, QUERIES.stepValues, question);
 }
 
-/** Identifies a value: ids are unique in one execution chain, and a reset begins another run id. */
+/** Identifies a value: ids are unique in one execution chain, and a reset starts another run id. */
 function keyOf(run: OfRun, id: string): string {
   return `${runKey(run).chain} ${id}`;
 }
 
-/** The longest time of one call of the store, in milliseconds. */
+/** The time limit of one call of the store, in milliseconds. */
 const LONGEST_CALL_MS = 120_000;
 
 /** The outputs of programs in the payload store of a worker. */
@@ -140,10 +140,7 @@ export class OutputStore {
     }
   }
 
-  /**
-   * Reads an output. Throws `spilled_unavailable` if the store does not have it for the run that `run` says, or has none of that
-   * run: a forged location leads to nothing.
-   */
+  /** Reads an output. Throws `spilled_unavailable` if the store does not have it for the given run: a forged location finds nothing. */
   async get(
     { address, id, spilled }: StoredOutput,
     run: StoredRun = currentRun(),
@@ -160,7 +157,7 @@ export class OutputStore {
       content = await withinStoreTime(() => readSpilled(store, getClient().options.loadedDataConverter, spilled));
     } catch (error) {
       if (cancellationSignal().aborted) throw error;
-      // A store that says nothing of the kind of its failure may have it at the next attempt.
+      // If the store does not classify its failure, the next attempt may succeed.
       const code = errorCode(error) ?? 'payload_store_failed';
       throw new LonghaulError(code, `${where}, and could not be read: ${errorMessage(error)}`, { cause: error });
     }
@@ -170,12 +167,12 @@ export class OutputStore {
   }
 }
 
-/** Gives up a store that does not answer, also once the activity is cancelled or its worker shuts down. */
+/** Stops waiting for a store that does not answer, or when the activity is cancelled or its worker shuts down. */
 function withinStoreTime<Result>(work: () => Promise<Result>): Promise<Result> {
   return withTimeout(work, { ms: LONGEST_CALL_MS, stop: cancellationSignal() });
 }
 
-/** Returns what is stored beside an output, so that no other run can read it by its location. */
+/** Returns the owner that is stored with an output, so that no other run can read it by its location. */
 function ownerOf({ namespace, runId }: StoredRun, id: string): JsonObject {
   return { namespace, run: runId, id };
 }

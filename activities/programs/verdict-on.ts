@@ -15,7 +15,7 @@ interface AnswerChecks {
   /** The form of the answer, and its rules. */
   ask: DeclaredAnswer;
   anchors: readonly Anchor[];
-  /** The document is lenient: an answer without the declared form is taken as it is. */
+  /** The document is lenient: an answer without the declared form is accepted unchanged. */
   lenient: boolean;
   /** The name of the step. */
   step: string;
@@ -24,8 +24,8 @@ interface AnswerChecks {
 type DeclaredAnswer = Pick<AskDocument, 'output' | 'type' | 'confidenceFloor' | 'requiredFields' | 'range'>;
 
 /**
- * Adds an answer to the conversation and checks it: all anchors, then its form, then its type, confidence, fields and range. An
- * answer without text is not checked, and one that breaches an anchor is not validated.
+ * Adds an answer to the conversation and checks it: all anchors, then its form, then its type, confidence, fields and range. An answer
+ * without text is not checked, and an answer that breaches an anchor is not validated.
  */
 export async function verdictOn(response: RecordedResponse, checks: AnswerChecks, context: UnitContext): Promise<AnswerVerdict> {
   const { ask, anchors, lenient, step } = checks;
@@ -41,14 +41,14 @@ export async function verdictOn(response: RecordedResponse, checks: AnswerChecks
   return isValidated(ask, lenient) ? { ...verdict, ...validationVerdict(output, ask, response) } : verdict;
 }
 
-/** Returns an answer without text as text: its value, or what the model gave instead of one. */
+/** Returns an answer without text as text: its value, or the model's substitute for it. */
 function structuredText({ content }: RecordedResponse, output: JsonValue | undefined): string {
   if (output !== undefined) return insertedText(output);
   const call = content.filter(isToolCall).find(({ name }) => name === FINAL_ANSWER);
   return call === undefined ? '' : insertedText(call.arguments);
 }
 
-/** Adds the answer to the conversation. False if it is empty, which no conversation takes. */
+/** Adds the answer to the conversation. False if it is empty, which no conversation accepts. */
 function isAppended(context: UnitContext, answer: string): boolean {
   try {
     context.append('assistant', answer);
@@ -75,15 +75,15 @@ function validationVerdict(
   return { violations, ...(confidence === null ? {} : { confidence }) };
 }
 
-/** True if the answer is to be validated: the step declares anything about it; in a lenient program, its form or its type. */
+/** True if the answer must be validated: the step declares anything about it, or in a lenient program, its form or type. */
 function isValidated({ output, type, confidenceFloor, requiredFields, range }: DeclaredAnswer, lenient: boolean): boolean {
   const rules = lenient ? [output, type] : [output, type, confidenceFloor, requiredFields, range];
   return rules.some((rule) => rule !== undefined);
 }
 
 /**
- * Returns a response of a lenient program with the value that the model gives beside its text, even if it does not fit the declared
- * form or none is declared. Without such a value, or with an empty object, the text is the answer, as in AXON.
+ * Returns a response of a lenient program with the value that the model gives in addition to its text, even if it does not match the
+ * declared form or none is declared. Without such a value, or with an empty object, the text is the answer, as in AXON.
  */
 export function asGiven(response: RecordedResponse, answer: ModelResponse): RecordedResponse {
   const { output, ...others } = response;

@@ -7,17 +7,17 @@ import type { ArchiveSink } from '../../src/stores/file-archive.ts';
 import type { PayloadStore } from '../../src/stores/payload-store.ts';
 import { type RunState, runState } from '../../src/temporal/run-workflow.ts';
 
-/** The stores of a worker that keep something of runs. */
+/** The stores of a worker that keep data of runs. */
 interface WorkerStores {
   payloadStore?: PayloadStore;
   archive?: ArchiveSink;
   memory?: MemoryStore;
 }
 
-/** Milliseconds that the server has to answer. */
+/** The time limit for the server's answer, in milliseconds. */
 const ANSWER_MS = 2_000;
 
-/** Returns the stores for activities: they store nothing of a run that has ended, and keep nothing of one that was removed meanwhile. */
+/** Returns the stores for activities: they store nothing for a run that has ended, and keep nothing of a run that was removed meanwhile. */
 export function guardedStores({ payloadStore, archive, memory }: WorkerStores, log: (line: string) => void): WorkerStores {
   const guarded = <Value>(work: RunWrite<Value>): Promise<Value> => {
     const run = currentRun();
@@ -77,10 +77,10 @@ function currentRun(): WritingRun | undefined {
 /** Writes for the run of the current activity, and undoes the write if the run is removed meanwhile. */
 type Guarded = <Value>(work: RunWrite<Value>) => Promise<Value>;
 
-/** Entries of which one is the witness: more than one may have its key in another case. */
+/** The entries searched for the witness: several may have its key in a different case. */
 const LOOKED_AT = 10;
 
-/** Returns a memory that keeps nothing that was written late for a user who was forgotten meanwhile. */
+/** Returns a memory that keeps no late writes for a user who was forgotten meanwhile. */
 export function guardedMemory(memory: MemoryStore, guarded: Guarded): MemoryStore {
   return {
     remember: (entry) => {
@@ -106,15 +106,15 @@ export function guardedMemory(memory: MemoryStore, guarded: Guarded): MemoryStor
 }
 
 /**
- * Returns another entry of the namespace, from before the write. Forgetting the user removes it, too: if it is still there when the
- * run is gone, the run was deleted alone, which leaves the memory as it is. Undefined if there is none.
+ * Returns another entry of the namespace, from before the write, or undefined. Forgetting the user would also remove it: if it still exists
+ * after the run was removed, only the run was deleted, and the memory stays unchanged.
  */
 async function witnessOf(memory: MemoryStore, { namespace, key }: NewEntry): Promise<MemoryEntry | undefined> {
   try {
     const { entries } = await memory.list({ namespace, limit: 2 });
     return entries.find((one) => one.key !== key);
   } catch {
-    // A memory that cannot be read refuses no write.
+    // An unreadable memory prevents no write.
     return undefined;
   }
 }
@@ -124,51 +124,51 @@ async function isThere(memory: MemoryStore, namespace: string, { key, timestamp 
   return found.some((one) => one.key === key && one.timestamp === timestamp);
 }
 
-/** Removes what a write has stored, and no entry that another run has stored in its place. */
+/** Removes the entry of a write, but no entry that another run has stored in its place. */
 async function forgetWrite(
   memory: MemoryStore,
   { namespace, key, source }: NewEntry,
   { stored, isGone }: { stored: MemoryEntry | undefined; isGone: boolean },
 ): Promise<void> {
-  // A write that failed may have stored the entry all the same, at a time that is not known. A newer run of that id has the same source.
+  // A failed write may still have stored the entry, at an unknown time. A newer run with that id has the same source.
   if (source === undefined || (stored === undefined && !isGone)) return;
   await memory.forget({ namespace, key, source, ...defined({ timestamp: stored?.timestamp }) });
 }
 
-/** A run as an activity of it sees it. */
+/** A run in the view of its activity. */
 export interface WritingRun {
   runId: string;
-  /** Asks the server for the state of the execution that the activity belongs to. */
+  /** Returns the server's state of the activity's execution. */
   state(): Promise<RunState>;
-  /** Asks the server if it has no run of that id any more, also no newer one. */
+  /** True if the server no longer has any run with that id, including newer ones. */
   isGone(): Promise<boolean>;
 }
 
-/** A write to a store besides the server. */
+/** A write to a store other than the server. */
 interface RunWrite<Value> {
   write: () => Promise<Value>;
-  /** Removes what was written. Called only if the server has removed the execution. `isGone`: no newer run has that id. */
+  /** Undoes the write. Called only if the server has removed the execution. `isGone`: no newer run has that id. */
   undo: (isGone: boolean) => Promise<unknown>;
 }
 
 /** The times of a guard, in milliseconds. */
 interface GuardTimes {
-  /** Between two questions about a run that has ended. */
+  /** Between two checks of a run that has ended. */
   everyMs: number;
-  /** The longest time of such questions. The server removes a run within a minute or so. */
+  /** The total time of such checks. The server removes a run within a minute or so. */
   untilMs: number;
 }
 
 const TIMES: GuardTimes = { everyMs: 2_000, untilMs: 180_000 };
 
-/** No retention of the server is shorter: a run that was open so recently was removed by a caller. */
+/** The shortest retention of any server: a removed run that was open more recently was removed by a caller. */
 const SHORTEST_RETENTION_MS = 3_600_000;
 
 /**
- * Writes for a run so that nothing is left of a run that a caller removes. A run that has ended is refused with `run_ended`. A write that
- * was begun before, by a call that outlives its run, may still come after the removal of its content: once it is done, the run is looked
- * up again, without delay for the caller, and is watched if it has ended meanwhile; if it is then removed, so is what was written. A
- * server that does not answer refuses no write.
+ * Writes for a run so that nothing is left if a caller removes the run. A write for a run that has ended is refused with `run_ended`. A
+ * write that began earlier, by a call that outlives its run, may still arrive after the removal of the run's content: after it, the run is
+ * looked up again, without delaying the caller, and is watched if it has ended meanwhile; if it is then removed, the write is undone. A
+ * server that does not answer prevents no write.
  */
 export async function guardedWrite<Value>(
   run: WritingRun,
@@ -195,7 +195,7 @@ async function undoIfRemoved(
 ): Promise<void> {
   for (const end = performance.now() + untilMs; performance.now() < end;) {
     const state = await stateOf(run);
-    // What was written while the run went on is removed with the run.
+    // A write during the run is removed with the run.
     if (state === 'open') return;
     if (state === 'gone') {
       if (Date.now() - begun < SHORTEST_RETENTION_MS) await undo(await run.isGone());

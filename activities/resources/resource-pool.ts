@@ -10,9 +10,9 @@ import { withTimeout } from '../attempts/attempt.ts';
 export class ResourcePool {
   readonly #values: Resources;
   readonly #live: ReadonlyMap<string, LiveResource>;
-  /** The view of tools that name no resources, and of other functions of the user. */
+  /** The view of tools that name no resources, and of users' other functions. */
   readonly #shared: ResourceView;
-  /** Views by the list of names of a tool, which is the same object for all its calls. */
+  /** Views by a tool's list of names, which is the same object for all its calls. */
   readonly #named = new WeakMap<readonly string[], ResourceView>();
   /** Aborted when the pool is closed; undefined while it is not open. */
   #closing: AbortController | undefined;
@@ -32,7 +32,7 @@ export class ResourcePool {
     this.#shared = resourceView(this.#values, this.#live, undefined);
   }
 
-  /** Throws a UsageError for a name that the worker does not have. `owner` names the tool that needs it. */
+  /** Throws a UsageError for a name that the worker lacks. `owner` names the tool that needs it. */
   require(owner: string, names: readonly string[]): void {
     const missing = names.find((name) => !Object.hasOwn(this.#values, name));
     if (missing === undefined) return;
@@ -42,15 +42,14 @@ export class ResourcePool {
     );
   }
 
-  /** True if everything that is not lazy is open: the promise of `open` need not be awaited. */
+  /** True if all non-lazy resources are open, so that the promise of `open` need not be awaited. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
   /**
-   * Opens the resources that are not lazy, one after the other. If one cannot be opened, closes those before it and
-   * rejects with `resource_unavailable`. Each worker that opens the pool closes it: it stays open until the last one
-   * does.
+   * Opens the non-lazy resources sequentially. If one cannot be opened, closes the earlier ones and rejects with `resource_unavailable`.
+   * Each worker that opens the pool must close it: it stays open until the last one does.
    */
   open(): Promise<void> {
     this.#holders += 1;
@@ -66,8 +65,8 @@ export class ResourcePool {
   }
 
   /**
-   * Returns the resources that a tool names, all open and healthy; without names, those that are not lazy, each of
-   * which throws on access if it is not available. Rejects with `resource_unavailable` and the name of the resource.
+   * Returns the resources that a tool names, all open and healthy; without names, the non-lazy ones, each of which throws on access if it
+   * is unavailable. Rejects with `resource_unavailable` and the name of the resource.
    */
   use(names?: readonly string[]): Promise<Resources> {
     const now = performance.now();
@@ -76,10 +75,7 @@ export class ResourcePool {
     return view.live.some((one) => one.isDue(now)) ? this.#settleNamed(view, now) : view.ready;
   }
 
-  /**
-   * Returns the health of each live resource. Checks first those whose last check is too old, and retries those that
-   * have failed.
-   */
+  /** Returns the health of each live resource. First checks resources with an outdated check, and retries failed ones. */
   async health(): Promise<Record<string, ResourceHealth>> {
     const now = performance.now();
     const known = [...this.#live.values()].filter((one) => one.health.state !== 'closed');
@@ -144,7 +140,7 @@ interface ResourceView {
   /** The live resources among them: each property returns the current object. */
   readonly live: readonly LiveResource[];
   readonly resources: Resources;
-  /** Already fulfilled with `resources`: the result of a use that has nothing to wait for. */
+  /** Already fulfilled with `resources`: the result if there is nothing to wait for. */
   readonly ready: Promise<Resources>;
 }
 
@@ -175,10 +171,10 @@ function notNamed(name: string, value: unknown): never {
   throw new UsageError(`Resource "${name}" of the worker ${why}. Write "${name}" into "resources" of the tool`);
 }
 
-/** The time after a failure, in milliseconds, in which calls that do not name the resource do not retry it. */
+/** The time after a failure during which calls that do not name the resource do not retry it, in milliseconds. */
 const PAUSE_AFTER_FAILURE_MS = 5_000;
 
-/** The health of a resource. `failed`: it should be open, and is not. */
+/** The health of a resource. `failed`: it should be open, but is not. */
 export interface ResourceHealth {
   /** Whether the resource is open, and whether it answers. */
   readonly state: 'closed' | 'open' | 'failed';
@@ -189,7 +185,7 @@ export interface ResourceHealth {
 /** Functions of the worker that live resources need. */
 interface ResourceContext {
   secret: ReadSecret;
-  /** Redacts secrets in the error of an opening. */
+  /** Redacts secrets in an error of opening. */
   redact: (text: string) => string;
   log: (line: string) => void;
 }
@@ -202,7 +198,7 @@ type ResourceState =
 /** The number of resources that were opened in this process: the last one opened is closed first. */
 let openings = 0;
 
-/** One resource of a worker, from opening to closing. Times are of the monotonic clock. */
+/** One resource of a worker, from opening to closing. Times use the monotonic clock. */
 class LiveResource {
   readonly name: string;
   readonly definition: ResourceDefinition;
@@ -228,19 +224,19 @@ class LiveResource {
     return state.type === 'failed' ? { state: 'failed', message: state.error.message } : { state: state.type };
   }
 
-  /** The position of its opening among those of all resources; 0 if it is not open. */
+  /** The index of its opening across all resources; 0 if it is not open. */
   get openOrder(): number {
     return this.#state.type === 'open' ? this.#state.openOrder : 0;
   }
 
-  /** True if it has to be opened or checked before a call that names it may use it. */
+  /** True if it must be opened or checked before a call that names it. */
   isDue(now: number): boolean {
     const state = this.#state;
     if (state.type !== 'open') return true;
     return this.definition.health !== undefined && now - state.checkedAt >= this.definition.healthEveryMs;
   }
 
-  /** The same for a call that may not need it: an opening that has just failed is not repeated. */
+  /** The same for a call that may not need it: a recently failed opening is not repeated. */
   isDueToAll(now: number): boolean {
     return this.#state.type === 'failed' ? now - this.#state.at >= PAUSE_AFTER_FAILURE_MS : this.isDue(now);
   }
@@ -293,7 +289,7 @@ class LiveResource {
     }
   }
 
-  /** Returns what is wrong with the live object, if anything is. */
+  /** Returns the problem with the live object, or undefined. */
   async #problem(value: unknown, stop: AbortSignal): Promise<string | undefined> {
     const { health, timeoutMs } = this.definition;
     if (health === undefined) return undefined;

@@ -30,12 +30,12 @@ import { isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../../sr
 const QUERY_DEADLINES_MS = [1_000, 2_000, 5_000, 5_000, 5_000];
 const PAUSE_MS = 50;
 
-/** The time for which a query is repeated while the worker that received it loads the run. */
+/** The time for which a query is repeated while the worker that receives it loads the run. */
 const REPEAT_FOR_MS = 10_000;
 
 /** The run that the current activity belongs to. */
 export interface RunKey {
-  /** The run across its executions: `namespace/workflowId`, and the key of a run inside a workflow of the user. */
+  /** The run across its executions: `namespace/workflowId`, and the key of a run inside a user's workflow. */
   chain: string;
   execution: string;
 }
@@ -46,15 +46,14 @@ export function runKey({ run = '' }: OfRun): RunKey {
   return keyOfRun({ namespace, workflowId, runId, key: run });
 }
 
-/** Identifies a run. `key` is that of a run inside a workflow of the user, or empty. */
+/** Identifies a run. `key`: of a run inside a user's workflow, otherwise empty. */
 export function keyOfRun(run: { namespace: string; workflowId: string; runId: string; key: string }): RunKey {
   const chain = [run.namespace, run.workflowId, ...(run.key === '' ? [] : [run.key])].join('/');
   return { chain, execution: `${chain}@${run.runId}` };
 }
 
 /**
- * Returns the id of the run that the current activity belongs to: its workflow id, followed by its key if it runs
- * inside a workflow of the user.
+ * Returns the id of the run that the current activity belongs to: its workflow id, followed by its key if it runs inside a user's workflow.
  */
 export function runIdOf({ run }: OfRun): string {
   const workflowId = activityInfo().workflowExecution?.workflowId ?? '';
@@ -72,7 +71,7 @@ type AnswerQuery = (query: string, argument: unknown) => unknown;
 
 const answers = new AsyncLocalStorage<AnswerQuery>();
 
-/** Does work whose queries are not sent to the run, which does not know yet what they ask about. */
+/** Runs `work` with queries answered by `answer` instead of the run, which does not have the data yet. */
 export function withRunAnswers<Result>(answer: AnswerQuery, work: () => Promise<Result>): Promise<Result> {
   return answers.run(answer, work);
 }
@@ -84,8 +83,8 @@ export async function queryRun<Answer>(run: OfRun, query: string, argument: unkn
 }
 
 /**
- * Queries the run that the current activity belongs to. The query names the execution by its run id: another execution
- * of the same workflow id has other content. Throws `transcript_unavailable` (retryable) if the run does not answer.
+ * Queries the run that the current activity belongs to. The query names the execution by its run id, because another execution of the same
+ * workflow id has different content. Throws `transcript_unavailable` (retryable) if the run does not answer.
  */
 export async function askRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
   const name = scopedName(query, run);
@@ -94,7 +93,7 @@ export async function askRun<Answer>({ run }: OfRun, query: string, argument: un
   return queryHandle(name, () => handle.query<Answer, [unknown, QueryingActivity]>(name, argument, { activityId }));
 }
 
-/** Sends a query to a run, again and again for a bounded time. Throws `transcript_unavailable` (retryable) if the run does not answer. */
+/** Sends a query to a run, repeatedly for a bounded time. Throws `transcript_unavailable` (retryable) if the run does not answer. */
 export async function queryHandle<Answer>(name: string, ask: () => Promise<Answer>): Promise<Answer> {
   const client = getClient();
   let last: unknown;
@@ -113,7 +112,7 @@ export async function queryHandle<Answer>(name: string, ask: () => Promise<Answe
   });
 }
 
-/** Repeats the query while the worker that received it has to load the run. */
+/** Repeats the query while the worker that receives it has to load the run. */
 async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const begun = Date.now();
   for (let tries = 1; ; tries += 1) {
@@ -126,12 +125,12 @@ async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer
   }
 }
 
-/** Adds the cause to the message: the SDK's own error says only which call failed. */
+/** Adds the cause to the message: the SDK's own error only says which call failed. */
 function errorWithCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `${error.message} (${errorMessage(error.cause)})` : errorMessage(error);
 }
 
-/** Returns the means of a function of the user to read the record of its run. */
+/** Returns the function that lets users' code read its run's record. */
 export function eventsOf(run: OfRun): ReadEvents {
   return async (options = {}) => {
     const question = checkedOptions(options);
@@ -152,7 +151,7 @@ export function eventsOf(run: OfRun): ReadEvents {
 
 const EVENTS_OPTIONS = ['from', 'last', 'bytes'] as const satisfies readonly (keyof EventsOptions)[];
 
-/** Returns the options with their defaults. Throws a TypeError for one that cannot be meant. */
+/** Returns the options with their defaults. Throws a TypeError for an invalid option. */
 function checkedOptions(options: EventsOptions): EventsOptions & { bytes: number } {
   for (const key of Object.keys(options)) {
     if ((EVENTS_OPTIONS as readonly string[]).includes(key)) continue;
@@ -175,7 +174,7 @@ function requireWhole(option: string, value: unknown, least: number, most: numbe
   throw new TypeError(`events: "${option}" is ${JSON.stringify(value)}: write a whole number ${range}`);
 }
 
-/** Asks the parent of a run for the input and the deps of its call, as far as they are not in the input of the run. */
+/** Asks the parent of a run for the input and deps of its call, unless they are in the run's input. */
 export async function openingOfCall({
   runId,
   eventId,
@@ -194,7 +193,7 @@ export async function openingOfCall({
   };
 }
 
-/** Snapshots known to this process, by digest: equal digests mean equal content, across runs. */
+/** This process's snapshots, by digest: equal digests mean equal content, across runs. */
 export class SnapshotCache {
   readonly #snapshots = new LRUCache<string, AgentSnapshot>({ max: 500 });
 
@@ -217,17 +216,17 @@ export class SnapshotCache {
   }
 }
 
-/** The principals that a worker keeps. */
+/** The number of principals that a worker keeps. */
 const MOST_PRINCIPALS = 10_000;
 
 /**
- * Keeps the principals of runs, so that a worker asks each run for it once. They are kept by the execution and not by the id of the run:
- * another run of that id may have another principal.
+ * Keeps the principals of runs, so that a worker asks each run once. The key is the execution, not the run id: another run with that id may
+ * have another principal.
  */
 export class PrincipalCache {
   readonly #principals = new LRUCache<string, { principal: Principal | undefined }>({ max: MOST_PRINCIPALS });
 
-  /** Returns the principal of the run that the current activity belongs to, and asks the run for it if it is not known. */
+  /** Returns the principal of the run that the current activity belongs to, and asks the run for it if necessary. */
   async of(run: OfRun, ask: () => Promise<Principal | undefined>): Promise<Principal | undefined> {
     const { execution } = runKey(run);
     const known = this.#principals.get(execution) ?? { principal: await ask() };

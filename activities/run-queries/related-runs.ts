@@ -17,12 +17,12 @@ import { hasEndedAs, requestCancel, runOutcome } from '../../src/temporal/run-wo
 import { failingAs } from '../attempts/failure.ts';
 import { openingOfCall, queryHandle } from './query-run.ts';
 
-/** The codes of a history that is removed or that this release cannot read, and of a workflow that closed without a result. */
+/** The codes for a removed history, one that this release cannot read, and a workflow that closed without a result. */
 const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 'internal'];
 
 /**
- * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
- * any child does not reach the later executions of its parent. Null if the run is running and is not to be waited for.
+ * Reads the result of a run for the workflow that started it: the close event of a cancelled child has none, and no child's close reaches
+ * later executions of its parent. Null if the run is running and must not be waited for.
  */
 const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
   'internal',
@@ -38,16 +38,16 @@ const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = 
   },
 );
 
-/** Returns the result of a run as it returned it, with an output of any size. Undefined if the server has removed its history. */
+/** Returns the original result of a run, with an output of any size. Undefined if the server has removed its history. */
 async function recordedResult(client: Client, runId: string): Promise<RunResultFields | undefined> {
   const { runId: executionId } = await client.workflow.getHandle(runId).describe();
   return (await readExecution(client, runId, executionId))?.run.result;
 }
 
 /**
- * Reads the result of a turn of a session for the run that keeps it. Null while the turn continues. A session that ended without
- * ending the turn gives its own result. Throws `run_ended` if it has none for the turn, and the reason if it was terminated: the run
- * then waits no longer.
+ * Reads the result of a turn of a session for the run that keeps it. Null while the turn continues. For a session that ended without ending
+ * the turn, returns the session's result. Throws `run_ended` if there is none for the turn, and the reason if the session was terminated:
+ * then the run stops waiting.
  */
 async function readTurn(sessionId: string, turn: number): Promise<RunResultFields | null> {
   const client = getClient();
@@ -59,7 +59,7 @@ async function readTurn(sessionId: string, turn: number): Promise<RunResultField
   return { ...result, steps: [] };
 }
 
-/** Returns the result of a turn, null if it has not ended, and undefined if its result cannot be read any more. */
+/** Returns the result of a turn, null if it has not ended, and undefined if its result can no longer be read. */
 async function turnOfOpenSession(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | null | undefined> {
   const handle = client.workflow.getHandle(sessionId);
   const view = await queryHandle(QUERIES.turn, () => handle.query<TurnView, [TurnQuestion]>(QUERIES.turn, { turn }));
@@ -67,7 +67,7 @@ async function turnOfOpenSession(client: Client, sessionId: string, turn: number
   return view.running === turn || view.turns < turn ? null : unlessUnreadable(recordedTurn(client, sessionId, turn));
 }
 
-/** Returns undefined for what will be unreadable at any later time. */
+/** Returns undefined for a permanent failure to read. */
 async function unlessUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reading;
@@ -85,15 +85,15 @@ const readCallInput: (input: ReadCallInput) => Promise<string> = failingAs('inte
   return message;
 });
 
-/** Reports if the parent of a run has ended. */
+/** Reports whether the parent of a run has ended. */
 const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs(
   'server_unreachable',
   async ({ runId, firstRunId }) => ({ ended: await hasEnded(getClient(), runId, firstRunId) }),
 );
 
 /**
- * True for a run that has ended, or that the server does not have. A run that continues in another execution has not ended; one whose
- * first execution is not `firstRunId` is another run of the same id.
+ * True for a run that has ended, or that the server does not have. A run that continues in another execution has not ended; a run with
+ * another first execution than `firstRunId` is a different run with the same id.
  */
 async function hasEnded(client: Client, runId: string, firstRunId?: string): Promise<boolean> {
   try {
@@ -108,13 +108,12 @@ async function hasEnded(client: Client, runId: string, firstRunId?: string): Pro
 }
 
 /**
- * Asks the server to cancel the workflow that this activity belongs to: only then can a workflow close as Canceled. The
- * request does not name an execution, because a run that has continued as new is the same run. A refusal of the server
- * is retried.
+ * Asks the server to cancel this activity's workflow: only then can a workflow close as Canceled. The request does not name an execution,
+ * because a run that has continued as new is the same run. A server's refusal is retried.
  */
 const requestRunCancel: (input: RequestCancelInput) => Promise<void> = failingAs('server_unreachable', async ({ reason }) => {
   await requestCancel(getClient(), activityInfo().workflowExecution?.workflowId ?? '', reason);
 });
 
-/** The activities that read other runs, or have the server act on one. */
+/** The activities that read other runs, or make the server act on one. */
 export const relatedRunActivities = { readResult, readCallInput, checkParent, requestCancel: requestRunCancel };

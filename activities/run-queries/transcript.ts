@@ -6,19 +6,19 @@ import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, 
 import { type NewEvents, type OfRun, QUERIES, type TranscriptAnswer, type TranscriptQuestion } from '../../src/core/protocol.ts';
 import { queryRun, type RunKey, runKey } from './query-run.ts';
 
-/** The conversations of runs as the calls of a worker read them: each call those of its run. */
+/** The conversations of runs, for the calls of a worker. */
 export interface Conversations {
-  /** Returns the conversation that a call names. Throws `transcript_unavailable` if the run has another one. */
+  /** Returns the conversation that a call refers to. Throws `transcript_unavailable` if the run has a different one. */
   window(run: OfRun, reference: TranscriptReference): Promise<Window>;
   /** Returns one event of it; undefined if the run does not have it. The run may have recorded more since. */
   event(run: OfRun, wanted: Pick<WindowEvent, 'offset' | 'id'>): Promise<WindowEvent | undefined>;
-  /** Notes the response that a call has just received, and the events recorded right before it, as those after the first `through`. */
+  /** Adds the response that a call has just received, and the events recorded right before it, after the first `through` events. */
   addResponse(run: OfRun, through: number, ...events: readonly Folded[]): void;
-  /** Notes the result that a call has just produced. */
+  /** Adds the result that a call has just produced. */
   addResult(run: OfRun, id: string, eventId: string, result: ToolResult): void;
 }
 
-/** The conversations of runs whose worker keeps what it has of them, and asks each run for the rest. */
+/** Conversations with a cache: the worker keeps the known parts, and queries the run for the rest. */
 export class CachedConversations implements Conversations {
   readonly #cache: TranscriptCache;
 
@@ -59,7 +59,7 @@ export interface TranscriptReference {
   results?: string[] | undefined;
   /** The number of events before it and since the last response that are not in the window. */
   skipped?: number | undefined;
-  /** The digest of the events since the last response, if the workflow has handed them over. */
+  /** The digest of the events since the last response, if the workflow has passed them on. */
   news?: string | undefined;
 }
 
@@ -73,24 +73,22 @@ interface Transcript {
   expected: Window;
   /** Tool results of this process by id, with the id of the event that called the tools. */
   results: Map<string, { eventId: string; result: ToolResult }>;
-  /** The events that the workflow has handed over for its next model call. */
+  /** The events that the workflow has passed on for its next model call. */
   news?: NewEvents;
   /** Bytes of the results that were added since the size of the entry was computed. */
   unweighed?: number;
 }
 
 /**
- * Bytes of results that may be added before the size of an entry is computed again: doing it for each small result
- * would cost more than the call.
+ * Bytes of results that may be added before the size of an entry is recomputed: for each small result that would cost more than the call.
  */
 const UNWEIGHED_BYTES = 50_000;
 
 /**
- * Conversations of the runs that this process works for, so that model and tool activities do not need them in their
- * input. The cache decides how a conversation is assembled, never what it says: an entry belongs to one execution
- * (`namespace/workflowId/runId`, since after a reset counters repeat with other content), and is used only if its last
- * event has the id that the workflow names. The next execution of a run takes over the entry of the previous one, under
- * the same condition.
+ * Conversations of the runs that this process works for, so that model and tool activities do not need them in their input. The cache
+ * affects how a conversation is assembled, never its content: an entry belongs to one execution (`namespace/workflowId/runId`, because
+ * counters repeat with other content after a reset), and is only used if its last event has the id that the workflow names. The next
+ * execution of a run takes over the previous one's entry, under the same condition.
  */
 export class TranscriptCache {
   readonly #transcripts: LRUCache<string, Transcript>;
@@ -123,19 +121,19 @@ export class TranscriptCache {
     return this.#oneAtATime(key, () => this.#find(key, wanted, fetch));
   }
 
-  /** Keeps the response that this process has just received, and the events recorded right before it, as those after the first `through`. */
+  /** Keeps the response that this process has just received, and the events recorded right before it, after the first `through` events. */
   addResponse(key: RunKey, through: number, ...events: readonly Folded[]): void {
     const known = this.#get(key);
     if (known?.confirmed.through === through) this.#set(key, { ...known, expected: events.reduce(extendWindow, known.confirmed) });
   }
 
-  /** Keeps events that the workflow hands over, until a model call names them. */
+  /** Keeps events that the workflow passes on, until a model call refers to them. */
   addNews(key: RunKey, news: NewEvents): void {
     const known = this.#get(key) ?? { confirmed: emptyWindow(), expected: emptyWindow(), results: new Map() };
     this.#set(key, { ...known, news });
   }
 
-  /** Keeps a tool result that this process has just produced, until the workflow names its batch. */
+  /** Keeps a tool result that this process has just produced, until the workflow refers to its batch. */
   addResult(key: RunKey, id: string, eventId: string, result: ToolResult): void {
     const known = this.#get(key);
     if (known === undefined) return;
@@ -144,12 +142,12 @@ export class TranscriptCache {
     if (known.unweighed > UNWEIGHED_BYTES) this.#set(key, known);
   }
 
-  /** Keeps the conversation of a run as it is now. */
+  /** Keeps the current conversation of a run. */
   keep(key: RunKey, window: Window): void {
     this.#set(key, { confirmed: window, expected: window, results: new Map() });
   }
 
-  /** Forgets the conversation of a run that has ended: nobody asks for it any more. */
+  /** Drops the conversation of a run that has ended. */
   forget({ chain }: RunKey): void {
     const execution = this.#executions.get(chain);
     if (execution !== undefined) this.#transcripts.delete(execution);
@@ -243,7 +241,7 @@ function withResults({ expected, results }: Transcript, reference: TranscriptRef
   );
 }
 
-/** Returns a known window with the events that the workflow has handed over, if the model call names these. */
+/** Returns a known window with the events that the workflow has passed on, if the model call refers to them. */
 function withNews({ expected, confirmed, news }: Transcript, reference: TranscriptReference): Window | undefined {
   if (news === undefined || news.digest !== reference.news) return undefined;
   const { since, sinceEventId, events } = news;
@@ -280,7 +278,7 @@ function sizeOf({ expected, results, news }: Transcript): number {
 
 const sizes = new WeakMap<ToolResult, number>();
 
-/** Returns the bytes of a result, which are computed once. */
+/** Returns the bytes of a result, computed once. */
 function resultBytes(result: ToolResult): number {
   const bytes = sizes.get(result) ?? jsonBytes(result);
   sizes.set(result, bytes);

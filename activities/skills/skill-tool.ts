@@ -22,10 +22,10 @@ type SkillRuntime = Pick<ActivityRuntime, 'skills' | 'payloadStore'>;
 /** The number of paths that a list of files shows. */
 const LISTED_FILES = 200;
 
-/** Characters of a file that one call reads: a result has a budget of bytes. */
+/** Characters of a file that one call reads, to stay within a result's byte budget. */
 const READ_CHARS = 15_000;
 
-/** Skills in a worker: those of the agent are pinned for a run, and the model reads them with tools. */
+/** Skills in a worker: the agent's skills are pinned for a run, and the model reads them with tools. */
 export const skillsInWorker: WorkerPart = {
   name: 'skills',
   toolNames: () => SKILL_TOOLS,
@@ -48,7 +48,7 @@ function storedId(name: string): string {
   return `skill ${name}`;
 }
 
-/** Returns the content that the run is pinned to: that of this worker if it is the same, otherwise that of the payload store. */
+/** Returns the run's pinned content: this worker's if it is the same, otherwise the payload store's. */
 async function contentOf(
   { skills, payloadStore }: SkillRuntime,
   agentName: string,
@@ -91,7 +91,7 @@ function skillText(name: string, { instructions, texts }: SkillContent): string 
   return [skillBlock({ name, instructions }), '', 'Files of the skill, for read_skill_file:', ...list].join('\n');
 }
 
-/** Only paths of the list are read: none can lead out of the folder. */
+/** Only listed paths are read, so none can lead out of the folder. */
 function fileText({ texts }: SkillContent, path: string, from: number): string {
   const plain = path.replace(/^\.\//, '');
   if (/^[/\\]|^[a-z]:/i.test(plain) || plain.split(/[/\\]/).includes('..')) {
@@ -106,17 +106,17 @@ function fileText({ texts }: SkillContent, path: string, from: number): string {
   return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${from + READ_CHARS}`;
 }
 
-/** The part of the snapshot of an agent that its skills make. */
+/** The fields of an agent's snapshot for its skills. */
 interface SkillFields {
   fields: Pick<AgentSnapshot, 'skills'>;
   tools: ToolSnapshot[];
-  /** The list of the skills, and the texts of those that are active from the start. */
+  /** The list of the skills, and the texts of initially active ones. */
   instructions: string[];
 }
 
 /**
- * Pins the skills of an agent for a run with this input: those that are always active, and those whose predicate is true, are active from
- * its start. The files of all of them go to the payload store of the worker, if it has one.
+ * Pins the skills of an agent for a run with this input: skills that are always active or whose predicate is true are active from the
+ * start. All their files go to the worker's payload store, if it has one.
  */
 async function pinSkills(
   { skills, payloadStore }: Pick<ActivityRuntime, 'skills' | 'payloadStore'>,

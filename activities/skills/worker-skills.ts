@@ -11,18 +11,18 @@ import { DEFAULT_PRIORITY, type Skill } from '../../src/core/domain/skills.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { SkillSource } from '../../src/define/skills.ts';
 
-/** A skill as the worker has read it. */
+/** A skill that the worker has read. */
 export interface LoadedSkill extends RegisteredSkill {
   /** SHA-256 over the paths and contents of all files, as hex. */
   digest: string;
-  /** The texts of the files by their paths. A file that is no text is null. */
+  /** The texts of the files by path. A binary file is null. */
   texts: Record<string, string | null>;
 }
 
-/** Bytes of JSON that the instructions may have: the model reads them as one result, with a line or two about them. */
+/** The maximum bytes of JSON of the instructions: the model reads them as one result, with a line or two about them. */
 const MAX_INSTRUCTIONS_BYTES = BYTE_BUDGETS.toolResult - 8_000;
 
-/** The most characters of a description, which every request contains: those of the Agent Skills specification. */
+/** The maximum characters of a description, which every request contains, as in the Agent Skills specification. */
 const MAX_DESCRIPTION = 1_024;
 
 /** Names of the Agent Skills specification (letters, digits and single hyphens), and also those with `_`, `.` and capitals. */
@@ -32,12 +32,12 @@ const SKILL_NAME = /^(?!.*--)[\p{L}\p{N}_.](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_.
 export class WorkerSkills {
   readonly #byAgent = new Map<string, readonly LoadedSkill[]>();
 
-  /** Throws a UsageError with path and rule for a folder that cannot be used. */
+  /** Throws a UsageError with path and rule for an unusable folder. */
   constructor(agents: readonly Pick<AnyAgent, 'name' | 'skills'>[]) {
     for (const { name, skills = [] } of agents) if (skills.length > 0) this.#byAgent.set(name, loadSkills(`agent "${name}"`, skills));
   }
 
-  /** Returns the skills of an agent, of which none is active yet. */
+  /** Returns the skills of an agent, none of them active yet. */
   of(agentName: string): SkillRegistry<LoadedSkill> {
     return new SkillRegistry(this.#byAgent.get(agentName));
   }
@@ -65,7 +65,7 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
   const parsed = parseSkill(text, path);
   if (!parsed.ok) throw unusablePath(owner, path, parsed.problem);
   const { lines, isUnclosed } = parsed;
-  // The list of the skills has one line for each.
+  // The list has one line for each skill.
   const description = parsed.skill.description.replaceAll(/\s+/g, ' ').trim();
   const skill = { ...parsed.skill, description };
   const { name, instructions } = skill;
@@ -103,12 +103,12 @@ function filesDigest(files: ReadonlyMap<string, Buffer>): string {
   return hash.digest('hex');
 }
 
-/** A skill with the inputs for which it is active. */
+/** A skill with the predicate for inputs that activate it. */
 export interface RegisteredSkill extends Skill {
   match?: (input: string) => boolean;
 }
 
-/** The skills of an agent, by name, group and tag, and those of them that are active. The rules are those of Nous (`nous-context-and-dependencies`). */
+/** The skills of an agent, by name, group and tag, and the active ones. The rules come from Nous (`nous-context-and-dependencies`). */
 export class SkillRegistry<Registered extends RegisteredSkill = RegisteredSkill> {
   readonly #skills = new Map<string, Registered>();
   readonly #active = new Set<string>();
@@ -117,12 +117,12 @@ export class SkillRegistry<Registered extends RegisteredSkill = RegisteredSkill>
     for (const skill of skills) this.#skills.set(skill.name, skill);
   }
 
-  /** Returns all skills, those with the lowest priority first. */
+  /** Returns all skills, the lowest priority number first. */
   get all(): Registered[] {
     return byPriority([...this.#skills.values()]);
   }
 
-  /** Returns the active skills, those with the lowest priority first. */
+  /** Returns the active skills, the lowest priority number first. */
   get active(): Registered[] {
     return this.all.filter(({ name }) => this.#active.has(name));
   }
@@ -139,7 +139,7 @@ export class SkillRegistry<Registered extends RegisteredSkill = RegisteredSkill>
     return [...this.#skills.values()].filter(({ tags }) => tags.includes(tag));
   }
 
-  /** Makes a skill active. Does nothing for a name that no skill has. */
+  /** Activates a skill. Does nothing for an unknown name. */
   activate(name: string): void {
     if (this.#skills.has(name)) this.#active.add(name);
   }
@@ -156,7 +156,10 @@ export class SkillRegistry<Registered extends RegisteredSkill = RegisteredSkill>
     for (const { name } of this.byGroup(group)) this.deactivate(name);
   }
 
-  /** Returns the skills whose predicate is true for an input. Words of a description activate no skill. A predicate that throws is false. */
+  /**
+   * Returns the skills whose predicate is true for an input. Words of a description activate nothing. A predicate that throws counts as
+   * false.
+   */
   match(input: string): Registered[] {
     return this.all.filter(({ match }) => {
       try {
@@ -176,7 +179,7 @@ function byPriority<Registered extends Skill>(skills: Registered[]): Registered[
 const MAX_SKILL_FILES = 1_000;
 const MAX_SKILL_FILE_BYTES = 5 * 1024 * 1024;
 
-/** The files of one skill by their paths in its folder, with `/` between the names. */
+/** The files of one skill by their path in its folder, with `/` between the names. */
 interface SkillFiles {
   /** The path of the folder, for messages. */
   folder: string;
@@ -184,14 +187,14 @@ interface SkillFiles {
 }
 
 /**
- * Reads the skills below a path: the folder itself if it has a `SKILL.md`, otherwise all folders below it that have one. Symbolic links
- * are not followed, and not part of a skill. Throws a UsageError with the path and the rule if there is none, or one is too large.
+ * Reads the skills below a path: the folder itself if it has a `SKILL.md`, otherwise all folders below it that have one. Symbolic links are
+ * not followed, and not part of a skill. Throws a UsageError with the path and the rule if there are none, or a file is too large.
  */
 function readFolders(owner: string, path: string): SkillFiles[] {
   const root = resolve(path.startsWith('file:') ? fileURLToPath(path) : path);
   const paths = filesBelow(owner, root);
   const folders = paths.filter((file) => file.endsWith(`${sep}${SKILL_FILE}`)).map((file) => file.slice(0, -SKILL_FILE.length - 1));
-  // A skill inside the folder of another one belongs to that one.
+  // A skill inside another skill's folder belongs to that one.
   const outermost = folders.filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(other + sep)));
   if (outermost.length === 0) throw unusablePath(owner, root, `it has no ${SKILL_FILE}, and neither has a folder in it`);
   return outermost.toSorted().map((folder) => ({
@@ -233,12 +236,12 @@ function readSkillFile(owner: string, file: string): Buffer {
   return readFileSync(file);
 }
 
-/** Returns the error for a path of `skills` that cannot be used. */
+/** Returns the error for an unusable path of `skills`. */
 function unusablePath(owner: string, path: string, problem: string): UsageError {
   return new UsageError(`${owner}: "skills": ${path}: ${problem}`);
 }
 
-/** A skill, or the reason why its text is none. */
+/** A skill, or the reason why its text is invalid. */
 type ParsedSkill = { ok: true; skill: Skill; lines: ReadonlyMap<string, number>; isUnclosed: boolean } | { ok: false; problem: string };
 
 /** The file with the instructions of a skill. */
@@ -251,9 +254,9 @@ const BEGINNING = /^---[^\S\n]*\n/;
 const SEPARATOR = /^---[^\S\n]*$/m;
 
 /**
- * Parses a skill: Markdown that may begin with front matter in YAML. Without a name there, it has that of its file, or of its folder if the
- * file is a `SKILL.md`. The rules are those of Nous (`nous-context-and-dependencies`) and of the Agent Skills specification. Fields that
- * are not known are left out. `lines` has the line of each field in the file, from 1; `isUnclosed`: front matter begins, and does not end.
+ * Parses a skill: Markdown that may begin with front matter in YAML. Without a name there, it is named after its file, or its folder if the
+ * file is a `SKILL.md`. The rules come from Nous (`nous-context-and-dependencies`) and the Agent Skills specification. Unknown fields are
+ * left out. `lines` has the line of each field in the file, from 1; `isUnclosed`: front matter begins but does not end.
  */
 export function parseSkill(content: string, path?: string): ParsedSkill {
   const text = content.replace(/^\ufeff/, '');
@@ -284,7 +287,7 @@ export function parseSkill(content: string, path?: string): ParsedSkill {
   };
 }
 
-/** Front matter is only at the very beginning: a rule line later in the text is none. */
+/** Front matter is only at the very beginning: a later rule line does not start it. */
 function splitFrontMatter(text: string): { yaml?: string; body: string } {
   const beginning = BEGINNING.exec(text)?.[0];
   if (beginning === undefined) return { body: text };
@@ -302,7 +305,7 @@ function parseFields(yaml: string): { fields: JsonObject; lines: Map<string, num
   const lineCounter = new LineCounter();
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line + FIRST_LINE - 1;
   try {
-    // A custom tag could make other values than JSON; many aliases of one another, a value of any size.
+    // A custom tag could create values other than JSON, and nested aliases a value of any size.
     const document = parseDocument(yaml, { schema: 'core', logLevel: 'error', lineCounter, prettyErrors: false });
     const [error] = document.errors;
     if (error !== undefined) return `its front matter is not YAML: line ${lineAt(error.pos[0])}: ${error.message}${hintFor(error.message)}`;
@@ -318,19 +321,20 @@ function parseFields(yaml: string): { fields: JsonObject; lines: Map<string, num
   }
 }
 
-/** Returns what to write in place of the mistake that most files with one have: a description with a colon in it. */
+/** Returns a hint for the most common mistake: a description with a colon in it. */
 function hintFor(message: string): string {
   return /[Nn]ested mappings|[Ii]mplicit (?:map )?keys?/.test(message) ? '. Put a text with ": " in it in quotes' : '';
 }
 
 /**
- * Returns the tools that may be called while the skill is active: a list, or in `allowed-tools` a text as the Agent Skills
- * specification has it, with blanks or commas between the names. Returns a problem if both fields are given.
+ * Returns the tools that may be called while the skill is active: a list, or in `allowed-tools`, as in the Agent Skills specification, a
+ * text with blanks or commas between the names. Returns a problem if both fields are given.
  */
 function allowedTools({ allowed_tools: own, 'allowed-tools': specified }: JsonObject): string[] | string | undefined {
   if ((own ?? null) !== null && (specified ?? null) !== null) return 'it has both "allowed_tools" and "allowed-tools": leave one out';
   const allowed = own ?? specified ?? undefined;
-  // A pattern such as `Bash(git add *)` is one name, which no tool has. In the Skills Guide, from which `allowed_tools` is, a text is no list.
+  // A pattern such as `Bash(git add *)` is one name, which no tool has. In the Skills Guide, where `allowed_tools` comes from, a text is
+  // not a list.
   if (typeof specified === 'string') return specified.match(/[^\s,(]+(?:\([^()]*\))?/g) ?? [];
   return scalarTexts(allowed);
 }
@@ -341,7 +345,7 @@ function nameOf(path: string | undefined): string {
   return file === SKILL_FILE ? basename(dirname(path)) || UNNAMED : file.replace(/\.[^.]+$/, '');
 }
 
-/** Returns a text as it is, and a number or a truth value as YAML writes it: `name: 2024` is a name too. */
+/** Returns a text unchanged, and a number or a truth value in YAML form: `name: 2024` is also a name. */
 function scalarText(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return typeof value === 'string' ? value : undefined;

@@ -12,12 +12,12 @@ import { attemptInfo } from '../attempts/attempt-info.ts';
 import { executionKey, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Begins the stream of an answer that the event of that id will hold; undefined if the run is not streamed. */
+/** Begins the stream of an answer whose event will have that id; undefined if the run is not streamed. */
 export type BeginStream = (attempt: Pick<Attempt, 'stream'>, eventId: string) => Pick<CallStream, 'add' | 'end'> | undefined;
 
 interface StreamedModelCall {
   run: OfRun;
-  /** The snapshot of the agent that acts, or of the program. */
+  /** The snapshot of the acting agent, or of the program. */
   snapshot: AgentSnapshot;
   /** The number of events that the run had recorded. Absent for a step of a program: steps run in parallel. */
   through?: number;
@@ -28,9 +28,9 @@ interface StreamedModelCall {
 }
 
 /**
- * Returns the function that begins the stream of an attempt of a model call, and announces the attempt. What may be the answer leaves
- * the process only if it need not pass any check first: of the agent that acts, or an anchor. Otherwise the recorded
- * event brings it, once it has passed.
+ * Returns the function that begins the stream of an attempt of a model call, and announces the attempt. Text that may be the answer only
+ * leaves the process if it need not pass a check of the acting agent or an anchor first. Otherwise it arrives with the recorded event, once
+ * it has passed.
  */
 export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors = [], ...call }: StreamedModelCall): BeginStream {
   const isWithheld = checksAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
@@ -51,25 +51,25 @@ export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors =
 }
 
 /**
- * True for a piece of the arguments of a tool. Text may be the answer, reasoning may draft it, and the calls that no tool has (the final
- * answer, and code, which may return one) may hold it.
+ * True for a piece of a tool's arguments. Text may be the answer, reasoning may draft it, and calls without a tool (the final answer, and
+ * code, which may return one) may contain it.
  */
 function isArgument(delta: ModelDelta, tools: ReadonlySet<string>): boolean {
   return delta.type === 'tool_input' && tools.has(delta.toolName);
 }
 
-/** The time for which pieces are collected after one was published, in milliseconds. */
+/** The time for which pieces are collected after a published one, in milliseconds. */
 const COLLECT_MS = 4;
 
-/** The most characters of a published piece: at most 30 kB of JSON, in any script. */
+/** The maximum characters of a published piece: at most 30 kB of JSON, in any script. */
 const MOST_CHARS = 5_000;
 
-/** The length from which on a single piece is left out: no model writes as much at once. */
+/** A single piece of this length or more is dropped: no model writes as much at once. */
 const TOO_LONG = 500_000;
 
 /**
- * Publishes the deltas of one attempt of a model call, in order. A piece that follows another one within milliseconds is joined with
- * those that come at the same time, and a long one is split, so that the sink gets few entries and no large ones.
+ * Publishes the deltas of one attempt of a model call, in order. Pieces that follow within milliseconds are joined, and long ones are
+ * split, so that the sink gets few entries and no large ones.
  */
 export class CallStream {
   readonly #of: StreamedAttempt;
@@ -85,7 +85,7 @@ export class CallStream {
     this.#publish = publish;
   }
 
-  /** Announces the attempt, or the next model of one, which discards what was streamed before. */
+  /** Announces the attempt, or its next model, which discards earlier output. */
   begin(): void {
     this.#publish({ type: 'attempt', of: this.#of });
   }
@@ -93,7 +93,7 @@ export class CallStream {
   /** Publishes a piece, at once or within milliseconds. */
   add(delta: ModelDelta): void {
     if (this.#isEnded) return;
-    // Readers could not tell which call it belongs to.
+    // Readers could not know which call it belongs to.
     if (delta.type === 'tool_input' && (delta.callId === '' || delta.toolName === '')) return;
     const joined = this.#waiting === undefined ? undefined : joinedDelta(this.#waiting, delta);
     if (joined === undefined) this.#flush();
@@ -102,7 +102,7 @@ export class CallStream {
     else this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
   }
 
-  /** Publishes what is still waiting. Later pieces are ignored. */
+  /** Publishes pending pieces. Later pieces are ignored. */
   end(): void {
     this.#flush();
     this.#isEnded = true;
@@ -130,7 +130,7 @@ function joinedDelta(one: ModelDelta, other: ModelDelta): ModelDelta | undefined
   return { ...one, text: one.text + other.text };
 }
 
-/** Splits a text, but no character of two code units. */
+/** Splits a text, but not within a surrogate pair. */
 function splitText(text: string): string[] {
   const split: string[] = [];
   let from = 0;
@@ -146,7 +146,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** The most characters of the name of data, and the most bytes of its JSON. */
+/** The maximum characters of the name of data, and the maximum bytes of its JSON. */
 const MAX_NAME_LENGTH = 100;
 const MAX_BYTES = 32_000;
 
@@ -168,7 +168,7 @@ export class ToolStream {
     this.#of = { eventId, callId, through: at[0] + 1, ...currentAttempt() };
   }
 
-  /** Publishes data. Throws a TypeError for data that cannot be carried, also if the worker has no sink. */
+  /** Publishes data. Throws a TypeError for data that cannot be carried, even if the worker has no sink. */
   emit(name: string, data: JsonValue): void {
     if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME_LENGTH)
       throw new TypeError(`emit: the name of the data must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
@@ -187,18 +187,18 @@ export class ToolStream {
     this.#activity.publish({ type: 'delta', of: this.#of, index: this.#index++, delta });
   }
 
-  /** Ends the stream with the attempt: the result takes the place of everything that was emitted. */
+  /** Ends the stream with the attempt: the result replaces everything emitted. */
   end(): void {
     this.#isEnded = true;
   }
 }
 
-/** Publishes entries for the run that an attempt of an activity belongs to. */
+/** Publishes entries for an attempt's run. */
 interface ActivityOfStream {
   publish(entry: StreamEntry): void;
 }
 
-/** Returns the part of a streamed attempt that tells it from others. */
+/** Returns the fields that identify the current attempt. */
 function currentAttempt(): Pick<StreamedAttempt, 'executionId' | 'activity' | 'attempt'> {
   const { workflowExecution, activityId } = activityInfo();
   // The SDK numbers the activities of an execution.
@@ -206,8 +206,8 @@ function currentAttempt(): Pick<StreamedAttempt, 'executionId' | 'activity' | 'a
 }
 
 /**
- * Returns the stream of the run of the current activity; undefined if the worker has no sink. Runs inside a workflow of the user are not
- * streamed: their record cannot be read by a handle. `snapshot`: the agent of the run, if the activity knows it.
+ * Returns the stream of the run of the current activity; undefined if the worker has no sink. Runs inside a user's workflow are not
+ * streamed, because a handle cannot read their record. `snapshot`: the agent of the run, if the activity knows it.
  */
 function streamingActivity(
   { streams }: Pick<ActivityRuntime, 'streams'>,

@@ -5,12 +5,12 @@ import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamSink } from '../../src/streams/stream-sink.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 
-/** The longest time that a sink may take to send what it still keeps when the worker has drained. */
+/** The time limit for a sink to send pending entries when the worker has drained. */
 const CLOSE_MS = 10_000;
 
-/** The streams of a worker: its sink, which is open while at least one Temporal Worker runs. */
+/** The streams of a worker: a sink that is open while at least one Temporal Worker runs. */
 export class WorkerStreams {
-  /** The executions of runs, and if they were started with `live: true`. */
+  /** Whether executions were started with `live: true`. */
   readonly live = new LRUCache<string, boolean>({ max: 10_000 });
   readonly #sink: StreamSink;
   readonly #log: (line: string) => void;
@@ -19,7 +19,7 @@ export class WorkerStreams {
   #users = 0;
   #hasThrown = false;
 
-  /** `dropped` counts entries that no reader will get. Throws a UsageError for a value that is no sink. */
+  /** `dropped` counts entries that no reader will get. Throws a UsageError for a value that is not a sink. */
   constructor(sink: StreamSink, log: (line: string) => void, dropped: (entries: number) => void = () => undefined) {
     if (!isSink(sink)) {
       throw new UsageError('the worker: "streams" is not a sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
@@ -29,7 +29,7 @@ export class WorkerStreams {
     this.#dropped = dropped;
   }
 
-  /** Milliseconds between two heartbeats that the sink sends for a live call; undefined if it sends none. */
+  /** Milliseconds between two heartbeats of the sink for a live call; undefined if it sends none. */
   get heartbeatMs(): number | undefined {
     return this.#sink.heartbeatEveryMs;
   }

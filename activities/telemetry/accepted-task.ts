@@ -4,24 +4,24 @@ import { type HistoryEvent, isClose, newestEvents } from '../../src/history/hist
 import { sleep } from '../../src/temporal/waiting.ts';
 import { withinAnswer } from './run-traces.ts';
 
-/** A workflow task that a worker has carried out, and whose end the server may not have accepted. */
+/** A workflow task that a worker has executed, and whose completion the server may not have accepted. */
 export interface CarriedOutTask {
   workflowId: string;
   /** Temporal's run id. */
   executionId: string;
-  /** The number of events that the task has seen: the last one is its start. */
+  /** The number of events that the task has seen, ending with its own start event. */
   historyLength: number;
-  /** The time in the workflow, in milliseconds since the epoch. It tells attempts apart, whose events have the same numbers. */
+  /** The time in the workflow, in milliseconds since the epoch. It distinguishes attempts, whose events have the same numbers. */
   at: number;
 }
 
-/** How long the server is left alone before each look, in milliseconds. Together longer than a task takes to time out, which is ten seconds. */
+/** The waits before each poll of the server, in milliseconds. Together they exceed the timeout of a task, which is ten seconds. */
 const LOOKS_AFTER_MS = [100, 400, 1_000, 2_000, 4_000, 8_000, 15_000];
 
 /**
- * Waits until the server has accepted a workflow task, or refused it: a task is carried out again if its worker dies, and if a message arrives
- * while it ends the run. It may then have another outcome, at another time. Undefined if the server does not say it in time.
- * `hurried`: the process ends, and looks once more at most.
+ * Waits until the server has accepted or refused a workflow task: a task is executed again if its worker dies, or if a message arrives
+ * while it ends the run. It may then have another outcome, at another time. Undefined if the server does not answer in time. `hurried`: the
+ * process is ending, and polls at most once more.
  */
 export async function isAccepted(
   client: Client,
@@ -38,7 +38,7 @@ export async function isAccepted(
   return undefined;
 }
 
-/** Returns what the newest events of an execution say of a task. */
+/** Returns the outcome of a task, from the newest events of its execution. */
 async function outcomeOf(client: Client, task: CarriedOutTask): Promise<'accepted' | 'refused' | 'open'> {
   let isNewest = true;
   let hasClosed = false;
@@ -52,11 +52,11 @@ async function outcomeOf(client: Client, task: CarriedOutTask): Promise<'accepte
       if (hasFailed(event, task.historyLength)) return 'refused';
       continue;
     }
-    // The events of an attempt after the first are written at its end.
+    // The events of a repeated attempt are written at its end.
     if (id < task.historyLength) return hasClosed ? 'refused' : 'open';
     if (event.workflowTaskStartedEventAttributes == null) return 'refused';
     if (!isCompleted) return hasClosed ? 'refused' : 'open';
-    // The clock of a workflow begins with its task, and local calls move it on.
+    // A workflow's clock starts with its task, and local calls advance it.
     return (optionalTsToMs(event.eventTime) ?? 0) <= task.at ? 'accepted' : 'refused';
   }
   return 'open';

@@ -21,7 +21,7 @@ import { attemptNumber } from '../attempts/attempt.ts';
 import { thrownCode } from '../models/errors/error-rules.ts';
 import { type RunTraces, withinAnswer } from './run-traces.ts';
 
-/** What a worker reports of its runs, and how. */
+/** The telemetry of a worker's runs. */
 export interface WorkerTelemetry {
   telemetry: Telemetry;
   /** Whether spans have arguments, results and answers. */
@@ -31,13 +31,13 @@ export interface WorkerTelemetry {
   traces: RunTraces;
 }
 
-/** Whether spans have the content of calls. `redacted`: without the values of secrets. */
+/** Whether spans have the content of calls. `redacted`: without secret values. */
 export type CaptureContent = false | 'redacted';
 
-/** Bytes of JSON of a content that a span has. */
+/** The maximum bytes of JSON of a span's content. */
 const CONTENT_BYTES = 64_000;
 
-/** The span of one attempt, and its metric. There is no span if the trace is not recorded, or the place of its run is not known. */
+/** The span of one attempt, and its metric. There is no span if the trace is not sampled, or the run's place in it is unknown. */
 class CallSpan {
   protected readonly worker: WorkerTelemetry;
   #span: ApiSpan | undefined;
@@ -51,7 +51,7 @@ class CallSpan {
     this.#span = span;
   }
 
-  /** Does the work of the attempt. Spans that it starts are below this one. */
+  /** Runs the attempt's work. Spans that it starts are children of this one. */
   within<Value>(work: () => Value): Value {
     return this.worker.telemetry.within(this.#span, work);
   }
@@ -60,22 +60,22 @@ class CallSpan {
     return (performance.now() - this.#beganAt) / 1_000;
   }
 
-  /** Hands a span over that has ended: in a burst and in a batch, once the server has the outcome of the call. */
+  /** Reports an ended span: in a burst or a batch only once the server has the outcome of the call. */
   #handOver(span: ApiSpan): void {
     const { telemetry } = this.worker;
     const endTime = this.#startedAt + this.seconds * 1_000;
     const report = (): unknown => telemetry.guarded(() => span.end(endTime));
-    // Another process would report the attempt with the same id, if this one is killed before the server has its outcome.
+    // If this process is killed before the server has the outcome, another one reports an attempt with the same id.
     if (this.#inside === undefined) this.report(report);
     else this.#inside.whenStored(report);
   }
 
-  /** Reports the span of a call that an activity makes alone. */
+  /** Reports the span of an activity's only call. */
   protected report(report: () => void): void {
     report();
   }
 
-  /** Returns a content as attribute, if the worker wants it. */
+  /** Returns a content as an attribute, if the worker captures content. */
   protected content(attribute: string, value: JsonValue): Attributes {
     return contentAttribute(this.worker, attribute, value);
   }
@@ -111,25 +111,25 @@ export class ToolSpan extends CallSpan {
     this.#labels = labels;
   }
 
-  /** Ends it with a result. */
+  /** Ends the span with a result. */
   ended({ content, isError }: { content: JsonValue[]; isError: boolean }): void {
     this.#end(() => this.content(A.toolResult, content), isError ? 'tool_failed' : undefined);
   }
 
-  /** Ends it with an error, unless it has ended. */
+  /** Ends the span with an error, unless it has ended. */
   failed(error: unknown): void {
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
   }
 
-  /** Ends it because the time of the tool is over: its run gets an error as result. */
+  /** Ends the span because of the tool's timeout: its run gets an error result. */
   timedOut(): void {
     this.#end(() => ({}), 'tool_failed');
   }
 
   /**
-   * The attempt is over. Whoever reports it as lost gives its span the same id, because spans that the tool has made are below it. So it is
-   * reported here only if the server has not given the attempt up, and once it can have the outcome. `isCancelled`: by its run, which does not
-   * wait for it.
+   * Called when the attempt is over. A process that reports the attempt as lost uses the same span id, because the tool's spans are below
+   * it. So the span is only reported here if the server has not abandoned the attempt, and once it can have the outcome. `isCancelled`: by
+   * its run, which does not wait for it.
    */
   async attemptOver({ isCancelled }: { isCancelled: boolean }): Promise<void> {
     const report = this.#report;
@@ -137,7 +137,7 @@ export class ToolSpan extends CallSpan {
     if (report === undefined) return;
     const fate = await fateOfAttempt({ tookMs: this.seconds * 1_000, isCancelled });
     if (fate === 'awaited') this.worker.telemetry.later(report);
-    // A repair reports it.
+    // A repair will report it.
     else if (fate === 'unknown') this.worker.telemetry.drop();
   }
 
@@ -193,23 +193,23 @@ export class ModelSpan extends CallSpan {
     this.#model = model;
   }
 
-  /** A piece of the answer has arrived. */
+  /** Records the arrival of a piece of the answer. */
   piece(): void {
     this.#firstChunk ??= this.seconds;
   }
 
-  /** Ends it with an answer. `usage`: as far as the provider has reported it. */
+  /** Ends the span with an answer. `usage`: the part that the provider has reported. */
   answered(answer: ModelResponse, usage: UsageStats | null): void {
     this.#end(() => this.#answerAttributes(answer), undefined, usage);
   }
 
-  /** Ends it with an error. `usage` as above: a provider charges for the part of an answer. */
+  /** Ends the span with an error. `usage` as above: a provider charges for a partial answer. */
   failed(error: unknown, usage: UsageStats | null, { isAborted }: { isAborted: boolean }): void {
     this.#code = isAborted ? 'interrupted' : isNotSent(error) ? NOT_SENT_ERROR : (errorCode(error) ?? thrownCode(error));
     this.#end(() => ({}), this.#code, usage);
   }
 
-  /** Counts that the call moves on to another model. */
+  /** Counts the call's move to another model. */
   movedOn(to: string): void {
     this.worker.telemetry.measure((metrics) => metrics.fallback({ from: this.#model, to, code: this.#code }));
   }
@@ -230,19 +230,19 @@ export class ModelSpan extends CallSpan {
   }
 }
 
-/** Begins the spans of the models that one attempt of a model call asks. */
+/** Begins the span of a model that an attempt of a model call asks. */
 export type BeginModelSpan = (model: string) => ModelSpan;
 
 /** A model call of a run. */
 interface TracedModelCall {
   run: OfRun;
   agentName: string;
-  /** Tells the model calls of a run apart. Default: the number of events, which no other call that the record names has. */
+  /** Distinguishes the model calls of a run. Default: the number of events, which is unique among recorded calls. */
   call?: string;
-  /** The number of events that the call is about. */
+  /** The number of events in the call's conversation. */
   through: number;
   step?: number | undefined;
-  /** `provider/model`: the first that it asks. */
+  /** `provider/model` of the first asked model. */
   model?: string;
 }
 
@@ -276,7 +276,7 @@ export async function modelSpans(
   };
 }
 
-/** Names the current activity: for model calls that no event of the record names. */
+/** Names the current activity, for model calls that no event of the record names. */
 export function activityCall(): string {
   const { workflowExecution, activityId } = activityInfo();
   return `${workflowExecution?.runId ?? ''}/${activityId}`;
@@ -288,9 +288,8 @@ type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingA
 const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 
 /**
- * Reports the attempt before the current one if its worker did not answer any more: it could not do so itself, and spans that its tool has
- * made are below it. The server is asked on later attempts alone, which wait for its answer: it forgets how they came about once they have ended.
- * Never rejects.
+ * Reports the previous attempt if its worker was lost: it could not do so itself, and its tool's spans are below it. The server is only
+ * asked on later attempts, which wait for the answer, because it forgets the cause once they have ended. Never rejects.
  */
 async function reportLoss(
   { telemetry }: WorkerTelemetry,
@@ -301,21 +300,24 @@ async function reportLoss(
   if (trace === undefined || attempts <= 1 || isLocal || inside?.isRetry) return;
   const made = currentAttempt();
   const attempt = made.attempt - 1;
-  // None before was made: they were parked, or went to workers that lacked something.
+  // No earlier attempt was made: they were parked, or went to workers that lacked something.
   if (attempt < 1) return;
   const { pending } = (await pendingActivity(activityInfo().activityId)) ?? {};
   const failure = pending?.lastFailure;
   const hasTimedOut = LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0);
-  // An attempt at a burst that could not store its outcomes has lost them.
+  // A burst attempt that could not store its outcomes counts as lost.
   const isLost = hasTimedOut || (inside !== undefined && failure?.applicationFailureInfo?.type === BURST_NOT_STORED);
   if (!isLost) return;
-  // The start of the current attempt, which the history has as well.
+  // The start of the current attempt, which is also in the history.
   const to = optionalTsToMs(pending?.lastStartedTime) ?? currentAttemptScheduledTimestampMs;
   const from = beginningOfLoss({ attempt, scheduledAt: scheduledTimestampMs, to });
   telemetry.report(trace, lossSpan(trace, { ...lost, ...made, attempt, from, to }));
 }
 
-/** Returns what tells the current attempt from all others at its call. Nobody else reports one at a local call, so its time may tell it. */
+/**
+ * Returns the fields that identify the current attempt at its call. Only this process reports attempts at a local call, so its time can
+ * identify one.
+ */
 function currentAttempt(): Omit<NamedAttempt, 'call'> {
   const { isLocal, inside, currentAttemptScheduledTimestampMs: localAt } = attemptInfo();
   const attempt = attemptNumber();
@@ -324,15 +326,15 @@ function currentAttempt(): Omit<NamedAttempt, 'call'> {
 }
 
 /**
- * What becomes of the outcome of an attempt. `given_up`: the server has not heard of the attempt in time, so that for it the worker is lost, and
- * whoever comes next reports that. `unknown`: the server does not answer.
+ * The fate of an attempt's outcome. `given_up`: the server has not heard from the attempt in time and considers the worker lost, and the
+ * next attempt reports that. `unknown`: the server does not answer.
  */
 type AttemptFate = 'awaited' | 'given_up' | 'unknown';
 
 /**
- * Returns what becomes of the outcome of the current attempt. A process that was held up does not know that the server has given its attempt up,
- * so the server is asked about an attempt that has taken long. Its time counts from when the server scheduled it, because the process may have
- * been held up before it began, and at least what it took by the clock of the process, because the clock of the server may differ.
+ * Returns the fate of the current attempt's outcome. A stalled process does not know that the server has abandoned its attempt, so the
+ * server is asked about a long attempt. Its time counts from the server's scheduling, because the process may have stalled before it began,
+ * and is at least its duration by the process's clock, because the server's clock may differ.
  */
 export async function fateOfAttempt({ tookMs, isCancelled }: { tookMs: number; isCancelled: boolean }): Promise<AttemptFate> {
   const details = cancellationDetails();
@@ -350,12 +352,12 @@ export async function fateOfAttempt({ tookMs, isCancelled }: { tookMs: number; i
   if (isLocal || elapsedMs < patienceMs / 2) return 'awaited';
   const answer = await pendingActivity(activityId);
   if (answer === undefined) return 'unknown';
-  // A run that has cancelled the call no longer waits for it, and makes no other attempt.
+  // A run that has cancelled the call no longer waits for it, and makes no further attempt.
   if (answer.pending === undefined) return isCancelled ? 'awaited' : 'given_up';
   return answer.pending.attempt === attempt ? 'awaited' : 'given_up';
 }
 
-/** Returns what the server knows of an activity of the current execution, if it has not ended. Undefined if the server does not answer in time. */
+/** Returns the server's state of a pending activity of the current execution. Undefined if the server does not answer in time. */
 function pendingActivity(activityId: string): Promise<{ pending: PendingActivity | undefined } | undefined> {
   const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
   return withinAnswer(getClient(), async (client) => {
@@ -364,7 +366,7 @@ function pendingActivity(activityId: string): Promise<{ pending: PendingActivity
   });
 }
 
-/** Returns the place of the run of the current activity in its trace. Counts a span that is lost if nobody says it. */
+/** Returns the current activity's run's place in its trace. Counts a lost span if it is unknown. */
 async function placeOf({ telemetry, traces }: WorkerTelemetry, run: OfRun, offset: number): Promise<RunTrace | undefined> {
   if (!telemetry.hasSpans) return undefined;
   const trace = await traces.ofActivity(run, offset);

@@ -5,23 +5,23 @@ import { callSpans, runSpans } from '../../src/telemetry/run-spans.ts';
 import type { SpanRecord } from '../../src/telemetry/span-record.ts';
 import type { RepairedTraces, SettledCalls, Telemetry } from '../../src/telemetry/telemetry.ts';
 
-/** Runs that are read at once. */
+/** The number of runs that are read concurrently. */
 const READ_AT_ONCE = 4;
 
-/** What a repair reads. */
+/** The input of a repair. */
 interface RepairedRuns {
   since: Date;
-  /** The calls that are reported, too. Absent: none. */
+  /** The settled calls to report as well. Absent: none. */
   calls: SettledCalls | undefined;
 }
 
-/** Reports the spans that follow from the records of the runs that have ended since then, and of those that are open. */
+/** Reports the spans derived from the records of runs that are open or have ended since then. */
 export async function repairTraces(telemetry: Telemetry, client: Client, { since, calls }: RepairedRuns): Promise<RepairedTraces> {
   const repaired: RepairedTraces = { runs: 0, spans: 0, unread: 0 };
   if (!telemetry.hasSpans) return repaired;
   const types = [AGENT_RUN, PROGRAM_RUN].map((type) => `'${type}'`).join(', ');
   const query = `WorkflowType IN (${types}) AND (CloseTime >= '${since.toISOString()}' OR ExecutionStatus = 'Running')`;
-  // A run is in the list once for each of its executions.
+  // The list has a run once per execution.
   const runIds = new Set<string>();
   for await (const { workflowId } of client.workflow.list({ query })) runIds.add(workflowId);
   const queue = [...runIds];
@@ -54,7 +54,7 @@ async function reportRun(
   return spans.length;
 }
 
-/** Returns the spans of calls that the backend does not have, and that no worker is about to report. */
+/** Returns the spans of calls that the backend lacks and that no worker is about to report. */
 async function missingCalls(spans: readonly SpanRecord[], { storedIn, endedForMs }: SettledCalls): Promise<SpanRecord[]> {
   const settled = spans.filter(({ endTime }) => endTime <= Date.now() - endedForMs);
   const missing: SpanRecord[] = [];

@@ -6,16 +6,16 @@ import { countSpans, runSpans } from '../../src/telemetry/run-spans.ts';
 import { type CarriedOutTask, isAccepted } from './accepted-task.ts';
 import type { WorkerTelemetry } from './call-spans.ts';
 
-/** A part of the record of a run, which has ended with a turn or an execution. */
+/** A part of a run's record, ended by a turn or an execution. */
 export interface ReportedPart extends CarriedOutTask {
-  /** The key of a run inside a workflow of the user, or empty. */
+  /** The key of a run inside a user's workflow, or empty. */
   key: string;
   part: TracedPart;
 }
 
 /**
- * Reports the spans and metrics of parts of records, once the server has accepted the workflow tasks in which they ended: otherwise a run that a
- * message has kept from ending would have two ends. Nothing waits for it.
+ * Reports the spans and metrics of parts of records, once the server has accepted the workflow tasks that ended them: otherwise a run that
+ * a message kept from ending would have two ends. Nothing waits for it.
  */
 export class RunReports {
   readonly #worker: WorkerTelemetry;
@@ -27,7 +27,7 @@ export class RunReports {
     this.#worker = worker;
   }
 
-  /** Reports a part. Never throws: what is lost is counted. Without a client nobody says what was accepted. */
+  /** Reports a part. Never throws: losses are counted. Without a client, acceptance is unknown. */
   report(client: Client | undefined, reported: ReportedPart): void {
     if (isEmpty(reported.part)) return;
     const pending: Promise<void> = this.#report(client, reported)
@@ -36,14 +36,14 @@ export class RunReports {
     this.#pending.add(pending);
   }
 
-  /** Another worker uses it. Call `close` afterwards. */
+  /** Registers a worker as a user. Call `close` afterwards. */
   open(): void {
     this.#users += 1;
   }
 
   /**
-   * Resolves once all parts are reported, or given up, and sent. Does nothing while another worker uses it: the server may have accepted what that
-   * one has ended a moment ago a little later.
+   * Resolves once all parts are reported and sent, or abandoned. Does nothing while another worker uses it, whose recent tasks the server
+   * may still be accepting.
    */
   async close(): Promise<void> {
     this.#users -= 1;
@@ -52,7 +52,7 @@ export class RunReports {
     await this.#worker.telemetry.flush();
   }
 
-  /** Resolves once all parts are reported, or given up. */
+  /** Resolves once all parts are reported or abandoned. */
   async flush(): Promise<void> {
     this.#hurried.abort();
     await Promise.all(this.#pending);
@@ -63,7 +63,7 @@ export class RunReports {
     const { telemetry, traces } = this.#worker;
     const accepted = client && (await isAccepted(client, task, { hurried: this.#hurried.signal }));
     if (accepted === false) return;
-    // The task may be carried out again, and would be counted twice.
+    // The task may be executed again, and would be counted twice.
     if (client === undefined || accepted === undefined) return this.#lose({ part });
     telemetry.measure((metrics) => measureEnds(metrics, part));
     if (!telemetry.hasSpans) return;
@@ -73,7 +73,7 @@ export class RunReports {
     else for (const span of telemetry.guarded(() => runSpans(trace, part)) ?? []) telemetry.report(trace, span);
   }
 
-  /** Counts the spans of a part that is not reported. An end counts in any case: that of a session has no span. */
+  /** Counts the spans of an unreported part. An end always counts, although a session's end has no span. */
   #lose({ part }: Pick<ReportedPart, 'part'>): void {
     const { telemetry } = this.#worker;
     const lost = Math.max(telemetry.hasSpans ? countSpans(part) : 0, part.end === undefined ? 0 : 1);
@@ -81,12 +81,12 @@ export class RunReports {
   }
 }
 
-/** True for a part of which nothing is reported: there was nothing to wait for, and nothing has ended. */
+/** True for a part with nothing to report: no waits, and no ends. */
 function isEmpty({ cachesLost = [], end, ...part }: TracedPart): boolean {
   return end === undefined && cachesLost.length === 0 && countSpans(part) === 0;
 }
 
-/** Counts what was lost, and the turns and the run that have ended. The amounts of a session are those of its turns. */
+/** Counts lost caches, and ended turns and runs. The amounts of a session are counted by turn. */
 function measureEnds(metrics: Metrics, { turns, cachesLost = [], end }: TracedPart): void {
   for (const model of cachesLost) metrics.cacheLost(model);
   for (const turn of turns) metrics.answered(amountsOf(turn));

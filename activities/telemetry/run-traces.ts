@@ -7,13 +7,13 @@ import { findTrace, type TracedExecution } from '../../src/history/recorded-trac
 import { type RunTrace, tracedRun, traceOfStart, traceOfTurn } from '../../src/telemetry/ids.ts';
 import { SessionTurns } from './session-turns.ts';
 
-/** The executions whose places in a trace a worker remembers. */
+/** The number of executions whose places in a trace a worker remembers. */
 const MOST_TRACES = 10_000;
 
-/** The time that the server has for its answers, in milliseconds: a trace is not worth a longer wait. */
+/** The time limit for the server's answers, in milliseconds: a trace is not worth a longer wait. */
 const ANSWER_MS = 2_000;
 
-/** The execution in which a run begins. */
+/** The first execution of a run. */
 interface FirstExecution {
   namespace: string;
   workflowId: string;
@@ -23,16 +23,16 @@ interface FirstExecution {
 }
 
 /**
- * The places of runs in their traces. A run that begins in this process says its own; for any other one the server is asked, once for each
- * execution: nothing is added to a history for it.
+ * The places of runs in their traces. A run that begins in this process reports its own; for any other, the server is asked once per
+ * execution. This adds nothing to a history.
  */
 export class RunTraces {
   readonly turns = new SessionTurns();
   readonly #traces = new LRUCache<string, Promise<RunTrace | undefined>>({ max: MOST_TRACES });
 
   /**
-   * Returns the place of the run of the current activity, in a session that of the turn to which the event at an offset belongs. Undefined
-   * if the server does not say it in time.
+   * Returns the place of the current activity's run; in a session, of the turn with the event at an offset. Undefined if the server does
+   * not answer in time.
    */
   async ofActivity({ run: key = '' }: OfRun, offset: number): Promise<RunTrace | undefined> {
     const { workflowExecution: { workflowId = '', runId: executionId = '' } = {} } = activityInfo();
@@ -43,7 +43,7 @@ export class RunTraces {
     return turn === undefined ? undefined : traceOfTurn(trace, turn);
   }
 
-  /** Notes the place of a run that begins. That of a child is below the call of its parent, which only the record of the parent has. */
+  /** Records the place of a new run. A child's place is below its parent's call, which only the parent's record has. */
   began({ namespace, workflowId, executionId, firstExecutionId }: FirstExecution, beginning: TracedBeginning): void {
     const { key, traceparent, isSession, isChild } = beginning;
     if (isChild) return;
@@ -51,13 +51,13 @@ export class RunTraces {
     this.#traces.set(nameOf(namespace, { workflowId, executionId, key }), Promise.resolve(isSession ? { ...trace, isSession } : trace));
   }
 
-  /** Returns the place of a run. Undefined if the server does not say it in time. */
+  /** Returns the place of a run. Undefined if the server does not answer in time. */
   async of(client: Client, execution: TracedExecution): Promise<RunTrace | undefined> {
     const name = nameOf(client.options.namespace, execution);
     const known = this.#traces.get(name) ?? this.#ask(client, execution);
     this.#traces.set(name, known);
     const trace = await known;
-    // The next call may have more luck.
+    // The next call tries again.
     if (trace === undefined) this.#traces.delete(name);
     return trace;
   }
@@ -68,13 +68,13 @@ export class RunTraces {
   }
 }
 
-/** Returns the name of an execution, and of an event in it, among those of all namespaces. */
+/** Returns a name for an execution, and an event in it, that is unique across namespaces. */
 function nameOf(namespace: string, execution: TracedExecution): string {
   const { workflowId, executionId = '', key, offset = '' } = execution;
   return JSON.stringify([namespace, workflowId, executionId, key, offset]);
 }
 
-/** Asks a session for its turn: it waits in it for the activity that asks. */
+/** Asks a session for its current turn, in which it waits for the asking activity. */
 async function askTurn(client: Client, workflowId: string, executionId: string): Promise<number | undefined> {
   const view = await withinAnswer(client, ({ workflow }) => workflow.getHandle(workflowId, executionId).query<StatusView>(QUERIES.status));
   return view?.session?.turns;

@@ -39,7 +39,7 @@ export interface Executed {
   thrown?: { error: unknown };
   /** The error that the tool threw for the model to read: a `ToolFailure` or a `ModelRetry`. */
   modelError?: { error: unknown };
-  /** What capabilities record with the result. */
+  /** Additions of capabilities to the recorded result. */
   record?: Partial<RunToolOutput>;
   /** Milliseconds. */
   durationMs: number;
@@ -118,7 +118,7 @@ function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): ToolOut
   return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
 }
 
-/** Returns the text of a text block, and undefined for any other. */
+/** Returns the text of a text block; undefined for any other block. */
 function blockText(block: JsonValue): string | undefined {
   if (typeof block === 'string') return block;
   return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;
@@ -137,10 +137,10 @@ function failedOutcome(message: string): ToolOutcome {
 /** The operations of an update that a tool returned, or the reason why it is refused. */
 type ReturnedUpdate = { ok: true; operations: ContextOperation[] } | { ok: false; problem: string };
 
-/** The field of a plain result that holds changes to deps, for tools with `legacyUpdates`. */
+/** The field of a plain result with changes to deps, for tools with `legacyUpdates`. */
 const LEGACY_KEY = '__update_context__';
 
-/** Checks an update that a tool returned: a value that is not JSON, or must not be in deps, is refused with its path. */
+/** Checks an update that a tool returned: a value that is not JSON, or is not allowed in deps, is refused with its path. */
 export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
   const refused = (problem: string): ReturnedUpdate => ({
     ok: false,
@@ -260,7 +260,7 @@ export class ToolSemaphore {
     });
   }
 
-  /** Hands a released slot to the call that has waited longest. */
+  /** Passes a released slot to the call that has waited longest. */
   #release(name: string): void {
     const next = this.#waiting.get(name)?.shift();
     if (next !== undefined) next();
@@ -280,17 +280,16 @@ interface RawResult {
 interface LimitedResult {
   content: JsonValue[];
   isError: boolean;
-  /** The location of the whole, if `content` is its preview. */
+  /** The location of the whole result, if `content` is its preview. */
   spilled?: SpilledContent;
 }
 
-/** The budget of a tool that this worker does not have. */
+/** The budget of a tool that this worker lacks. */
 export const DEFAULT_BUDGET: ResultBudget = { maxResultBytes: BYTE_BUDGETS.toolResult, overflow: 'cut' };
 
 /**
- * Brings a result within the budget of its tool, in the way that the tool has chosen. `spillTo` stores the whole
- * result. If it rejects, the result is cut and says so: the tool has acted, and must not run again because a store
- * fails.
+ * Limits a result to its tool's budget, in the tool's chosen way. `spillTo` stores the whole result. If it rejects, the result is cut and
+ * says so: the tool has acted, and must not run again because of a failing store.
  */
 export async function limitResultSize(
   result: RawResult,
@@ -300,7 +299,7 @@ export async function limitResultSize(
   const { name, content, isError } = result;
   const bytes = jsonBytes(content);
   if (bytes <= maxResultBytes) return { content, isError };
-  // Half an error message says what went wrong, and the whole is of no further use.
+  // A cut error message still says what went wrong, so the whole is not needed.
   if (isError || overflow === 'cut') return { ...cutResult(result, maxResultBytes, cutMarker), isError };
   if (overflow === 'error') return { content: [tooLargeText(name, bytes, maxResultBytes)], isError: true };
   try {

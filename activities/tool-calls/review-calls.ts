@@ -11,9 +11,9 @@ import { approvalRequirements, callDigest } from '../approvals/approvals.ts';
 import type { CallVerdict, ReviewScope } from '../worker-part.ts';
 
 /**
- * Reviews the calls of one response of a model, or of one segment of code, before any of them starts: each capability in its order, which
- * sees the calls that those before it have not refused, with the arguments that they have left; then the predicates of approval. Returns
- * all problems and decisions, those before included.
+ * Reviews the calls of one model response, or of one segment of code, before any of them starts. Each capability in order sees the calls
+ * that earlier ones have not refused, with the arguments as changed so far; then the approval predicates are asked. Returns all problems
+ * and decisions, including earlier ones.
  */
 export async function reviewCalls(
   scope: ReviewScope,
@@ -37,23 +37,23 @@ export async function reviewCalls(
   return { ...review.result(rewritten.filter(isToolCall), { asked, before: approvals }), ...records };
 }
 
-/** True for a name that runs something: the answer of a run is no call, and an unknown tool is refused in any case. */
+/** True for a name that runs something: a final answer is not a call, and an unknown tool is refused anyway. */
 function isTool({ tools, code }: AgentSnapshot, name: string): boolean {
   return name !== FINAL_ANSWER && ((name === RUN_CODE && code !== undefined) || tools.some((tool) => tool.name === name));
 }
 
-/** Returns the arguments as capabilities see them. A cell may be in the text of the response. */
+/** Returns the arguments for capabilities. A cell's code may be in the text of the response. */
 function shownArguments(content: RecordedResponse['content'], call: ToolCall): ToolCall['arguments'] {
   return call.name === RUN_CODE ? { ...call.arguments, code: cellCode(content, call) ?? '' } : call.arguments;
 }
 
-/** The decisions that the calls of a response need. */
+/** The decisions that a response's calls need. */
 interface Decisions {
   asked: Record<string, ApprovalRequirement> | undefined;
   before: Record<string, ApprovalRequirement> | undefined;
 }
 
-/** The review of the calls of one response so far. Call ids come from models and may be `__proto__`: maps keep them apart from other keys. */
+/** The review of the calls of one response so far. Call ids come from models and may be `__proto__`: so they are kept in maps. */
 class Review {
   readonly problems: Map<string, string>;
   readonly #rewrites = new Map<string, JsonObject>();
@@ -79,13 +79,16 @@ class Review {
     if (question !== undefined) this.#questions.set(callId, question);
   }
 
-  /** Returns a call with the arguments that it runs with. */
+  /** Returns a call with its final arguments. */
   rewritten(call: ToolCall): ToolCall {
     const args = this.#rewrites.get(call.toolCallId);
     return args === undefined ? call : { ...call, arguments: args };
   }
 
-  /** Returns the whole review. `calls` are rewritten; `asked` are the decisions that their tools want, `before` those of an earlier review. */
+  /**
+   * Returns the whole review. `calls` are rewritten; `asked`: the decisions that their tools require, `before`: the decisions of an earlier
+   * review.
+   */
   result(calls: readonly ToolCall[], { asked = {}, before = {} }: Decisions): ReviewedCalls {
     const approvals = new Map(Object.entries(asked));
     for (const call of calls.filter((one) => !this.isRefused(one))) {

@@ -48,7 +48,7 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
   return failingAs('internal', (input) => runTool(runtime, input));
 }
 
-/** A call with everything that an attempt needs. */
+/** A call with all inputs of an attempt. */
 interface PreparedCall {
   input: RunToolInput;
   name: string;
@@ -68,8 +68,8 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const { aborts, heartbeatMs, streams } = runtime;
   const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
   const output = await runAttempt(aborts, options, async (current) => {
-    // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
-    // heartbeat timeout, and a call that the server has timed out must not begin.
+    // Heartbeats continue meanwhile: a slow answer from the run, or reopening a resource, may exceed the heartbeat timeout, and a call that
+    // the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
     const { deps, state, principal } = await dataFor(runtime, input);
     const resources = await runtime.resourcePool.use(tool.resources);
@@ -106,7 +106,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
       throw retryableFailure(runtime, call, executed, executed.thrown.error);
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
-    // The tool has acted: its time is over, and that of the capabilities begins.
+    // The tool has acted: its time limit ends, and the capabilities' begins.
     stream.end();
     limit.clear();
     const settled = await settledResult(runtime, call, executed, current.signal);
@@ -124,7 +124,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
   }
 }
 
-/** Returns the result as the capabilities of the run leave it. */
+/** Returns the result after the changes of the run's capabilities. */
 async function settledResult(runtime: ActivityRuntime, call: PreparedCall, executed: Executed, signal: AbortSignal): Promise<Executed> {
   const { input, name, args, deps, state, principal } = call;
   let settled = executed;
@@ -160,7 +160,7 @@ function mustNotRunTwice({ tool, input }: PreparedCall): boolean {
   return input.once === true || tool.policy.effect === 'once';
 }
 
-/** True if the error is retried: attempts are left, and the tool does not say otherwise. */
+/** True if the error is retried: attempts are left, and the tool allows it. */
 function isRetried(call: PreparedCall, error: unknown): boolean {
   const { tool } = call;
   const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
@@ -179,28 +179,28 @@ function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): bool
 }
 
 /**
- * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
- * server shows it for the pending activity.
+ * Returns a failure that Temporal retries according to the tool's policy. It is not recorded in history, but the server shows it for the
+ * pending activity.
  */
 function retryableFailure(runtime: ActivityRuntime, call: PreparedCall, { content }: Executed, error: unknown): ApplicationFailure {
   const retryAfterMs = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   return attemptFailure(runtime, error, {
-    // Without secrets before it is cut: a part of one would not be found.
+    // Secrets are redacted before the text is cut: part of a secret would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
     ...delayAfter(call, retryAfterMs),
   });
 }
 
-/** Returns the delay after an attempt that has failed: the one that the error asks for, or that of the tool. */
+/** Returns the delay after a failed attempt: the error's, otherwise the tool's. */
 function delayAfter({ tool }: PreparedCall, askedMs: number): { nextRetryDelay?: number } {
-  // While a local call waits, so does the workflow task. Its retries are those of its policy.
+  // While a local call waits, so does the workflow task. Its policy determines its retries.
   if (attemptInfo().isLocal) return askedMs > 0 ? { nextRetryDelay: Math.min(askedMs, MAX_LOCAL_TIMEOUT_MS) } : {};
   if (askedMs > 0) return { nextRetryDelay: askedMs };
   const { initialMs, factor, maxMs } = backoffOf(tool.policy);
   return { nextRetryDelay: Math.max(1, Math.min(maxMs, Math.round(initialMs * factor ** (attemptNumber() - 1)))) };
 }
 
-/** Returns the result of a call for its run: without secrets, within its budget, and with the changes to state and deps. */
+/** Returns the result of a call for its run: redacted, within its budget, and with the changes to state and deps. */
 async function toolOutput(
   runtime: ActivityRuntime,
   call: PreparedCall,
@@ -237,7 +237,7 @@ function lostOutput({ secrets }: ActivityRuntime, { input }: PreparedCall, error
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...identity(input) };
 }
 
-/** The result of a local call says which one it was: the history holds no input of it. */
+/** The result of a local call identifies the call, because the history does not have its input. */
 function identity({ at, callId, byId }: RunToolInput): Pick<RunToolOutput, 'at' | 'callId'> {
   if (!attemptInfo().isLocal) return {};
   return byId ? { callId } : { at };
@@ -272,7 +272,7 @@ async function spillContent({ payloadStore }: ActivityRuntime, content: JsonValu
   return spill(payloadStore, getClient().options.loadedDataConverter, run, content);
 }
 
-/** Returns the arguments as they were decided, if they differ from the model's. */
+/** Returns the decided arguments, if they differ from the model's. */
 async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promise<JsonObject> {
   if (input.arguments !== undefined) return input.arguments;
   const { callId } = input;
@@ -298,8 +298,8 @@ interface CallData {
 }
 
 /**
- * Checks the changes of a call before they are reported to the run: the state within its budget, the deps by the
- * agent's full schema, no secret in either, and no key that the tool does not name.
+ * Checks the changes of a call before they are reported to the run: the state within its budget, the deps by the agent's full schema, no
+ * secret in either, and no key that the tool does not declare.
  */
 function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Executed, changes: JsonObject): KeptChanges {
   const { content, isError, update = [] } = executed;
@@ -321,7 +321,7 @@ function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Execute
   };
 }
 
-/** Returns the first key that the tool does not name among those that it changes. The calls of the response were ordered by these. */
+/** Returns the first changed key that the tool does not declare. The response's calls were ordered by the declared keys. */
 function unnamedKey({ updates = true }: Pick<AnyTool, 'updates'>, keys: readonly string[]): string | undefined {
   return updates === true ? undefined : keys.find((key) => updates === false || !updates.includes(key));
 }
@@ -332,8 +332,8 @@ function unnamedText({ name, tool: { updates } }: CallData, key: string): string
 }
 
 /**
- * Returns what is wrong with the size of a local call's changes: they share one message with everything else that the
- * workflow task produces.
+ * Returns the problem with the size of a local call's changes, which share one message with everything else that the workflow task
+ * produces.
  */
 function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
   const bytes = attemptInfo().isLocal ? jsonBytes(changed) : 0;
@@ -347,7 +347,7 @@ function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: 
   // A value that is appended to a list is one level deeper.
   const tooDeep = depthProblem({ deps: updated.deps });
   if (tooDeep !== undefined) return tooDeep;
-  // The operations are checked because they are recorded: a value that a later operation removes is in the history as well.
+  // The operations are checked because they are recorded: even a value that a later operation removes is in the history.
   const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
   if (leak !== undefined)
     return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;
@@ -407,7 +407,7 @@ async function askVerifier(
   return { happened: true, output: await toolOutput(runtime, call, settled) };
 }
 
-/** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */
+/** Returns the answer if it is a clear yes or no. Any other answer must not count as a no: the call may have happened. */
 function requireClearAnswer(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
   if (typeof found?.happened === 'boolean') return found;
   throw new LonghaulError(
@@ -423,8 +423,8 @@ function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {
 }
 
 /**
- * Returns the tool of a call by its name, or undefined if this worker no longer has the tool, its agent, its MCP server or the capability
- * that gives it to the agent.
+ * Returns the tool of a call by name, or undefined if this worker no longer has the tool, its agent, its MCP server or the capability that
+ * provides it.
  */
 export function findTool(runtime: ActivityRuntime, call: CallOwner, name: string): AnyTool | undefined {
   const part = WORKER_PARTS.find((one) => one.ownsTool?.(call));
@@ -436,7 +436,7 @@ export function findTool(runtime: ActivityRuntime, call: CallOwner, name: string
   return mcpToolDefinition(runtime.mcp, server, { name, tool: mcp.tool, once: mcp.once === true });
 }
 
-/** Parts of the context of one attempt, besides its input. */
+/** Parts of an attempt's context in addition to its input. */
 interface AttemptParts {
   /** Parsed with the agent's zod schema. */
   deps: unknown;
@@ -449,7 +449,7 @@ interface AttemptParts {
   stream: Pick<ToolStream, 'emit'>;
 }
 
-/** Creates the context that a tool receives besides its arguments. */
+/** Creates the context that a tool receives in addition to its arguments. */
 function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
   const { isLocal } = attemptInfo();
   const lastHeartbeat = lastDetails();
@@ -501,7 +501,7 @@ function frozenCopy<Value>(value: Value): Readonly<Value> {
   return Object.freeze(isEmpty(value) ? { ...value } : structuredClone(value));
 }
 
-/** True for an empty plain object. A schema may turn deps into any value, and only a plain object holds nothing but its keys. */
+/** True for an empty plain object. A schema may turn deps into any value, and only a plain object consists of nothing but its keys. */
 function isEmpty(value: unknown): boolean {
   return isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
 }
@@ -533,8 +533,8 @@ function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): 
 type CallLocation = Pick<RunToolInput, 'at' | 'eventId' | 'callId'> & { rewritten?: true };
 
 /**
- * Returns the arguments of a call as the model gave them, from the conversation; those that were rewritten, and those of a call of code, which is not in the
- * conversation, from the run. Fails without a retry if there is no such call.
+ * Returns the model's arguments of a call from the conversation. Rewritten arguments, and the arguments of a call of code, which is not in
+ * the conversation, come from the run. Fails without a retry if there is no such call.
  */
 export async function callArguments(
   runtime: ActivityRuntime,

@@ -208,7 +208,7 @@ function indexOf({ index }: Record<string, unknown>): number {
   return typeof index === 'number' || (typeof index === 'string' && /^\d{1,6}$/.test(index)) ? Number(index) : 0;
 }
 
-/** Returns the text, also from content parts, which some servers send. */
+/** Returns the text, including text from content parts, which some servers send. */
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -217,7 +217,7 @@ function contentText(content: unknown): string {
     .join('');
 }
 
-/** Returns the pages that annotations name, with their places in the text. The run checks them. */
+/** Returns the pages that annotations name, with their positions in the text. The run checks them. */
 function citationsIn(annotations: unknown): Source[] {
   if (!Array.isArray(annotations)) return [];
   return annotations.flatMap((one: unknown): Source[] => {
@@ -228,7 +228,7 @@ function citationsIn(annotations: unknown): Source[] {
   });
 }
 
-/** What a chunk says about a call: any part may be missing. */
+/** A chunk's data about a call, in which any part may be missing. */
 interface CallPiece {
   index: number | undefined;
   id: string | undefined;
@@ -238,19 +238,18 @@ interface CallPiece {
 }
 
 /**
- * Assembles the tool calls of one choice. OpenAI numbers the calls, sends id and name once, and the arguments in parts.
- * Other servers leave out the number, give every call the number 0, send an empty or another id with each part, repeat
- * id and name in every chunk, send the arguments as an object, `{}` before the arguments, or all of them again in every
- * chunk or at the end. Whatever has only one reading is put together. Chunks with two readings make the answer
- * malformed: a call must not be merged, lost or doubled.
+ * Assembles the tool calls of one choice. OpenAI numbers the calls, sends id and name once, and the arguments in parts. Other servers leave
+ * out the number, give every call the number 0, send an empty or another id with each part, repeat id and name in every chunk, send the
+ * arguments as an object, `{}` before the arguments, or all of them again in every chunk or at the end. Unambiguous chunks are assembled.
+ * Ambiguous ones make the answer malformed: a call must not be merged, lost or duplicated.
  */
 class ChatToolCalls {
   readonly #calls: CallInProgress[] = [];
-  /** The one call of `function_call`, which `tool_calls` has replaced. */
+  /** The single call of `function_call`, which `tool_calls` has replaced. */
   readonly #legacy: CallInProgress[] = [];
   #fault: string | undefined;
 
-  /** Adds the calls of a chunk. Returns the parts of their arguments that are new. */
+  /** Adds the calls of a chunk. Returns the new parts of their arguments. */
   addDeltas(given: unknown): ModelDelta[] {
     const inChunk = new Set<CallInProgress>();
     return piecesOf(given).flatMap((piece) => {
@@ -262,7 +261,7 @@ class ChatToolCalls {
     });
   }
 
-  /** Adds whole calls, from an answer that is not streamed. Returns their arguments. */
+  /** Adds complete calls, from an answer that is not streamed. Returns their arguments. */
   addWhole(given: unknown): ModelDelta[] {
     return piecesOf(given).map((piece) => {
       const call = this.#open(undefined);
@@ -270,7 +269,7 @@ class ChatToolCalls {
     });
   }
 
-  /** Adds a `function_call`, or a part of it. Returns the part of its arguments that is new. */
+  /** Adds a `function_call`, or a part of it. Returns the new part of its arguments. */
   addFunction(given: unknown): ModelDelta[] {
     const [piece] = piecesOf(given);
     if (piece === undefined) return [];
@@ -281,19 +280,19 @@ class ChatToolCalls {
     return written === '' && known > 0 ? [] : [inputDelta(call, written)];
   }
 
-  /** The calls, in the order of their first chunk. Throws an `AnswerFault` if their chunks have more than one reading. */
+  /** The calls, in the order of their first chunk. Throws an `AnswerFault` if their chunks are ambiguous. */
   get list(): RawToolCall[] {
     const calls = this.#calls.map((call) => this.#resolve(call));
     this.#requireDistinct(calls);
     const legacy = this.#legacy.map((call) => this.#resolve(call));
     if (this.#fault !== undefined) throw new AnswerFault('malformed', this.#fault);
     if (calls.length === 0) return legacy;
-    // A server that sends both forms means one call.
+    // A server that sends both forms means the same call.
     if (legacy.length > 0 && !isSameList(calls, legacy)) throw new AnswerFault('malformed', '"function_call" and "tool_calls" differ');
     return calls;
   }
 
-  /** A call with the id, the name and the arguments of another one may be that call again, or a second one. */
+  /** A call with another call's id, name and arguments may be a repetition, or a second call. */
   #requireDistinct(calls: readonly RawToolCall[]): void {
     const ids = this.#calls.flatMap(({ id }) => (id === undefined ? [] : [id]));
     if (new Set(ids).size === ids.length) return;
@@ -311,7 +310,7 @@ class ChatToolCalls {
     const { index, id, name } = piece;
     const begins = name !== undefined;
     const identified = id === undefined ? undefined : this.#calls.findLast((call) => call.id === id);
-    // Where all calls have one number, the id says which of them a chunk repeats.
+    // If all calls have the same number, the id says which of them a chunk repeats.
     const newest = index === undefined ? undefined : this.#calls.findLast((call) => call.index === index);
     const numbered = newest !== undefined && identified?.index === index ? identified : newest;
     if (numbered !== undefined) return begins && inChunk.has(numbered) ? this.#open(index) : this.#sameOrNext(numbered, piece);
@@ -327,11 +326,11 @@ class ChatToolCalls {
     return this.#sameOrNext(last, piece);
   }
 
-  /** Returns the call that a piece continues or repeats, or a new one if it begins another under the same number. */
+  /** Returns the call that a piece continues or repeats, or a new call if it begins another one under the same number. */
   #sameOrNext(call: CallInProgress, piece: CallPiece): CallInProgress {
     const { id, name, text, index } = piece;
     if (name === undefined || call.name === undefined) return call;
-    // A server that gives ids gives one to each call: without one, a chunk belongs to the call before.
+    // A server that sends ids sends one for each call: a chunk without an id belongs to the previous call.
     if (call.id !== undefined && id !== undefined && id !== call.id) return this.#sameUnderOtherId(call, piece);
     if (call.id !== undefined) return call;
     if (name !== call.name) {
@@ -340,12 +339,12 @@ class ChatToolCalls {
       return this.#open(index);
     }
     if (!call.isClosed || !text.trim().startsWith('{')) return call;
-    // It may repeat the call, or have more of its arguments. Only other values show that it is another call.
+    // It may repeat the call, or extend its arguments. Only different values show that it is another call.
     if (mayBecome(call.text, text)) this.#ambiguous(piece);
     return this.#open(index);
   }
 
-  /** Returns the call that a piece continues, or a new one, if it has another id: a server may make one for each chunk. */
+  /** Returns the call that a piece with a different id continues, or a new call: a server may generate an id for each chunk. */
   #sameUnderOtherId(call: CallInProgress, piece: CallPiece): CallInProgress {
     const { name, text, index } = piece;
     const trimmed = text.trim();
@@ -356,7 +355,7 @@ class ChatToolCalls {
     return this.#open(index);
   }
 
-  /** Adds a piece to its call. Returns the part of the arguments that is new. */
+  /** Adds a piece to its call. Returns the new part of the arguments. */
   #add(call: CallInProgress, piece: CallPiece): string {
     const { id, name, text } = piece;
     if (name !== undefined && call.name !== undefined && name !== call.name) this.#ambiguous(piece);
@@ -368,15 +367,15 @@ class ChatToolCalls {
       const known = call.text.trim();
       if (trimmed === known) return '';
       if (known === '{}') call.clear();
-      // They may be the whole arguments, or as far as they have come.
+      // They may be the complete arguments, or the arguments so far.
       else this.#ambiguous(piece);
     }
     return call.append(text);
   }
 
   /**
-   * Returns a call with its arguments. If each chunk repeats the text before it, the last one has all of it, unless only
-   * all of them together make sense.
+   * Returns a call with its arguments. If each chunk repeats the text before it, the last chunk is complete, unless only the concatenation
+   * of all is valid.
    */
   #resolve({ id, name, text, snapshot, pieces }: CallInProgress): RawToolCall {
     const args = pieces === 0 ? undefined : text;
@@ -384,7 +383,7 @@ class ChatToolCalls {
     const joined = parseLooseJson(text).type;
     const last = parseLooseJson(snapshot).type;
     if (joined === 'invalid' && last !== 'invalid') return { id, name, arguments: snapshot };
-    // For example an object whose first value begins like the object itself. Two that are cut do no harm.
+    // For example an object whose first value begins like the object itself. If both readings are cut off, neither does harm.
     if (joined !== 'invalid' && last !== 'invalid' && joined + last !== 'cutcut') this.#ambiguous({ id, name });
     return { id, name, arguments: args };
   }
@@ -401,14 +400,14 @@ class ChatToolCalls {
   }
 }
 
-/** A call whose chunks arrive. */
+/** A call whose chunks are arriving. */
 class CallInProgress {
   readonly index: number | undefined;
   id: string | undefined;
   name: string | undefined;
-  /** All pieces, one after the other. */
+  /** All pieces, concatenated. */
   text = '';
-  /** The newest piece, as long as each has begun with the whole of the one before. */
+  /** The newest piece, as long as each begins with the whole previous one. */
   snapshot: string | undefined;
   pieces = 0;
   #depth = 0;
@@ -420,7 +419,7 @@ class CallInProgress {
     this.index = index;
   }
 
-  /** True if every bracket of the text is closed, so that nothing more belongs to it. */
+  /** True if every bracket of the text is closed, so that it is complete. */
   get isClosed(): boolean {
     return this.#hasOpened && this.#depth <= 0 && this.#quote === '';
   }
@@ -435,7 +434,7 @@ class CallInProgress {
     this.#hasOpened = false;
   }
 
-  /** Appends a piece. Returns what is new in it. */
+  /** Appends a piece. Returns its new part. */
   append(text: string): string {
     const before = this.snapshot;
     const isRepeat = before !== undefined && text.startsWith(before);
@@ -461,7 +460,7 @@ class CallInProgress {
   }
 }
 
-/** True if two lists of calls are the same, but for their ids. */
+/** True if two lists of calls are equal except for their ids. */
 function isSameList(calls: readonly RawToolCall[], others: readonly RawToolCall[]): boolean {
   return JSON.stringify(calls.map(plainCall)) === JSON.stringify(others.map(plainCall));
 }
@@ -470,13 +469,13 @@ function plainCall({ name, arguments: args }: RawToolCall): unknown {
   return [name ?? null, comparable(typeof args === 'string' ? args : '')];
 }
 
-/** Returns arguments in a form that does not depend on how they are written. */
+/** Returns arguments in a canonical form. */
 function comparable(text: string): string {
   const parsed = parseJsonText(text, true);
   return parsed.ok ? canonicalJson(parsed.value) : text.trim();
 }
 
-/** True if the second arguments may be those of the first call, as far as they had come or as a whole. */
+/** True if the second arguments may be the first call's, complete or so far. */
 function mayBecome(text: string, later: string): boolean {
   const first = parseJsonText(text, true);
   const second = parseJsonText(later, true);
@@ -492,7 +491,7 @@ function mayGrow(from: JsonValue, to: JsonValue): boolean {
   return JSON.stringify(to).startsWith(JSON.stringify(from));
 }
 
-/** Returns the calls that a chunk or a message lists. Some servers send one call in place of a list of one. */
+/** Returns the calls that a chunk or a message lists. Some servers send a single call instead of a list. */
 function piecesOf(given: unknown): CallPiece[] {
   const list: unknown[] = Array.isArray(given) ? given : [given];
   return list.filter((one) => isJsonObject(one)).map(pieceOf);
@@ -510,7 +509,7 @@ function pieceOf(call: Record<string, unknown>): CallPiece {
   };
 }
 
-/** Replaces arguments that are nested too deeply to be written: as deep as no reader takes them, so that the call is refused for that. */
+/** Replaces arguments that are nested too deeply to be written by ones that every reader refuses for their depth. */
 const TOO_DEEP = '['.repeat(MAX_JSON_DEPTH + 1) + ']'.repeat(MAX_JSON_DEPTH + 1);
 
 /** Returns arguments as JSON text. */
@@ -525,7 +524,7 @@ function filledText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Returns a piece of the arguments of a call. Servers that send no id give none here. */
+/** Returns a delta of a call's arguments. The id is empty if the server sends none. */
 function inputDelta({ id = '', name = '' }: CallInProgress, text: string): ModelDelta {
   return { type: 'tool_input', callId: id, toolName: name, text };
 }

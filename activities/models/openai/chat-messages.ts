@@ -20,10 +20,10 @@ type ChatMessage =
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/** It also has the fields of its opaque parts, and so have its calls. */
+/** It and its calls also have the fields of their opaque parts. */
 interface AssistantMessage {
   role: 'assistant';
-  /** A list: parts of reasoning that the provider sent as content, and the text behind them. */
+  /** A list has parts of reasoning that the provider sent as content, followed by the text. */
   content: string | null | JsonValue[];
   tool_calls?: ChatToolCall[];
 }
@@ -42,10 +42,9 @@ interface ChatToolCall {
 }
 
 /**
- * Returns the messages of a conversation. Each instruction is a system message of its own. Consecutive tool calls join
- * the assistant message before them, or a new one with null content. A result becomes a tool message with the text of
- * its first value, and media in results follow the batch as a user message. Keys keep the model's order, so that its
- * output and its next input share a cached prefix.
+ * Returns the messages of a conversation. Each instruction is a separate system message. Consecutive tool calls join the assistant message
+ * before them, or a new one with null content. A result becomes a tool message with the text of its first value, and media in results
+ * follow the batch as a user message. Keys keep the model's order, so that its output and its next input share a cached prefix.
  */
 export function buildChatMessages(
   instructions: readonly string[],
@@ -55,7 +54,7 @@ export function buildChatMessages(
   return conversationMessages(instructions, [{ content: [...contents] }], systemRole);
 }
 
-/** Returns the same for the events of a conversation, with their opaque parts at the places from which they came. */
+/** Returns the messages of a conversation's events, with their opaque parts at their original positions. */
 export function conversationMessages(
   instructions: readonly string[],
   events: readonly Pick<ConversationEvent, 'content' | 'providerItems'>[],
@@ -91,7 +90,7 @@ export function conversationMessages(
   return messages;
 }
 
-/** Puts opaque parts on the message of the assistant among those from `opens` on, and on its calls. */
+/** Adds opaque parts to the assistant message at or after `opens`, and to its calls. */
 function placeParts(messages: ChatMessage[], opens: number, { message: fields, calls }: PlacedParts): void {
   const at = messages.findIndex(({ role }, index) => index >= opens && role === 'assistant');
   const message = messages[at];
@@ -139,13 +138,13 @@ function addToolCall(messages: ChatMessage[], call: ToolCall, opens: number): vo
 }
 
 /**
- * The texts of calls and results, which stay the same as long as they are in the window: each request has all of them again. They are gone
- * with it, and at most as long as it: the bound of the cache of conversations does not count them.
+ * The texts of calls and results, which each request repeats as long as they are in the window. They live no longer than the window: the
+ * bound of the conversation cache does not count them.
  */
 const argumentTexts = new WeakMap<ToolCall, string>();
 const resultTexts = new WeakMap<ToolResult, string>();
 
-/** Returns the arguments of a call as providers get them. */
+/** Returns the arguments of a call in the form for providers. */
 export function argumentsText(call: ToolCall): string {
   const text = argumentTexts.get(call) ?? JSON.stringify(call.arguments);
   argumentTexts.set(call, text);
@@ -178,8 +177,8 @@ function textPart(part: ContentPart): ChatPart {
 }
 
 /**
- * Returns the name of a call in a form that the provider accepts. Models invent names ("search web"): the call is
- * answered with an error, but its name stays in the conversation, and the provider would refuse every later request.
+ * Returns the name of a call in a form that the provider accepts. Models invent names ("search web"): the call gets an error result, but
+ * its name stays in the conversation, and the provider would refuse every later request.
  */
 export function functionName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
@@ -206,13 +205,13 @@ export function audioFormat({ format, mediaType }: MediaSource & { format?: stri
   return name === 'mpeg' ? 'mp3' : name === 'wave' ? 'wav' : name;
 }
 
-/** Returns a text for a part that the API does not support: it names the part and its URL. */
+/** Returns a text that names an unsupported part and its URL. */
 export function placeholder(part: ContentPart): string {
   const url = part.type === 'text' ? undefined : part.url;
   return url === undefined ? partText(part) : `${partText(part)} ${url}`;
 }
 
-/** Returns the content of a message as text alone, without half surrogate pairs, which providers refuse. */
+/** Returns the content of a message as text, without lone surrogates, which providers refuse. */
 export function plainText(content: string | ContentPart[]): string {
   return outputText(content.length === 0 ? '' : content).toWellFormed();
 }
@@ -227,11 +226,11 @@ export function toolOutputText(result: ToolResult): string {
 function textOfContent({ content: [first] }: ToolResult): string {
   if (first === undefined) return '';
   if (typeof first === 'string') return first.toWellFormed();
-  // The bytes of an image are useless as text: a tool message names the image, which follows as a part.
+  // An image's bytes are useless as text: a tool message names the image, which follows as a part.
   return isMediaPart(first) ? partText(first) : JSON.stringify(first);
 }
 
-/** Returns the media of a result. A tool message cannot hold them, so they follow the batch of results as a user message. */
+/** Returns the media of a result. A tool message cannot contain them, so they follow the batch of results in a user message. */
 export function toolOutputMedia(result: ToolResult): ContentPart[] {
   const values: unknown[] = result.content;
   return values.filter(isMediaPart);

@@ -13,30 +13,24 @@ export interface Exchange {
   signal: AbortSignal;
   /** Milliseconds without data after which the request is aborted. */
   timeoutMs: number;
-  /** True once nothing of use can follow: the answer does not wait for the end of the stream. */
+  /** True once nothing useful can follow: the answer does not wait for the end of the stream. */
   isComplete: () => boolean;
-  /** The milliseconds without a further piece after which nothing of use follows. Undefined: until the timeout. */
+  /** The milliseconds of silence after which nothing useful follows. Undefined: until the timeout. */
   silenceMs: () => number | undefined;
   /** Called with the headers of the answer. */
   onHeaders: (headers: Headers) => void;
 }
 
-/** A piece of an answer: JSON that the provider sent, or the mark of its end. */
+/** A piece of an answer: JSON from the provider, or the end mark. */
 export type AnswerPiece = { type: 'data'; data: unknown } | { type: 'end' };
 
-/** The most bytes of an answer: a larger one could not be recorded. */
+/** The maximum bytes of an answer: a larger one could not be recorded. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/**
- * The time that a complete answer waits for the stream to close, in milliseconds, so that the connection can serve the
- * next call.
- */
+/** The time that a complete answer waits for the stream to close, in milliseconds, so that the connection can be reused. */
 const CLOSE_WAIT_MS = 250;
 
-/**
- * Posts one request, without retries, and yields the answer, streamed or whole. A stream that breaks off ends without
- * an `end` piece.
- */
+/** Posts one request, without retries, and yields the answer, streamed or whole. A broken stream ends without an `end` piece. */
 export async function* exchange(
   client: OpenAI,
   { path, body, signal, timeoutMs, isComplete, silenceMs, onHeaders }: Exchange,
@@ -79,7 +73,7 @@ const WHOLE = /json|text\/(?:html|plain)/;
 async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator<AnswerPiece> {
   const text = responseText(response, watch);
   const begin = await beginningOf(text);
-  // Some servers name the wrong type, or none. No line of an event stream begins like JSON.
+  // Some servers send the wrong content type, or none. No line of an event stream begins like JSON.
   const isWhole = WHOLE.test(response.headers.get('content-type') ?? '') || /^\s*[[{]/.test(begin);
   if (!isWhole) return yield* eventsOf(joined(begin, text));
   let whole = begin;
@@ -95,7 +89,7 @@ async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator
   yield* eventsOf(ReadableStream.from([whole]));
 }
 
-/** Takes pieces of a text up to the first that is not blank. */
+/** Reads pieces of a text up to the first non-blank one. */
 async function beginningOf(text: AsyncGenerator<string>): Promise<string> {
   let begin = '';
   for (;;) {
@@ -122,7 +116,7 @@ async function* eventsOf(pieces: AsyncIterable<string>): AsyncGenerator<AnswerPi
     const value = parsedJson(data);
     if (value !== undefined) yield { type: 'data', data: value };
     else if (complete) throw new AnswerFault('malformed', 'the answer is not JSON', data);
-    // A part of the answer is missing, unless it is the mark of its end.
+    // A part of the answer is missing, unless it is the end mark.
     else if (!'[DONE]'.startsWith(text)) throw new AnswerFault('cut', 'the connection ended in the middle of an event');
   }
 }
@@ -141,10 +135,10 @@ async function* responseText(response: Response, watch: IdleTimeout): AsyncGener
   yield decoder.decode();
 }
 
-/** Why a request that is over was aborted. One error for all: to create one for each call captures a stack that nobody reads. */
+/** The abort reason of a finished request. It is shared, because creating one for each call would capture a stack that nobody reads. */
 const OVER = new DOMException('The request is over', 'AbortError');
 
-/** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */
+/** An abort signal for one request: it follows the caller's signal, and also aborts after a time without data. */
 class IdleTimeout {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
@@ -187,7 +181,7 @@ class IdleTimeout {
 /** The data of one server-sent event. */
 export interface ServerSentEvent {
   data: string;
-  /** False for the data that was pending when the stream ended: it may be cut. */
+  /** False for data that was pending when the stream ended: it may be cut off. */
   complete: boolean;
 }
 
@@ -210,7 +204,7 @@ export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGen
 }
 
 async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  // Joined only at a line break: a long line in many pieces is not copied again and again.
+  // Joined only at a line break, so that a long line in many pieces is not copied repeatedly.
   let pending: string[] = [];
   let afterReturn = false;
   for await (const piece of pieces) {
@@ -227,7 +221,7 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   if (last !== '') yield last;
 }
 
-/** The callbacks that receive an answer while it arrives. */
+/** The callbacks that receive an answer as it arrives. */
 export type AnswerListener = Pick<ModelCallContext, 'onDelta' | 'onUsage'>;
 
 /** Returns the usage that a provider reports, in either API; null if it reports none. */
@@ -248,7 +242,7 @@ export function tokenUsage(reported: unknown): UsageStats | null {
   };
 }
 
-/** Returns what a call has cost, in US dollars: OpenRouter says it as a number, Perplexity with its parts. OpenAI does not say it. */
+/** Returns the cost of a call in US dollars: OpenRouter reports a number, Perplexity also its parts. OpenAI does not report it. */
 export function reportedCost(cost: unknown): ReturnType<typeof toldCost> {
   return toldCost(isJsonObject(cost) ? cost['total_cost'] : cost);
 }
@@ -266,9 +260,8 @@ function tokenCount(value: unknown): number | undefined {
 }
 
 /**
- * Returns the finish reason of Longhaul, or the provider's own word if there is none. The content of the answer
- * overrules `stop`, which servers also report for tool calls and refusals. It does not overrule an unknown word: the
- * answer may have been cut off.
+ * Returns Longhaul's finish reason, or the provider's own word if there is none. The content of the answer overrides `stop`, which servers
+ * also report for tool calls and refusals. It does not override an unknown word: the answer may have been cut off.
  */
 export function normalFinishReason(word: string | undefined, answer: { toolCalls: number; refusal: string }): FinishReason {
   const known = finishReasonOf(word ?? 'stop');

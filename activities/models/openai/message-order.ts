@@ -3,22 +3,22 @@ import { createHash } from 'node:crypto';
 /** A message of a request in either API: an object with documented fields. */
 export type Item = Record<string, unknown>;
 
-/** The side that a message speaks for. Other items (reasoning) belong to the assistant. */
+/** The author of a message. Other items (reasoning) belong to the assistant. */
 type Side = 'system' | 'user' | 'assistant' | 'tool';
 
-/** How the order of messages is mended in one API. */
+/** The operations that fix the order of messages in one API. */
 export interface Dialect {
   sideOf(item: Item): Side;
   message(role: 'user' | 'assistant', text: string): Item;
-  /** The text of a message, also of its parts. */
+  /** Returns the text of a message, including its parts. */
   textOf(item: Item): string;
-  /** The message with a text in front of its content. */
+  /** Returns the message with a text before its content. */
   withPrefix(item: Item, text: string): Item;
-  /** Two messages of one role as one; undefined if they cannot be. */
+  /** Returns two messages of one role as one; undefined if that is not possible. */
   joined(one: Item, next: Item): Item | undefined;
 }
 
-/** The messages that stand where a server insists on one. They say as little as a message can. */
+/** The messages that are inserted where a server insists on one. They say as little as possible. */
 const FILLERS = { afterTool: 'OK.', first: '(The conversation continues.)', last: 'Continue.' };
 
 /** Merges all system messages into one at the beginning. */
@@ -30,7 +30,7 @@ export function systemFirst(items: readonly Item[], dialect: Dialect): Item[] {
   return [{ ...first, content: text }, ...items.filter((item) => dialect.sideOf(item) !== 'system')];
 }
 
-/** Puts the text of all system messages in front of the first message of the user. */
+/** Puts the text of all system messages before the first user message. */
 export function withoutSystem(items: readonly Item[], dialect: Dialect): Item[] {
   const [first, ...others] = systemFirst(items, dialect);
   if (first === undefined || dialect.sideOf(first) !== 'system') return [...items];
@@ -40,7 +40,7 @@ export function withoutSystem(items: readonly Item[], dialect: Dialect): Item[] 
   return others.map((item, index) => (index === at ? dialect.withPrefix(item, text) : item));
 }
 
-/** Puts a message of the assistant between the result of a tool and a message of the user. */
+/** Inserts an assistant message between a tool result and a user message. */
 export function assistantAfterTool(items: readonly Item[], dialect: Dialect): Item[] {
   return items.flatMap((item, index) => {
     const before = items[index - 1];
@@ -49,7 +49,7 @@ export function assistantAfterTool(items: readonly Item[], dialect: Dialect): It
   });
 }
 
-/** Puts a message of the user in front of a conversation that begins otherwise. */
+/** Puts a user message before a conversation that does not begin with one. */
 export function userFirst(items: readonly Item[], dialect: Dialect): Item[] {
   const at = items.findIndex((item) => dialect.sideOf(item) !== 'system');
   const first = items[at];
@@ -58,13 +58,13 @@ export function userFirst(items: readonly Item[], dialect: Dialect): Item[] {
   return [...items.slice(0, index), dialect.message('user', FILLERS.first), ...items.slice(index)];
 }
 
-/** Lets the user have the last word. */
+/** Appends a user message if the conversation does not end with the user. */
 export function userLast(items: readonly Item[], dialect: Dialect): Item[] {
   const last = items.at(-1);
   return last !== undefined && dialect.sideOf(last) === 'assistant' ? [...items, dialect.message('user', FILLERS.last)] : [...items];
 }
 
-/** Merges messages of one role that follow one another. */
+/** Merges consecutive messages of the same role. */
 export function neighboursJoined(items: readonly Item[], dialect: Dialect): Item[] {
   const joined: Item[] = [];
   for (const item of items) {
@@ -77,13 +77,13 @@ export function neighboursJoined(items: readonly Item[], dialect: Dialect): Item
   return joined;
 }
 
-/** OpenAI takes no longer ids in Chat Completions, and no provider takes other characters. */
+/** OpenAI accepts no longer ids in Chat Completions, and no provider accepts other characters. */
 const SAFE_ID = /^[a-zA-Z0-9_-]{1,40}$/;
 const NINE = /^[a-zA-Z0-9]{9}$/;
 
 /**
- * Gives calls and their results ids that a server takes: the same in each request, and different for different calls. A result names the
- * last call of its id.
+ * Assigns ids that a server accepts to calls and their results: the same in each request, and different for different calls. A result
+ * refers to the last call with its id.
  */
 export class CallIds {
   readonly #form: 'safe' | 'nine';
@@ -113,7 +113,7 @@ export class CallIds {
   }
 }
 
-/** Splits the calls of each message, so that one call and its result follow the other. */
+/** Splits the calls of each message, so that each call is followed by its result. */
 export function oneCallEach(items: readonly Item[]): Item[] {
   const result: Item[] = [];
   for (let at = 0; at < items.length; at += 1) {
@@ -137,7 +137,7 @@ export function oneCallEach(items: readonly Item[]): Item[] {
   return result;
 }
 
-/** Gives calls and results ids of a form, in either API. */
+/** Assigns ids of a given form to calls and results, in either API. */
 export function withCallIds(items: readonly Item[], form: 'safe' | 'nine'): Item[] {
   const ids = new CallIds(form);
   return items.map((item) => {
@@ -154,8 +154,8 @@ const NO_OUTPUT = '(no output)';
 const NO_TEXT = '(no text)';
 
 /**
- * Leaves out texts without a visible character, which several providers refuse and none needs: of the assistant and of the system with
- * their message, and of the user and of a tool for a word that says so.
+ * Removes texts without a visible character, which several providers refuse and none needs: assistant and system texts with their message;
+ * user and tool texts are replaced by a placeholder.
  */
 export function withoutEmptyTexts(items: readonly Item[]): Item[] {
   return items.flatMap((item): Item[] => {
@@ -216,7 +216,7 @@ function joinedContent(one: unknown, next: unknown, type: string): unknown {
   return [...parts(one), ...parts(next)];
 }
 
-/** Returns the fields of both. What a provider sent beside the contents is kept of each. */
+/** Returns the fields of both, keeping the opaque fields of each. */
 function joinedFields(one: Item, next: Item): Item {
   const result: Item = { ...one };
   for (const [name, value] of Object.entries(next)) {
@@ -241,7 +241,7 @@ function isBlank(value: unknown): boolean {
   return typeof value === 'string' && value.trim() === '';
 }
 
-/** Returns a value that is text; an empty text for any other. */
+/** Returns a value if it is text, otherwise an empty text. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -17,10 +17,10 @@ import type { ConversationEvent } from '../../../src/core/domain/model.ts';
  * A call is named by its index, because a request may give it another id.
  */
 
-/** How the pieces of a field become one: texts are joined, the last value counts, lists and objects are merged. */
+/** How to combine the pieces of a field: texts are joined, the last value counts, or lists and objects are merged. */
 type Pieces = 'text' | 'last' | 'merged';
 
-/** The fields of a message, by the servers that send them. A provider's oddity is one row. */
+/** The opaque fields of a message, with the servers that send them. A provider's oddity is one row. */
 const MESSAGE_FIELDS: Readonly<Record<string, Pieces>> = {
   // DeepSeek, Kimi, Qwen, GLM, xAI, llama.cpp, LiteLLM.
   reasoning_content: 'text',
@@ -41,7 +41,7 @@ const MESSAGE_FIELDS: Readonly<Record<string, Pieces>> = {
   reasoning_signature: 'last',
   signature: 'last',
   thought_signature: 'last',
-  // LiteLLM. The rest of it repeats other fields.
+  // LiteLLM. Its remainder repeats other fields.
   provider_specific_fields: 'merged',
 };
 
@@ -76,7 +76,7 @@ export class OpaqueParts {
     if (Array.isArray(calls)) for (const call of calls) if (isJsonObject(call)) this.#takeCall(call, isWhole);
   }
 
-  /** Returns what is kept of an answer with this text and these calls; undefined if there is nothing. */
+  /** Returns the kept entries of an answer with this text and these calls, or undefined. */
   entries(text: string, calls: readonly { id?: unknown }[]): JsonValue[] | undefined {
     const message = withoutRepetitions(this.#message);
     const ofCalls = calls.map((call, index) => {
@@ -92,7 +92,7 @@ export class OpaqueParts {
     ];
   }
 
-  /** Keeps the parts of a content that are not its text, such as the thinking of Mistral and Databricks. */
+  /** Keeps the non-text parts of a content, such as the thinking of Mistral and Databricks. */
   #takeParts(content: unknown, isWhole: boolean): void {
     if (!Array.isArray(content)) return;
     const parts = content.filter((part) => isJsonObject(part) && part['type'] !== 'text' && part['type'] !== 'output_text');
@@ -152,7 +152,7 @@ function mergedObject(present: JsonObject, arriving: JsonObject): JsonObject {
   return result;
 }
 
-/** Adds a piece of a block to the block that it continues: of the same index, or the last one while it has no signature. */
+/** Adds a piece to the block that it continues: the block with the same index, or the last one while it has no signature. */
 function withBlock(blocks: JsonValue[], piece: JsonValue): JsonValue[] {
   if (!isJsonObject(piece)) return [...blocks, piece];
   const { index } = piece;
@@ -192,10 +192,10 @@ function signaturesOf(value: JsonValue): JsonObject | undefined {
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** The fields of plain reasoning, of which servers send several with the same text. */
+/** The fields of plain reasoning. Servers send several of them with the same text. */
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const;
 
-/** Leaves out what another field repeats: the text of reasoning may have tens of kilobytes. */
+/** Removes fields that repeat another one: a reasoning text may have tens of kilobytes. */
 function withoutRepetitions(message: JsonObject): JsonObject {
   const result = { ...message };
   const seen = new Set(['reasoning_details', 'thinking_blocks'].map((name) => blockText(result[name])).filter((text) => text !== ''));
@@ -213,23 +213,23 @@ function blockText(blocks: unknown): string {
   return blocks.map((block: unknown) => (isJsonObject(block) ? [...BLOCK_TEXTS].map((name) => textIn(block[name])).join('') : '')).join('');
 }
 
-/** Returns the reasoning of a message as text, whichever field holds it. */
+/** Returns the reasoning of a message as text, from whichever field has it. */
 export function reasoningText(message: Readonly<Record<string, unknown>>): string {
   const plain = REASONING.map((name) => textIn(message[name])).find((text) => text !== '');
   return plain ?? (blockText(message['reasoning_details']) || blockText(message['thinking_blocks']));
 }
 
-/** The opaque parts of an answer, by the places to which they are sent back. */
+/** The opaque parts of an answer, by their positions in the next request. */
 export interface PlacedParts {
   /** Fields of the message. */
   message: JsonObject;
-  /** Fields of the calls, by their index. */
+  /** Fields of the calls, by index. */
   calls: JsonObject[];
   /** Items of the Responses API, and the text and the calls between them, in order. */
   order: ({ item: JsonObject } | 'text' | { call: number })[];
 }
 
-/** Returns the opaque parts of an event; undefined if it has none, or they do not fit its content any more: then none is sent. */
+/** Returns the opaque parts of an event; undefined if it has none, or they no longer match its content, in which case none is sent. */
 export function placedParts({
   content,
   providerItems = [],
@@ -258,14 +258,14 @@ function hasText(content: readonly ContentItem[]): boolean {
   return content.some((item) => item.type === 'message' && item.role === 'assistant' && writtenText(item.content).trim() !== '');
 }
 
-/** Returns a short digest of opaque parts, by which a client knows those again that a provider has refused. */
+/** Returns a short digest of opaque parts, which lets a client recognize refused parts. */
 export function partsDigest(providerItems: readonly JsonValue[]): string {
   return createHash('sha256').update(JSON.stringify(providerItems)).digest('base64url').slice(0, 16);
 }
 
 /**
- * Returns a fingerprint of an account: the same for the same host, organization and key, in every process. It says nothing about the key,
- * of which it is a digest of 32 bits.
+ * Returns a fingerprint of an account: the same for the same host, organization and key, in every process. It is a digest of 32 bits, which
+ * reveals nothing about the key.
  */
 export function accountFingerprint(parts: readonly string[]): string {
   return createHash('sha256')

@@ -17,7 +17,7 @@ import { AnswerFault } from '../errors/error-body.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 
-/** What the batches need of the client of their provider. */
+/** The functions of the provider's client that its batches need. */
 interface OpenAIAccess {
   api: 'chat' | 'responses';
   /** Host and port of the provider. */
@@ -25,30 +25,30 @@ interface OpenAIAccess {
   /** The key depends on the tags of runs. */
   byTags: boolean;
   connect: (model: string, context: Pick<ModelCallContext, 'tags' | 'secret'>) => Promise<ConnectedAccount>;
-  /** Returns the body of a request of its own, which is streamed. */
+  /** Returns the body of an individual request, which is streamed. */
   body: (request: ModelRequest, account: string) => Record<string, unknown>;
   classify: (error: unknown, model: string, key: string | undefined) => ModelCallError;
 }
 
-/** The library with a key, and the fingerprint of the account. */
+/** The client library with a key, and the fingerprint of its account. */
 interface ConnectedAccount {
   client: OpenAI;
   account: string;
   key: string | undefined;
 }
 
-/** The name, in the metadata of a batch, of the key by which it is found again. */
+/** The metadata name of the key that identifies a batch. */
 const KEY = 'longhaul';
 
 const ENDPOINTS = { chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
 
-/** The statuses of a batch that does not change any more. */
+/** The final statuses of a batch. */
 const ENDED: readonly string[] = ['completed', 'expired', 'cancelled', 'failed'];
 
-/** The clocks of the provider and of the worker may differ by that. */
+/** The maximum difference between the provider's and the worker's clocks. */
 const CLOCKS_MS = 10 * 60_000;
 
-/** Half of what OpenAI takes: the process has the whole file in memory. */
+/** Half of OpenAI's limit: the process has the whole file in memory. */
 const MOST_BYTES = 90_000_000;
 
 /** The batches of a provider with OpenAI's API: files of requests and results. */
@@ -87,7 +87,7 @@ export class OpenAIBatches implements BatchClient {
       const { status, errors } = await client.batches.retrieve(id, { signal: context.signal });
       if (status !== 'failed') return { hasEnded: ENDED.includes(status) };
       const said = (errors?.data ?? []).map(({ code, message }) => [code, message].filter(Boolean).join(': '));
-      // More tokens than the account may have in batches at a time: another batch may have room.
+      // The account's limit of batched tokens is reached: another batch may have room.
       const code = said.some((text) => /limit/i.test(text)) ? 'model_rate_limited' : 'model_bad_request';
       return {
         hasEnded: true,
@@ -143,7 +143,7 @@ export class OpenAIBatches implements BatchClient {
     }
   }
 
-  /** Returns the id of the batch with a key, if an attempt whose answer was lost has submitted it. */
+  /** Returns the id of the batch with a key, if an earlier attempt with a lost answer submitted it. */
   async #find(client: OpenAI, key: string, since: number, signal: AbortSignal): Promise<string | undefined> {
     for await (const { id, metadata, created_at: at } of client.batches.list({ limit: 100 }, { signal })) {
       if (metadata?.[KEY] === key) return id;

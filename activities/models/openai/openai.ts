@@ -48,9 +48,8 @@ import { type Api, withinRules } from './request-rules.ts';
 /** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {
   /**
-   * The API key: a text, a secret of the worker such as `secret('openai')`, or a function that chooses one for each
-   * call, for instance by the tags of the run. Default: `OPENAI_API_KEY` of the environment, read when a call is made.
-   * Servers other than OpenAI's may need none.
+   * The API key: a text, a secret of the worker such as `secret('openai')`, or a function that chooses one for each call, for instance by
+   * the run's tags. Default: `OPENAI_API_KEY` of the environment, read when a call is made. Servers other than OpenAI's may need none.
    *
    * `({ tags }) => secret(tags.includes('acme') ? 'openai/acme' : 'openai/default')`
    */
@@ -59,26 +58,26 @@ export interface OpenAIOptions {
   baseURL?: string;
   /** The API to use. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
   api?: 'chat' | 'responses';
-  /** The id of the organisation to which calls are billed. */
+  /** The id of the organization that is billed for calls. */
   organization?: string;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   timeout?: Duration;
   /** Sent with every request. */
   headers?: Record<string, string>;
   /**
-   * What the server takes, if it differs from OpenAI's. It is where a client begins: a refusal that names something else is learned for
-   * the rest of the process.
+   * The server's capabilities, if they differ from OpenAI's. They are a client's initial values: a refusal that contradicts them is learned
+   * for the rest of the process.
    */
   capabilities?: Partial<OpenAICapabilities>;
   /**
-   * How the server says that a conversation is too long, if it does so in its own words: `[{ status: 400, text: 'input too big' }]`.
-   * The conversation is then compacted, and the model asked again. The words of about thirty servers are known.
+   * The server's own wordings for a conversation that is too long: `[{ status: 400, text: 'input too big' }]`. The conversation is then
+   * compacted, and the model asked again. The wordings of about thirty servers are known.
    */
   tooLong?: readonly TooLongRule[];
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1';
-/** The most keys whose clients are cached: for instance one for each tenant. */
+/** The maximum number of keys with a cached client, for instance one for each tenant. */
 const MAX_CLIENTS = 100;
 const OPTIONS: OptionTable<OpenAIOptions> = {
   apiKey: true,
@@ -91,7 +90,7 @@ const OPTIONS: OptionTable<OpenAIOptions> = {
   tooLong: true,
 };
 
-/** Returns the batches of OpenAI, or of a server with its API. Those of `openai()` with the same options are the same. */
+/** Returns the batch client of OpenAI, or of a server with its API. It is the same as the one of `openai()` with the same options. */
 export function openaiBatch(options: OpenAIOptions = {}): BatchClient {
   return new OpenAIModelClient(...clientArguments(options, 'openaiBatch')).batches;
 }
@@ -187,11 +186,11 @@ class OpenAIModelClient implements ModelClient {
     const body = this.#learned.bodyOf({
       request,
       capabilities: this.capabilities,
-      // The account that gave the newest answer most likely makes the call, too.
+      // The account of the newest answer most likely also makes the call.
       account: accounts.at(-1) ?? '',
       build: (one, capabilities) => build(one, capabilities, cache),
     });
-    // As it goes over the wire: without members that are undefined.
+    // The wire format, without undefined members.
     const sent = JSON.parse(JSON.stringify(body)) as JsonObject;
     return { api: isChat ? 'openai.chat' : 'openai.responses', path: isChat ? '/chat/completions' : '/responses', body: sent, accounts };
   }
@@ -199,7 +198,7 @@ class OpenAIModelClient implements ModelClient {
   credentials(): Credential[] {
     const { apiKey } = this.#options;
     if (isSecretReference(apiKey)) return [{ kind: 'secret', name: apiKey.name }];
-    // A function chooses among keys that only it knows, and other servers may need none.
+    // A function chooses among keys that only it knows, and other servers may need no key.
     return apiKey === undefined && this.#isOpenAI ? [{ kind: 'variable', name: 'OPENAI_API_KEY' }] : [];
   }
 
@@ -242,7 +241,7 @@ class OpenAIModelClient implements ModelClient {
     try {
       for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
     } catch (error) {
-      // A finished answer is complete and paid for, even if the connection broke before the usage arrived.
+      // A finished answer is complete and paid for, even if the connection breaks before the usage arrives.
       const isFault = error instanceof ReportedFault || (error instanceof AnswerFault && error.kind !== 'silent');
       if (isFault || !answer.finished) throw error;
     }
@@ -315,7 +314,7 @@ interface ProviderAccess {
   headers?: Record<string, string> | undefined;
 }
 
-/** The client library, used for requests alone: Temporal retries, and errors keep their whole body. */
+/** The client library, only used to send requests: Temporal retries, and errors keep their whole body. */
 class ProviderClient extends OpenAI {
   constructor({ apiKey, baseURL, organization, headers }: ProviderAccess) {
     super({
@@ -355,7 +354,7 @@ function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilitie
   return { ...adaptedBody('responses', body, capabilities), ...extra };
 }
 
-/** Returns a body as the server takes it, with the marks of its cache if it has any. */
+/** Returns a body adapted to the server, with its cache marks, if any. */
 function adaptedBody(api: Api, body: Record<string, unknown>, capabilities: OpenAICapabilities): Record<string, unknown> {
   const adapted = withinRules(api, body, capabilities);
   return capabilities.cacheBreakpoints ? withBreakpoints(api, adapted) : adapted;
@@ -421,8 +420,8 @@ function samplingFields({ temperature, maxOutputTokens, reasoningEffort }: Reque
 type ResponsesItem = Record<string, unknown>;
 
 /**
- * Returns the input of a Responses request. The provider keeps nothing between two calls, so the encrypted reasoning of
- * an earlier answer is sent back, in front of the items that followed it.
+ * Returns the input of a Responses request. The provider keeps nothing between two calls, so the encrypted reasoning of an earlier answer
+ * is sent back before the items that followed it.
  */
 function buildResponsesInput(
   instructions: readonly string[],
@@ -454,7 +453,7 @@ function buildResponsesInput(
 
 type PlacedItem = ContentItem | { item: ResponsesItem };
 
-/** Returns the content of an answer with its opaque items where they were. The API refuses reasoning without an item behind it. */
+/** Returns the content of an answer with its opaque items at their original positions. The API refuses reasoning that no item follows. */
 function placedItems(content: readonly ContentItem[], { order }: PlacedParts): PlacedItem[] {
   const calls = content.filter(({ type }) => type === 'tool_call');
   const placed = order.flatMap((entry): PlacedItem[] => {
@@ -512,11 +511,11 @@ function textPart(part: ContentPart): ResponsesItem {
   return { type: 'input_text', text: placeholder(part) };
 }
 
-/** The facts that a key may be chosen by. */
+/** The facts for choosing a key. */
 export interface KeyContext {
   /** The tags that the run was started with. */
   readonly tags: readonly string[];
-  /** The provider's own name of the model. */
+  /** The provider's name for the model. */
   readonly model: string;
 }
 
@@ -526,14 +525,14 @@ export type GivenKey = string | SecretReference | undefined;
 /** A key, or a function that chooses one for each call. It is called in the worker, and its result is not recorded. */
 export type ApiKey = GivenKey | ((context: KeyContext) => GivenKey | Promise<GivenKey>);
 
-/** The most combinations of tags whose account is remembered. */
+/** The maximum number of tag combinations whose account is remembered. */
 const MOST_ACCOUNTS = 1_000;
 
 /** The accounts that calls were made for, by the tags that choose the key, without the keys themselves. */
 class Accounts {
   readonly #known = new Map<string, string>();
 
-  /** Returns a text for the account. Before the first call with these tags, they stand for it. */
+  /** Returns a text that identifies the account: the tags themselves before the first call with them. */
   get({ tags = [] }: Pick<ModelCallContext, 'tags'>): string {
     return this.#known.get(tags.join('\n')) ?? tags.join('\n');
   }
@@ -547,7 +546,7 @@ class Accounts {
   }
 }
 
-/** Returns the key for one call; undefined if there is none. Rejects with a ModelCallError if the key cannot be read. */
+/** Returns the key for one call, or undefined. Rejects with a ModelCallError if the key cannot be read. */
 async function keyFor(
   apiKey: ApiKey,
   model: string,
@@ -574,7 +573,7 @@ async function chooseKey(apiKey: Extract<ApiKey, (context: KeyContext) => unknow
   throw new ModelCallError('model_error', `"apiKey" of openai() returned neither a string nor a secret() for model "${context.model}"`);
 }
 
-/** Reads a secret. The run reports the vault's own message for one that cannot be read: it never contains the value. */
+/** Reads a secret. The run reports the vault's message for an unreadable secret, which never contains the value. */
 async function readSecret(secret: NonNullable<ModelCallContext['secret']>, reference: SecretReference): Promise<string> {
   try {
     return await secret(reference);

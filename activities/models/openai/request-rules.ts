@@ -26,23 +26,23 @@ export type Body = Record<string, unknown>;
 /** Matches a refusal: one pattern, or several that all match. Each is linear, and the text has at most 8 kB. */
 type Refusal = RegExp | readonly RegExp[];
 
-/** A rule of servers: what a request is like while it holds, and the refusals that teach it. */
+/** A rule of servers: how it changes requests while it applies, and the refusals that teach it. */
 interface RequestRule {
-  /** The rule holds if the capabilities have these values. */
+  /** The rule applies if the capabilities have these values. */
   readonly when: Partial<OpenAICapabilities>;
-  /** What servers answer to a request that breaks it. */
+  /** The servers' answers to a request that breaks it. */
   readonly refusals: readonly Refusal[];
-  /** What is changed, in one sentence of a notice. */
+  /** The change, as one sentence of a notice. */
   readonly says: string;
   /** Changes the messages, or the input of Responses. */
   readonly items?: (items: readonly Item[], dialect: Dialect) => Item[];
   /** Changes other fields. */
   readonly body?: (body: Body, api: Api) => Body;
-  /** The rule is about the order of messages: a refusal that no rule explains is answered by all of these together. */
+  /** The rule concerns the order of messages: all such rules together answer a refusal that no rule explains. */
   readonly isOrder?: true;
 }
 
-/** The words of a server that refuses something which the text names. */
+/** A server's words for refusing something that the text names. */
 const REFUSED =
   /unsupported|not (?:currently |yet )?(?:be )?(?:support|permit|allow|accept|implement|recogni|enabled|a valid)|(?:does ?n[o']t|do not|don't) support|unknown|unrecogni|unexpected|extra_forbidden|extra (?:inputs|fields)|invalid|additional propert|no such|incompatible|deprecated|may not|must not|may only|cannot|no endpoints found that support|is not one of/i;
 
@@ -51,7 +51,7 @@ function refusesField(name: string): Refusal {
   return [new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i'), REFUSED];
 }
 
-/** Templates of Mistral, Gemma and Llama, and Anthropic and Bedrock in other words. */
+/** Templates of Mistral, Gemma and Llama; Anthropic and Bedrock in other words. */
 const ALTERNATE = /roles must alternate|must alternate between|alternate user|found multiple .{1,20} roles in a row/i;
 
 /**
@@ -90,7 +90,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     says: 'instructions are sent in the role "system"',
     items: (items) => items.map((item) => (item['role'] === 'developer' ? { ...item, role: 'system' } : item)),
   },
-  // What providers send beside the content.
+  // The opaque parts.
   {
     when: { opaqueParts: false },
     refusals: [
@@ -117,7 +117,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     says: 'the calls of an answer are sent one after the other',
     items: (items, dialect) => (dialect === CHAT ? oneCallEach(items) : [...items]),
   },
-  // Behind the rule above: of calls that are sent one after the other, the first alone has the reasoning.
+  // After the rule above: if calls are sent sequentially, only the first has the reasoning.
   {
     when: { bareCalls: false },
     refusals: [/expected [`'"]?thinking[`'"]?[^.]{0,60}but found|must start with a thinking block/i],
@@ -196,14 +196,14 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     items: userLast,
     isOrder: true,
   },
-  // Some templates refuse a system message as one that breaks the order.
+  // Some templates report a system message as a violation of the order.
   {
     when: { systemMessages: 'none' },
     refusals: [ALTERNATE],
     says: 'the system messages are put in front of the first message of the user',
   },
 
-  // What providers insist on in the messages as they are now.
+  // Requirements for the messages in their final order.
   {
     when: { reasoningField: true },
     refusals: [
@@ -330,8 +330,8 @@ export const REQUEST_RULES: readonly RequestRule[] = [
 ];
 
 /**
- * Refusals of the very reasoning or signatures that were sent, for instance because another account made them, or the provider has
- * forgotten them. They are left out of this conversation, and those of later answers are sent back.
+ * Refusals of specific reasoning or signatures, for instance because another account made them, or the provider no longer has them. They
+ * are left out of this conversation, while later answers' parts are still sent back.
  */
 export const REFUSED_PARTS: readonly Refusal[] = [
   /invalid_encrypted_content|could not decrypt/i,
@@ -350,7 +350,7 @@ export function holds({ when }: RequestRule, capabilities: OpenAICapabilities): 
   return Object.entries(when).every(([name, value]) => capabilities[name as keyof OpenAICapabilities] === value);
 }
 
-/** Returns a body as the server takes it: by the rules that hold, and without what no server minds to miss. */
+/** Returns a body adapted to the server: with the rules that apply, and without parts that no server needs. */
 export function withinRules(api: Api, body: Body, capabilities: OpenAICapabilities): Body {
   const name = api === 'chat' ? 'messages' : 'input';
   const dialect = api === 'chat' ? CHAT : RESPONSES;
@@ -374,7 +374,7 @@ function renamedField(body: Body, from: string, to: string): Body {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name === from ? to : name, value]));
 }
 
-/** Chat Completions leaves `strict` out. In Responses its default is true. */
+/** Removes `strict`. In Responses it is set to false instead, because its default there is true. */
 function withoutStrict(body: Body, api: Api): Body {
   const { tools, response_format: format, text } = body;
   const relaxed = (one: unknown): unknown =>
@@ -387,7 +387,7 @@ function withoutStrict(body: Body, api: Api): Body {
   };
 }
 
-/** Returns tools whose functions were changed. A hosted tool has none. */
+/** Returns tools with changed functions. A hosted tool has none. */
 function functionsOf(tools: unknown, api: Api, change: (one: unknown) => unknown): unknown[] {
   return listOf(tools).map((tool) => {
     if (api === 'chat') return { ...tool, function: change(tool['function']) };
@@ -395,7 +395,7 @@ function functionsOf(tools: unknown, api: Api, change: (one: unknown) => unknown
   });
 }
 
-/** Says by `nullable` and `anyOf` what a list of types says, in the schemas of tools and of the answer. */
+/** Replaces lists of types by `nullable` and `anyOf`, in the schemas of tools and of the answer. */
 function withoutTypeLists(body: Body, api: Api): Body {
   const { tools, response_format: format, text } = body;
   const plain = (one: unknown, name: string): unknown => (isJsonObject(one) ? { ...one, [name]: withSingleTypes(one[name]) } : one);
@@ -416,7 +416,7 @@ function withSingleTypes(schema: unknown): unknown {
   const { properties, type, enum: values, ...others } = schema;
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(others)) result[name] = DATA.has(name) ? value : withSingleTypes(value);
-  // The names below `properties` are those of the user.
+  // The names in `properties` are the user's.
   if (isJsonObject(properties)) {
     result['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withSingleTypes(value)]));
   }
@@ -429,7 +429,7 @@ function withSingleTypes(schema: unknown): unknown {
   return { anyOf: types.map((one) => ({ ...result, type: one })), ...nullable, ...given };
 }
 
-/** Describes the schema of the answer in the last system message, or in one of its own. */
+/** Describes the schema of the answer in the last system message, or in a new one. */
 function withoutSchema(body: Body, api: Api): Body {
   const { response_format: format, text, ...rest } = body;
   const given: unknown =
@@ -451,7 +451,7 @@ function withoutSchema(body: Body, api: Api): Body {
   };
 }
 
-/** Names the media of a message by a text. */
+/** Replaces the media of a message by a text. */
 function withoutMedia(item: Item): Item {
   const { content } = item;
   if (!Array.isArray(content) || item['role'] !== 'user') return item;
@@ -468,7 +468,7 @@ function nameOf(part: Item): string {
   return typeof url === 'string' && !url.startsWith('data:') ? `${name} ${url}` : `${name} (left out: the model does not take it)`;
 }
 
-/** Joins the parts of a message to one text. */
+/** Joins the parts of a message into one text. */
 function asText(item: Item): Item {
   const { content } = item;
   if (!Array.isArray(content)) return item;
@@ -483,7 +483,7 @@ function withReasoning(item: Item): Item {
   return { ...item, reasoning_content: reasoningText(item) };
 }
 
-/** Writes calls as text, and the results that follow as one message of the user. */
+/** Writes calls as text, and the results that follow as one user message. */
 function bareCallsAsText(items: readonly Item[]): Item[] {
   const result: Item[] = [];
   const names = new Map<unknown, string>();
@@ -523,7 +523,7 @@ function hasOpaqueParts(item: Item): boolean {
   );
 }
 
-/** Offers a tool, which the model may not choose. */
+/** Offers a tool that the model may not choose. */
 function withSomeTool(body: Body, api: Api): Body {
   const hasCalls = listOf(body[api === 'chat' ? 'messages' : 'input']).some(
     (item) => 'tool_calls' in item || item['type'] === 'function_call',
@@ -534,7 +534,7 @@ function withSomeTool(body: Body, api: Api): Body {
   return { ...body, tools, tool_choice: 'none' };
 }
 
-/** Google names this value for calls that none of its models made. */
+/** Google's documented value for calls that none of its models made. */
 const SKIPPED_SIGNATURE = 'skip_thought_signature_validator';
 
 /** A signature belongs to the first call of an answer. */
@@ -544,7 +544,7 @@ function withSignature(item: Item): Item {
   return { ...item, tool_calls: [{ ...first, extra_content: { google: { thought_signature: SKIPPED_SIGNATURE } } }, ...others] };
 }
 
-/** Leaves out what a provider sent beside the content. An item of Responses that is nothing else goes as a whole. */
+/** Removes opaque parts. A Responses item that is nothing else is removed as a whole. */
 function withoutOpaqueParts(item: Item): Item[] {
   if (item['type'] !== undefined && item['type'] !== 'message') return 'encrypted_content' in item ? [] : [item];
   if (item['role'] !== 'assistant') return [item];

@@ -11,7 +11,7 @@ const IMAGE = 'image_generation_call';
 export class ResponsesAnswer {
   readonly #listener: AnswerListener;
   readonly #items: unknown[] = [];
-  /** The calls by the id of their item. */
+  /** The calls, by item id. */
   readonly #calls = new Map<unknown, Record<string, unknown>>();
   #streamedText = '';
   #response: Record<string, unknown> | undefined;
@@ -64,7 +64,7 @@ export class ResponsesAnswer {
     }
   }
 
-  /** Returns the whole answer. Throws an `AnswerFault` if it is cut or empty. */
+  /** Returns the whole answer. Throws an `AnswerFault` if it is cut off or empty. */
   response(): ModelResponse {
     if (this.#response === undefined) throw new AnswerFault('cut', 'the connection ended before the answer did');
     const output: unknown = this.#response['output'];
@@ -117,14 +117,14 @@ export class ResponsesAnswer {
     if (typeof text === 'string' && text !== '') this.#listener.onDelta?.({ type, text });
   }
 
-  /** Reports the beginning of a call. The pieces of its arguments name only its item. */
+  /** Reports the beginning of a call. The pieces of its arguments only name its item. */
   #begin(item: unknown): void {
     if (!isJsonObject(item) || item['type'] !== 'function_call') return;
     this.#calls.set(item['id'], item);
     this.#reportInput(item, '');
   }
 
-  /** Reports a call that the provider has made by itself, once it is whole: its input does not come in pieces. */
+  /** Reports a call that the provider made itself, once it is complete: its input does not arrive in pieces. */
   #reportHosted(item: unknown): void {
     const toolName = isJsonObject(item) ? hostedToolOf(item) : undefined;
     if (!isJsonObject(item) || toolName === undefined) return;
@@ -170,7 +170,7 @@ function toolCall({ call_id: id, name, arguments: text }: Record<string, unknown
   return { id, name, arguments: text };
 }
 
-/** Throws if two calls have the same id, name and arguments: it may be one call that is sent again, or a second one. */
+/** Throws if two calls have the same id, name and arguments: the second may be a repetition or another call. */
 function requireDistinct(calls: readonly RawToolCall[]): void {
   const named = calls.filter(({ id }) => id !== undefined);
   if (new Set(named.map(({ id }) => id)).size === named.length) return;
@@ -178,7 +178,7 @@ function requireDistinct(calls: readonly RawToolCall[]): void {
   if (new Set(known).size < known.length) throw new AnswerFault('malformed', 'a tool call is in the answer twice');
 }
 
-/** Returns what the texts of an answer cite, with the places in the whole text. The run checks them. */
+/** Returns the sources that the texts of an answer cite, with their positions in the whole text. The run checks them. */
 function citedSources(items: readonly Record<string, unknown>[]): Source[] {
   const sources: Source[] = [];
   let before = 0;
@@ -210,9 +210,9 @@ function messageText(items: Record<string, unknown>[], type: string, field: stri
 }
 
 /**
- * Returns the items that the provider expects back, with the places of the text and the calls between them; undefined if there are none:
- * those with encrypted content, without which an item is only an id that the provider keeps no record of, and calls that it has made by
- * itself. An image is a part of no request, and neither is the reasoning that led to it, which would be refused alone.
+ * Returns the items that the provider expects back, with the positions of the text and the calls between them, or undefined. These are
+ * items with encrypted content, because any other item is only an id that the provider does not store, and calls that the provider made
+ * itself. Images are left out of requests, and so is the reasoning that led to them, which would be refused alone.
  */
 function opaqueEntries(items: readonly Record<string, unknown>[], text: string): JsonValue[] | undefined {
   const entries: JsonValue[] = [];
@@ -248,7 +248,7 @@ const TOOL_OF_ITEM: Readonly<Record<string, string>> = {
   image_generation_call: 'image_generation',
 };
 
-/** What each tool needs, if the agent does not say. */
+/** The default arguments that each tool needs. */
 const DEFAULT_ARGS: Readonly<Record<string, object>> = {
   web_search: {},
   web_search_preview: {},
@@ -257,7 +257,7 @@ const DEFAULT_ARGS: Readonly<Record<string, object>> = {
   image_generation: {},
 };
 
-/** Returns the id of the first tool that the API does not have; undefined if it has all. */
+/** Returns the id of the first tool that the API lacks, or undefined. */
 export function unknownTool(hosted: readonly HostedTool[] = [], api: 'chat' | 'responses'): string | undefined {
   return hosted.find(({ id }) => api === 'chat' || !id.startsWith('openai.') || !Object.hasOwn(DEFAULT_ARGS, typeOf(id)))?.id;
 }
@@ -266,19 +266,19 @@ function typeOf(id: string): string {
   return id.slice('openai.'.length);
 }
 
-/** Returns a hosted tool as the Responses API takes it. */
+/** Returns a hosted tool in the format of the Responses API. */
 export function responsesTool({ id, args }: HostedTool): Record<string, unknown> {
   const type = typeOf(id);
   return { type, ...DEFAULT_ARGS[type], ...args };
 }
 
-/** Returns the name of the tool whose call an item of an answer is; undefined for any other item. */
+/** Returns the name of a hosted call's tool; undefined for any other item. */
 function hostedToolOf(item: Readonly<Record<string, unknown>>): string | undefined {
   const type = item['type'];
   return typeof type === 'string' && Object.hasOwn(TOOL_OF_ITEM, type) ? TOOL_OF_ITEM[type] : undefined;
 }
 
-/** Returns the input of a hosted call as JSON: what the API shows of it. */
+/** Returns the part of a hosted call's input that the API shows, as JSON. */
 export function hostedInput({ action, queries, code, revised_prompt: prompt }: Readonly<Record<string, unknown>>): string {
   if (action !== undefined && action !== null) return JSON.stringify(action);
   const shown = { ...(queries ? { queries } : {}), ...(code ? { code } : {}), ...(prompt ? { prompt } : {}) };
