@@ -262,7 +262,9 @@ function telemetryOf({ telemetry, captureContent = false }: RuntimeOptions, secr
     throw new UsageError('the worker has "captureContent" but no "telemetry": give it await telemetry({ tracerProvider })');
   if (telemetry === undefined) return undefined;
   if (!(telemetry instanceof Telemetry))
-    throw new UsageError('the worker: "telemetry" is none: write await telemetry({ tracerProvider }), with telemetry of "longhaul/worker"');
+    throw new UsageError(
+      'the worker: "telemetry" is invalid: write await telemetry({ tracerProvider }), with telemetry of "longhaul/worker"',
+    );
   telemetry.requireOwnIds();
   return { telemetry, captureContent, redact: (value) => secrets.redactJson(value), traces: new RunTraces() };
 }

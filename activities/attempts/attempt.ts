@@ -261,7 +261,7 @@ export class AbortRegistry {
     for (const activity of this.#activities.get(execution) ?? []) abortActivity(activity, new RunCancelled());
   }
 
-  /** Aborts the model call of one run of the execution. `run` is its key, empty for a run that is a workflow of its own. */
+  /** Aborts the model call of one run of the execution. `run` is its key, empty for a run that is a separate workflow. */
   interrupt(execution: string, run: string): void {
     for (const activity of this.#activities.get(execution) ?? []) {
       if (activity.interruptibleBy === run) abortActivity(activity, new RunInterrupted());

@@ -68,7 +68,7 @@ function requireJson<Output>(output: Output): Output {
     JSON.stringify(output);
     return output;
   } catch {
-    throw ApplicationFailure.nonRetryable('What the activity returns is not JSON: it cannot be recorded', 'result_not_json');
+    throw ApplicationFailure.nonRetryable('The result of the activity is not JSON and cannot be recorded', 'result_not_json');
   }
 }
 

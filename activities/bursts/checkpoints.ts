@@ -211,7 +211,7 @@ async function waitingBursts(): Promise<PendingActivity[]> {
       );
     } catch (error) {
       if (attempt < READ_ATTEMPTS) continue;
-      log.warn(`What the server has stored of a burst was not looked up, and its calls may be made again: ${errorMessage(error)}`);
+      log.warn(`The stored outcomes of a burst were not looked up, so its calls may be made again: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -228,7 +228,7 @@ async function checkpointOf({ activityId, heartbeatDetails }: PendingActivity): 
     const [details] = await decodeArrayFromPayloads(loadedDataConverter, payloads, context);
     return checkpointIn(details);
   } catch (error) {
-    log.warn(`What the server has stored of a burst cannot be read, and its calls may be made again: ${errorMessage(error)}`);
+    log.warn(`The stored outcomes of a burst cannot be read, so its calls may be made again: ${errorMessage(error)}`);
     return undefined;
   }
 }

@@ -417,7 +417,7 @@ async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledC
   const { namespace, runId } = currentRun();
   const isOwn = isJsonObject(owner) && owner['namespace'] === namespace && owner['run'] === runId;
   if (!isOwn || !isJsonObject(content) || typeof content['bytes'] !== 'string') {
-    throw new LonghaulError('spilled_unavailable', 'what is stored there is no checkpoint of this run');
+    throw new LonghaulError('spilled_unavailable', 'the stored content is not a checkpoint of this run');
   }
   const names = Array.isArray(content['names']) ? content['names'].filter((name) => typeof name === 'string') : [];
   return { bytes: Buffer.from(content['bytes'], 'base64'), names };

@@ -259,10 +259,10 @@ class Injections {
 
   add(name: string, value: JsonValue): void {
     const isName = this.language === 'python' ? PYTHON_NAME.test(name) && !PYTHON_KEYWORDS.has(name) : isVariableName(name);
-    if (!isName) throw new UsageError(`"${name}" cannot be injected: it is no name of a variable`);
+    if (!isName) throw new UsageError(`"${name}" cannot be injected: it is not a variable name`);
     if (this.provided.has(name)) throw new UsageError(`"${name}" cannot be injected: the executor has a function of this name`);
     const problem = injectionProblem(value, name);
-    if (problem !== undefined) throw new UsageError(`"${name}" cannot be injected: ${problem}. Inject JSON alone`);
+    if (problem !== undefined) throw new UsageError(`"${name}" cannot be injected: ${problem}. Inject only JSON`);
     const values = new Map(this.values).set(name, JSON.stringify(value));
     const length = [...values.values()].reduce((sum, json) => sum + json.length, 0);
     if (length > MAX_INJECTED_LENGTH) {

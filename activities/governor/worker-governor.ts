@@ -37,7 +37,7 @@ export class WorkerGovernor {
   /** Returns the governor of a worker; undefined if it has no limits. Throws a UsageError for invalid limits. */
   static of({ governor, limits }: GovernorOptions, parts: GovernorParts): WorkerGovernor | undefined {
     if (governor !== undefined && !isGovernor(governor)) {
-      throw new UsageError('the worker: "governor" is none: write memoryGovernor() or redisGovernor({url})');
+      throw new UsageError('the worker: "governor" is invalid: write memoryGovernor() or redisGovernor({url})');
     }
     if (limits === undefined) {
       if (governor === undefined) return undefined;

@@ -108,7 +108,7 @@ function problemOf(
   { tool, args, server }: { tool: string; args: JsonObject; server: string },
 ): string | undefined {
   if (known === undefined)
-    return `MCP server "${server}" has no tool "${tool}" any more: it was removed since this run began. Go on without it`;
+    return `MCP server "${server}" has no tool "${tool}" any more: it was removed since this run began. Continue without it`;
   const problems = checkJson(known.schema ?? {}, args);
   if (problems.length === 0) return undefined;
   return `MCP server "${server}" has changed the arguments of "${tool}" since this run began, and these do not fit: ${problemsText(problems)}`;

@@ -184,7 +184,7 @@ function objectSchema(schema: JsonObject): UsableSchema {
     const found = objectSchema(target);
     if (found.schema === undefined) return found;
     const { $ref: _reference, ...own } = schema;
-    return { schema: { ...own, ...found.schema }, change: 'has a reference as input schema: it is used with what it refers to' };
+    return { schema: { ...own, ...found.schema }, change: 'has a reference as input schema: the referenced schema is used' };
   }
   return { schema: { ...schema, type: 'object' }, change: 'has an input schema without a type: it is used as the schema of an object' };
 }

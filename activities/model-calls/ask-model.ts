@@ -153,7 +153,7 @@ export async function askModel<Result>(
       if (signal.aborted && current.isCancelled())
         return { type: 'aborted', ...partialResponse(spent, isSent, { id: stream.eventId, ...order.partialOrigin }) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
-      // call of its own.
+      // separate request.
       if (call.hasCost) current.heartbeat(retryDetails(patience, spent));
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call only knows now which limit counted it.

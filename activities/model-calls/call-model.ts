@@ -458,7 +458,7 @@ async function withStoredItems({ payloadStore: store }: Stores, response: Record
     return { ...response, providerItems: [{ ...owner, spilled: { ...spilled } }] };
   } catch (error) {
     // The answer is paid for, and usable without them. If they fit into the event, they stay there.
-    log.warn(`What the provider expects back of an answer was not stored: ${errorMessage(error)}`);
+    log.warn(`The items of an answer that the provider expects back were not stored: ${errorMessage(error)}`);
     const kept = items.filter((item) => !isBinary(item));
     return { ...response, providerItems: jsonBytes(kept) <= MOST_ITEM_BYTES ? [owner, ...kept] : [owner] };
   }
@@ -485,7 +485,7 @@ async function withItems({ payloadStore: store }: Stores, event: WindowEvent): P
     keptOf(store).set(spilled.sha256, items);
     return { ...event, providerItems: [owner, ...items] };
   } catch (error) {
-    log.warn(`What the provider expects back of event "${event.id}" was not read from the payload store: ${errorMessage(error)}`);
+    log.warn(`The items of event "${event.id}" that the provider expects back were not read: ${errorMessage(error)}`);
     return { ...event, providerItems: [owner] };
   }
 }

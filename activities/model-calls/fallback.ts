@@ -199,7 +199,7 @@ export class ModelOrder {
     // The combined message is cut like any other, which must not hide the last failure.
     const bytes = BYTE_BUDGETS.errorMessage / (2 * this.#failures.length);
     const each = this.#failures.map((one) => `"${one.model}" ${one.code}: ${cutText(errorMessage(one.error), bytes)}`);
-    return new ModelCallError(codeOf(error), `None of the models has answered. ${each.join(' · ')}`, {
+    return new ModelCallError(codeOf(error), `No model has answered. ${each.join(' · ')}`, {
       cause: error,
       retryAfterMs: this.#soonest?.askedMs,
     });

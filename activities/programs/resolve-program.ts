@@ -255,7 +255,7 @@ async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): 
   if (run === undefined || !isSameIdentity(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
   const program = run.state?.program;
   if (program === undefined)
-    throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);
+    throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is not the run of a program, or it never began`);
   return earlierRun(runId, program, (stored) => store.get(stored, { namespace: client.options.namespace, runId }));
 }
 

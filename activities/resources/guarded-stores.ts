@@ -184,7 +184,7 @@ export async function guardedWrite<Value>(
     return await write();
   } finally {
     void undoIfRemoved(run, { begun, undo, times }).catch((error: unknown) => {
-      log(`Run "${run.runId}" was removed while a call of it wrote, and what it wrote could not be removed: ${errorMessage(error)}`);
+      log(`Run "${run.runId}" was removed during a write of one of its calls, and the write could not be undone: ${errorMessage(error)}`);
     });
   }
 }

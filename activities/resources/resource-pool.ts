@@ -38,7 +38,7 @@ export class ResourcePool {
     if (missing === undefined) return;
     const known = Object.keys(this.#values).map((name) => `"${name}"`);
     throw new UsageError(
-      `${owner} needs the resource "${missing}", but the worker has none of that name (it has: ${known.join(', ') || 'none'}): add it to "resources"`,
+      `${owner} needs the resource "${missing}", but the worker has no resource of that name (it has: ${known.join(', ') || 'none'}): add it to "resources"`,
     );
   }
 
@@ -126,7 +126,7 @@ export class ResourcePool {
   }
 
   async #closeAll(): Promise<void> {
-    this.#closing?.abort(new Error('the worker closes what it has'));
+    this.#closing?.abort(new Error('the worker is closing its resources'));
     this.#closing = undefined;
     this.#opening = undefined;
     this.#isOpen = false;

@@ -70,7 +70,7 @@ async function contentOf(
   }
   const now = own === undefined ? 'this worker does not have it' : `this worker has ${own.digest}`;
   throw new ToolFailure(
-    `Skill "${name}" has changed since the run began: the run is pinned to ${digest}, and ${now}. Go on without it, or start another run`,
+    `Skill "${name}" has changed since the run began: the run is pinned to ${digest}, and ${now}. Continue without it, or start another run`,
   );
 }
 

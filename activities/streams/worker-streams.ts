@@ -65,7 +65,7 @@ export class WorkerStreams {
       this.#dropped(1);
       if (this.#hasThrown) return;
       this.#hasThrown = true;
-      this.#log(`The sink "${this.#sink.name}" of streams throws, and readers miss what it should carry: ${errorMessage(error)}`);
+      this.#log(`The sink "${this.#sink.name}" of streams throws, so readers miss its output: ${errorMessage(error)}`);
     }
   }
 }

@@ -89,7 +89,7 @@ describe('create', () => {
   });
 
   test.each<[options: unknown, says: RegExp]>([
-    [[fakeModel([])], /the first argument is no function/],
+    [[fakeModel([])], /the first argument is not a function/],
     [[Object.assign(() => fakeModel([]), { specificationVersion: 'v2' })], /specification "v2"/],
     [[() => fakeModel([]), { cached: true }], /unknown option "cached"/],
     [[() => fakeModel([]), { cache: { ttl: '2h' } }], /"cache" is {"ttl":"2h"}: write "auto"/],

@@ -129,6 +129,6 @@ test('a batch of Anthropic is submitted, polled and read by its package, and an 
 test('a package that makes no batches is named, and a wrong argument is refused at once', async () => {
   const batches = aiSdkBatch(() => ({ specificationVersion: 'v3' }) as unknown as AiSdkBatch);
   await expect(batches.status('b', context)).rejects.toThrow(/"create" of aiSdkBatch\(\) returned no batches of the AI SDK/);
-  expect(() => aiSdkBatch(5 as never)).toThrow(/aiSdkBatch: the first argument is no function/);
+  expect(() => aiSdkBatch(5 as never)).toThrow(/aiSdkBatch: the first argument is not a function/);
   expect(() => anthropicBatch(() => ({}) as AiSdkBatch, { bytags: true } as never)).toThrow(/unknown option "bytags"/);
 });

@@ -86,7 +86,7 @@ describe('a tool that names a resource', () => {
   test('is refused by a worker without the resource, with the list of its resources', () => {
     expect(() => pluginWith({ ...options, resources: { flags: {}, db: {} } })).toThrow(
       new UsageError(
-        'tool "audit" of agent "auditor" needs the resource "ledger", but the worker has none of that name (it has: "flags", "db"): add it to "resources"',
+        'tool "audit" of agent "auditor" needs the resource "ledger", but the worker has no resource of that name (it has: "flags", "db"): add it to "resources"',
       ),
     );
   });

@@ -385,7 +385,7 @@ class StartedProgram {
       cwd,
       ...(user === undefined ? {} : { uid: user, gid: user }),
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', ...besides(program)],
+      stdio: ['pipe', 'pipe', 'pipe', ...extraStreams(program)],
     });
     const { child } = this;
     this.closed = new Promise((resolve) => {
@@ -481,7 +481,7 @@ class StartedProgram {
 }
 
 /** The streams of a program in addition to the standard streams. */
-function besides({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
+function extraStreams({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
   if (extraInput === undefined && memory === undefined) return [];
   return [extraInput === undefined ? 'ignore' : 'pipe', memory === undefined ? 'ignore' : 'pipe'];
 }

@@ -47,7 +47,7 @@ export async function checkPython({ platform, bubblewrap, python, program }: Iso
 }
 
 function limitProblem(problem: string): UsageError {
-  return missingIsolation(problem, 'use a kernel on which limits hold, or custom({...})');
+  return missingIsolation(problem, 'use a kernel that enforces limits, or custom({...})');
 }
 
 /** Runs cells sequentially, with a pause between them, and returns the last result. */

@@ -145,7 +145,7 @@ def set_limits():
         resource.setrlimit(limit, (most, most))
 
 class Output:
-    """Sends what is printed, as long as there is room for it."""
+    """Sends printed text, as long as there is room for it."""
     encoding = 'utf-8'
     errors = 'strict'
 
@@ -199,7 +199,7 @@ def json_text(value, what, limit):
         parts.append(text)
 
     def put_text(text):
-        # Quoting a text that has no room for it would take memory for nothing.
+        # Quoting a text that does not fit would waste memory.
         put(quote(text) if len(text) <= room else ' ' * (room + 1))
 
     def put_key(key):
@@ -332,7 +332,7 @@ import time
 real_gmtime, real_strftime = time.gmtime, time.strftime
 
 def pin_clock():
-    # Without its twin in C, datetime asks the module time for the time.
+    # Without its C implementation, datetime asks the module time for the time.
     sys.modules['_datetime'] = None
     for name in ('time', 'monotonic', 'perf_counter', 'process_time', 'thread_time'):
         setattr(time, name, lambda: current.now / 1000)
@@ -360,7 +360,7 @@ def pin_randomness():
     os.__dict__.pop('getrandom', None)
 
 def seed_randomness():
-    """Seeds the module random once in each run, as soon as something has imported it."""
+    """Seeds the module random once per run, as soon as it is imported."""
     random = sys.modules.get('random')
     if random is not None and not current.is_seeded and hasattr(random, 'seed'):
         current.is_seeded = True

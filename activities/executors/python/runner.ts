@@ -9,7 +9,7 @@ import ast, builtins, json, os, resource, signal, sys
 parse = json.loads
 REFUSED_CODE = 65
 
-# The words that lines of the code begin with, and what the worker is told. No word claims what the worker measures or decides.
+# The first words of the child's lines, and the frames for the worker. No word claims anything that the worker measures or decides.
 CONTENT = {b'output': b'"type":"output"'}
 ENDS = {
     b'calls': b'"durationMs":0,"type":"calls"',
@@ -56,7 +56,7 @@ class Supervisor:
             self.pass_on()
 
     def tell(self, head, members=b''):
-        # What stands last counts. If the members are no members, the whole line is no JSON: they cannot swallow its end.
+        # The last member counts. Invalid members make the whole line invalid JSON: they cannot swallow its end.
         write_all(1, b'{%s%s,"token":"%s"}\n' % (members + b',' if members else b'', head, self.token))
 
     def wake(self):
@@ -75,7 +75,7 @@ class Supervisor:
         self.seconds = max(left, 0.001) if self.seconds > 0 else 0
 
     def pass_on(self):
-        """Passes on what the code writes, up to the end of its segment."""
+        """Passes on the output of the code, up to the end of its segment."""
         while True:
             word, _, members = self.line().partition(b' ')
             if word in CONTENT:
@@ -84,7 +84,7 @@ class Supervisor:
             if word not in ENDS:
                 os._exit(REFUSED_CODE)
             self.stop()
-            # Code that went on after its end, until it was stopped, may have written more.
+            # Code that continued after its end, until it was stopped, may have written more.
             os.set_blocking(self.source, False)
             try:
                 self.rest += os.read(self.source, 1)
@@ -112,7 +112,7 @@ class Supervisor:
         return b''.join([*parts, last])
 
     def changed(self, *_):
-        """Ends everything if the code dies or wakes up while it has to rest."""
+        """Ends everything if the code dies or wakes up while it must rest."""
         if self.is_stopped and os.waitpid(self.code, os.WNOHANG | os.WCONTINUED)[0] != 0:
             os._exit(REFUSED_CODE)
 
@@ -120,8 +120,8 @@ class Supervisor:
         os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
 
 def supervise():
-    """Returns in the child, which runs the code. The child was made before anything was read: nothing that it has to ignore is in its memory."""
-    # The worker's own parent may have left files open in it, which its children inherit.
+    """Returns in the child, which runs the code. It is forked before anything is read, so its memory has nothing to hide."""
+    # The worker may have inherited open files, which its children inherit as well.
     os.closerange(3, 2 ** 20)
     to_code, from_code = os.pipe(), os.pipe()
     code = os.fork()
@@ -142,10 +142,10 @@ supervise()
  */
 export const CALLS = String.raw`
 class ToolError(Exception):
-    """A call of a tool that failed."""
+    """The error of a failed tool call."""
 
 class Call:
-    """A call of a tool, whose result may not be there yet."""
+    """A tool call, whose result may not have arrived yet."""
     __slots__ = ('_tool', '_outcome')
 
     def __init__(self, tool):
@@ -214,7 +214,7 @@ def exchange():
         call._outcome = outcome
 
 def end_calls():
-    """Tells which calls were not made, because nothing waited for them."""
+    """Reports the calls that were not made, because nothing waited for them."""
     batch, current.batch, current.batch_length = current.batch, [], 0
     if batch:
         names = short(', '.join(call._tool for call, _ in batch[:50]))
@@ -345,7 +345,7 @@ def failure_of(error):
         return 'import_not_allowed', str(error)
     if isinstance(error, MemoryError):
         return 'memory', 'The code ran out of memory'
-    # A local variable without a value has an error of its own, which is no undefined name.
+    # An unbound local variable has its own error class, and is not an undefined name.
     return ('undefined_name' if type(error) is NameError else 'runtime'), describe(error)
 
 def ended(kind, members):
@@ -354,7 +354,7 @@ def ended(kind, members):
     send(kind, members + pad)
 
 def run(frame):
-    """Runs a cell. What it holds on to when it fails is let go before the end is sent, which needs memory."""
+    """Runs a cell. The objects of a failure are released before the end is sent, which needs memory."""
     reserve = bytearray(settings['reserveBytes'])
     try:
         for name, text in frame['injected']:

@@ -402,7 +402,7 @@ export async function packImage(image: Uint8Array): Promise<Uint8Array> {
 
 /** Returns the image of a checkpoint for code with that memory limit, or why it is invalid. */
 async function unpackImage(checkpoint: Uint8Array, memoryBytes: number): Promise<Uint8Array | { problem: string }> {
-  if (!MAGIC.equals(checkpoint.subarray(0, MAGIC.length))) return { problem: 'it is no checkpoint of this executor' };
+  if (!MAGIC.equals(checkpoint.subarray(0, MAGIC.length))) return { problem: 'it is not a checkpoint of this executor' };
   try {
     return await decompress(checkpoint.subarray(MAGIC.length), { maxOutputLength: memoryBytes + OVERHEAD_BYTES });
   } catch {

@@ -88,7 +88,7 @@ class AiSdkBatches implements BatchClient {
 
   constructor(create: CreateAiSdkBatch, { owner, items }: { owner: string; items: number }, options: AiSdkBatchOptions) {
     if (typeof create !== 'function')
-      throw new UsageError(`${owner}: the first argument is no function: write ${owner}(() => anthropic.experimental_batch())`);
+      throw new UsageError(`${owner}: the first argument is not a function: write ${owner}(() => anthropic.experimental_batch())`);
     requireKnown(owner, options, OPTIONS);
     this.#create = create;
     this.#owner = owner;

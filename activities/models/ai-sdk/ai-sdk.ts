@@ -62,7 +62,7 @@ const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextToke
  */
 export function aiSdk(create: CreateAiSdkModel, options: AiSdkOptions = {}): ModelClient {
   if (typeof create !== 'function') {
-    throw new UsageError('aiSdk: the first argument is no function: write aiSdk((id) => anthropic(id)) with a provider of the AI SDK');
+    throw new UsageError('aiSdk: the first argument is not a function: write aiSdk((id) => anthropic(id)) with a provider of the AI SDK');
   }
   const version = memberOf(create, 'specificationVersion');
   if (version !== undefined && version !== 'v3' && version !== 'v4') {

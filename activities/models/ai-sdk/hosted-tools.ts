@@ -59,6 +59,6 @@ function jsonText(input: unknown): string {
   try {
     return JSON.stringify(input) ?? '';
   } catch (error) {
-    throw new AnswerFault('malformed', 'the input of a call that the provider has made is no JSON', errorMessage(error));
+    throw new AnswerFault('malformed', 'the input of a call made by the provider is not JSON', errorMessage(error));
   }
 }

@@ -4,15 +4,15 @@ import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import type { AssistantPart, ProviderMetadata } from './language-model.ts';
 
 /*
- * The layout of an answer: its parts in order, with what the provider expects back of each. The content itself is in the record already,
- * so a text is a length, and a call an index, which stays right if its id or its arguments are recorded in another form:
+ * The layout of an answer: its parts in order, with the metadata that the provider expects back. The record already has the content itself,
+ * so a text is a length, and a call an index, which stays valid if its id or its arguments are recorded in another form:
  *
  *   {t: 'reasoning', text, m}                       reasoning, with its signature in the metadata
  *   {t: 'text', n, m}                               the next n UTF-16 units of the text
  *   {t: 'call', i, m}                               the i-th call
  *   {t: 'file', i, m}                               the i-th file
- *   {t: 'reasoning-file', mediaType, data, m}       a file of the reasoning, which is no part of the message: in a payload store alone
- *   {t: 'hosted-call', id, name, input, m}          a call that the provider has made by itself
+ *   {t: 'reasoning-file', mediaType, data, m}       a file of the reasoning, not of the message: only in a payload store
+ *   {t: 'hosted-call', id, name, input, m}          a call that the provider made itself
  *   {t: 'hosted-result', id, name, output, isError, m}
  *   {t: 'custom', kind, m}                          a part that only its provider knows
  */

@@ -62,7 +62,7 @@ export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltReques
   if (wrong !== undefined) {
     throw new ModelCallError(
       'model_bad_request',
-      `"settings.extra.${wrong[0]}" for model "${request.model}" is no object: the AI SDK takes options below the name of their provider, such as { anthropic: { … } }`,
+      `"settings.extra.${wrong[0]}" for model "${request.model}" is not an object: the AI SDK expects options under the name of their provider, such as { anthropic: { … } }`,
     );
   }
   const choice = typeof toolChoice === 'object' ? { type: 'tool', toolName: toolChoice.tool } : { type: toolChoice };

@@ -84,7 +84,7 @@ export class LearnedRules {
         const isNew = (adaptation: Adaptation): boolean => !sent.has(digestOf(bodyOf(call, learned, [...guesses, adaptation])));
         const next = refusal === undefined ? undefined : adaptationTo(refusal, call, learned, guesses).find(isNew);
         if (refusal === undefined || next === undefined) {
-          // An overloaded server has not refused the guess: the next attempt begins with it.
+          // An overloaded server has not refused the guess, so the next attempt begins with it.
           if (refusal === undefined && !call.isAnswering()) for (const guess of guesses) remember(learned, guess);
           throw refusal === undefined ? error : (unexplained ?? error);
         }

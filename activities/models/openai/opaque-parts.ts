@@ -6,11 +6,11 @@ import { cleanJson } from '../../../src/model/parse-json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 
 /*
- * What a provider sends beside the content of an answer and expects back in the next request: reasoning, its signatures, encrypted items.
- * An answer keeps them in the order in which they came, with the places of its text and its calls:
+ * The parts that a provider sends with an answer's content and expects back in the next request: reasoning, its signatures, encrypted
+ * items. An answer keeps them in order of arrival, with the positions of its text and its calls:
  *
  *   {t: 'message', …}        fields of the message (Chat Completions)
- *   {t: 'item', item: {…}}   an item of its own (Responses)
+ *   {t: 'item', item: {…}}   a separate item (Responses)
  *   {t: 'text'}              the text of the answer
  *   {t: 'call', i: 0, …}     a call by its index, with the fields that the provider put on it
  *

@@ -176,7 +176,7 @@ export class OpenAIBatches implements BatchClient {
   }
 
   #answer(body: unknown): ModelResponse {
-    if (!isJsonObject(body)) throw new AnswerFault('malformed', 'the answer is no object');
+    if (!isJsonObject(body)) throw new AnswerFault('malformed', 'the answer is not an object');
     const answer = this.#access.api === 'chat' ? new ChatAnswer() : new ResponsesAnswer();
     answer.take({ type: 'data', data: body });
     answer.take({ type: 'end' });

@@ -114,7 +114,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     refusals: [
       /only supports? (?:a )?single tool[- ]calls?|(?:multiple|parallel) tool calls .{0,30}(?:not supported|in (?:a|one) message)/i,
     ],
-    says: 'the calls of an answer are sent one after the other',
+    says: 'each call of an answer is sent right before its result',
     items: (items, dialect) => (dialect === CHAT ? oneCallEach(items) : [...items]),
   },
   // After the rule above: if calls are sent sequentially, only the first has the reasoning.
@@ -215,7 +215,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   {
     when: { callSignature: true },
     refusals: [/missing (?:a )?[`'"]?thought_?signature/i],
-    says: 'calls without a thought signature have the one that skips its check',
+    says: 'calls without a thought signature get the value that skips the check',
     items: (items) => items.map(withSignature),
   },
   {
@@ -274,7 +274,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   {
     when: { cacheBreakpoints: false },
     refusals: [refusesField('prompt_cache_breakpoint')],
-    says: 'no part of the request is marked as one to be cached',
+    says: 'no part of the request is marked to be cached',
   },
   {
     when: { streamUsage: false },

@@ -128,7 +128,7 @@ test('a sink that throws is reported once, and fails nothing', async () => {
   streams.publish('run-1', ENTRY);
   await streams.close();
   expect(lines).toEqual([
-    'The sink "fake" of streams throws, and readers miss what it should carry: boom',
+    'The sink "fake" of streams throws, so readers miss its output: boom',
     'The sink "fake" of streams did not close: boom',
   ]);
 });

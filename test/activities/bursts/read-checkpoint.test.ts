@@ -91,5 +91,5 @@ test('a server that does not answer once is asked again', async () => {
 test('a look-up that fails is in the log', async () => {
   const { found, warnings } = await lookUp([away, away]);
   await expect(found).rejects.toMatchObject({ type: 'server_unreachable' });
-  expect(warnings).toContainEqual(expect.stringContaining('was not looked up, and its calls may be made again: away'));
+  expect(warnings).toContainEqual(expect.stringContaining('were not looked up, so its calls may be made again: away'));
 });

@@ -112,7 +112,7 @@ test.each<[string, unknown, string | undefined]>([
   [
     'a reference',
     { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } },
-    'tool "odd" has a reference as input schema: it is used with what it refers to',
+    'tool "odd" has a reference as input schema: the referenced schema is used',
   ],
   ['a reference to nothing', { $ref: '#/$defs/a' }, 'tool "odd" has an input schema that refers to nothing: it takes any arguments'],
   ['with required: null', { type: 'object', properties: {}, required: null }, undefined],

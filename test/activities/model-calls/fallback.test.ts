@@ -180,7 +180,7 @@ test('if all models fail, the message names all, and the code of the last one de
     type: 'model_server_error',
     nonRetryable: false,
     message:
-      'None of the models has answered. "scripted/a" model_unauthorized: it said model_unauthorized · "scripted/b" model_server_error: it said model_server_error',
+      'No model has answered. "scripted/a" model_unauthorized: it said model_unauthorized · "scripted/b" model_server_error: it said model_server_error',
   });
   const final = calling({ a: fails('model_server_error'), b: fails('model_not_found') });
   expect(await failureOf(final.call())).toMatchObject({ type: 'model_not_found', nonRetryable: true });

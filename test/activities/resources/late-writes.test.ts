@@ -77,6 +77,6 @@ describe('a write for a run', () => {
     const logged = vi.fn<(line: string) => void>();
     const work = { write: async () => 1, undo: () => Promise.reject(new Error('disk full')) };
     expect(await guardedWrite(runWith(['open', 'gone']), work, { log: logged, times: TIMES })).toBe(1);
-    await vi.waitFor(() => expect(logged).toHaveBeenCalledWith(expect.stringContaining('could not be removed: disk full')));
+    await vi.waitFor(() => expect(logged).toHaveBeenCalledWith(expect.stringContaining('could not be undone: disk full')));
   });
 });

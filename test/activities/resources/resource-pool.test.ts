@@ -192,8 +192,8 @@ describe('closing', () => {
     await pool.open();
     const failure = pool.use(['slow']).catch((thrown: unknown) => thrown);
     await pool.close();
-    expect(await failure).toMatchObject({ message: 'Resource "slow" of the worker cannot be opened: the worker closes what it has' });
-    expect(reason).toMatchObject({ message: 'the worker closes what it has' });
+    expect(await failure).toMatchObject({ message: 'Resource "slow" of the worker cannot be opened: the worker is closing its resources' });
+    expect(reason).toMatchObject({ message: 'the worker is closing its resources' });
     await expect(pool.use(['slow'])).rejects.toMatchObject({
       code: 'resource_unavailable',
       message: 'Resource "slow" of the worker is not open: the worker does not run, or is about to open it again',
@@ -204,7 +204,7 @@ describe('closing', () => {
 test('an unknown name is refused, and the error lists the names of the worker', () => {
   const pool = fakes.pool({ db: fakes.resource('db'), flags: {} });
   expect(() => pool.require('tool "pay"', ['flags', 'ledger'])).toThrow(
-    'tool "pay" needs the resource "ledger", but the worker has none of that name (it has: "db", "flags"): add it to "resources"',
+    'tool "pay" needs the resource "ledger", but the worker has no resource of that name (it has: "db", "flags"): add it to "resources"',
   );
   expect(() => fakes.pool({}).require('tool "pay"', ['db'])).toThrow('(it has: none)');
   expect(() => pool.require('tool "pay"', ['flags'])).not.toThrow();

@@ -326,7 +326,7 @@ function writeImage({ snapshot, token }: RealmImage, engine: string, settings: T
 function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
   try {
     const header = readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    if (header === undefined) return 'it is no checkpoint of this executor';
+    if (header === undefined) return 'it is not a checkpoint of this executor';
     const fitting = bindings(engine, settings);
     if (header.engine !== fitting.engine || header.functions !== fitting.functions) return 'it was made by another version of the executor';
     if (header.tools !== fitting.tools) return 'it was made with other tools, imports or scratchpad';
@@ -571,7 +571,7 @@ function hostFunctions(context: QuickJS, { settings: { outputLength }, host }: R
       if (isText(text, outputLength)) host.write(text.toString());
       return context.undefined;
     },
-    answer: (json) => context.newString(isText(json, MAX_ANSWER_LENGTH) ? host.answer(json.toString()) : 'the value is no text'),
+    answer: (json) => context.newString(isText(json, MAX_ANSWER_LENGTH) ? host.answer(json.toString()) : 'the value is not text'),
     ask: (json) => context.newString(isText(json, MAX_BATCH_LENGTH + 2) ? host.ask(json.toString()) : ''),
   };
 }

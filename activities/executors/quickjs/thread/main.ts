@@ -30,7 +30,7 @@ class Mailbox {
 
 const data = workerData as ThreadData;
 const settings = JSON.parse(data.settings) as ThreadSettings;
-if (parentPort === null) throw new Error('this program is that of a thread');
+if (parentPort === null) throw new Error('this program only runs in a thread');
 const messagePort = parentPort;
 const mailbox = new Mailbox(messagePort, data.wake);
 let cells: Cells | undefined;

@@ -87,8 +87,8 @@ test('a checkpoint that does not fit is refused, and the executor keeps what it 
     [executor({ allowedImports: ['math'], limits: { maxMemoryMb: 16 } }, PROVIDED), checkpoint, 'it was made with other limits'],
     [made(), flipped, 'it is damaged'],
     [made(), checkpoint.slice(0, 2_000), 'it is damaged'],
-    [made(), new TextEncoder().encode('something else'), 'it is no checkpoint of this executor'],
-    [made(), new Uint8Array(), 'it is no checkpoint of this executor'],
+    [made(), new TextEncoder().encode('something else'), 'it is not a checkpoint of this executor'],
+    [made(), new Uint8Array(), 'it is not a checkpoint of this executor'],
   ];
   for (const [other, bytes, problem] of others) {
     await course(other, 'let kept = 1');

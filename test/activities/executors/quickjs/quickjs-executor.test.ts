@@ -133,8 +133,8 @@ test('an injected value is a name of the runs that follow', async () => {
   expect(() => one.inject('order', { at: new Date(0) as unknown as string })).toThrow(
     '"order" cannot be injected: order.at is an object of a class',
   );
-  expect(() => one.inject('a-b', 1)).toThrow('it is no name of a variable');
-  expect(() => one.inject('class', 1)).toThrow('it is no name of a variable');
+  expect(() => one.inject('a-b', 1)).toThrow('it is not a variable name');
+  expect(() => one.inject('class', 1)).toThrow('it is not a variable name');
   expect(() => one.inject('print', 1)).toThrow('the executor has a function of this name');
   one.inject('fixed', 1);
   await runAll(["Object.defineProperty(globalThis, 'fixed', { value: 2, configurable: false, writable: false })"], one);
