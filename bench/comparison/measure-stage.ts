@@ -23,8 +23,8 @@ interface Stage {
 const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
 
 /**
- * The milliseconds that each side works before it is measured, with many runs at once. A worker runs for days, and V8 goes on optimising its code for
- * tens of thousands of calls: the more code a call passes, the longer it takes.
+ * How long each side works before it is measured, with many runs at once. V8 keeps optimizing code over tens of thousands of calls, and
+ * takes longer the more code a call passes. A worker in production runs for days.
  */
 const WARM_UP_MS = 90_000;
 const WARM_UP_RUNS = 20;
