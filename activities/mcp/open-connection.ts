@@ -126,7 +126,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
 }
 
 /**
- * Reads each line of a process before the client package does. The package's process transport has no hook for this, and only its buffer
+ * Reads each line of a process before the client package does. The package's process transport does not allow this, and only its buffer
  * sees the text. The buffer's limit also bounds a line that never ends.
  */
 function readLines(transport: StdioClientTransport, messages: Pick<ServerMessages, 'read'>): void {
