@@ -137,7 +137,7 @@ export interface WorkerPart {
   readonly name: string;
   /** Returns the names that the agent's MCP tools must not have. */
   toolNames?(agent: AnyAgent): readonly string[];
-  /** Returns the part that follows from an agent's definition alone. */
+  /** Returns the part that follows only from an agent's definition. */
   defined?(agent: AnyAgent): PinnedPart;
   /** Called when a run begins: returns the part that the worker pins for it, in addition to the definition's. */
   pin?(run: StartingRun): PinnedPart | Promise<PinnedPart>;

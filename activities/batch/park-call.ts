@@ -166,7 +166,7 @@ async function register(reference: BatchedCall, { provider, policy }: ProviderBa
 /** The length of a digest: 132 bits in base64url. */
 const DIGEST_LENGTH = 22;
 
-/** Returns a digest of a request as built from the conversation alone: equal requests have equal digests on every worker. */
+/** Returns a digest of a request as built only from the conversation: equal requests have equal digests on every worker. */
 export function requestDigest(request: ModelRequest): string {
   const plain = JSON.parse(JSON.stringify(request)) as JsonValue;
   return createHash('sha256').update(canonicalJson(plain)).digest('base64url').slice(0, DIGEST_LENGTH);

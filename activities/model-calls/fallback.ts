@@ -35,7 +35,7 @@ export interface AskedModel {
   /** `provider/model`. */
   name: string;
   client: ModelClient;
-  /** The request as built from the conversation alone. */
+  /** The request as built only from the conversation. */
   request: ModelRequest;
   /** Returns the request to send instead. If it rejects, nothing is sent. */
   prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;

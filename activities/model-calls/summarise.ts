@@ -93,7 +93,7 @@ interface SummaryBounds {
 }
 
 /**
- * Builds the request for a summary from the events alone, so that it is the same on every worker. The conversation is quoted as text,
+ * Builds the request for a summary only from the events, so that it is the same on every worker. The conversation is quoted as text,
  * because not every provider accepts calls of unoffered tools. If it is too large, its longest items are cut, so that its end is included.
  */
 export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {

@@ -37,7 +37,7 @@ export class WorkerSkills {
     for (const { name, skills = [] } of agents) if (skills.length > 0) this.#byAgent.set(name, loadSkills(`agent "${name}"`, skills));
   }
 
-  /** Returns the skills of an agent, none of them active yet. */
+  /** Returns the skills of an agent, all inactive. */
   of(agentName: string): SkillRegistry<LoadedSkill> {
     return new SkillRegistry(this.#byAgent.get(agentName));
   }

@@ -46,7 +46,7 @@ export interface BuiltRequest {
 }
 
 /**
- * Builds a request from the run's request alone, so that every worker builds the same. Throws a `ModelCallError` for content that the model
+ * Builds a request only from the run's request, so that every worker builds the same. Throws a `ModelCallError` for content that the model
  * does not accept.
  */
 export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltRequest {

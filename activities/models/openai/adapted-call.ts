@@ -146,7 +146,7 @@ function digestOf(body: Body): string {
 
 /** A server's refusal of a request. */
 interface Refusal {
-  /** The message alone, then the whole error, which may quote the conversation and is only read if the message explains nothing. */
+  /** The message, then the whole error, which may quote the conversation and is only read if the message explains nothing. */
   texts: readonly string[];
   /** The error as the run would report it. */
   message: string;

@@ -534,7 +534,7 @@ function withSomeTool(body: Body, api: Api): Body {
   return { ...body, tools, tool_choice: 'none' };
 }
 
-/** Google's documented value for calls that none of its models made. */
+/** Google's documented value for calls that its models did not make. */
 const SKIPPED_SIGNATURE = 'skip_thought_signature_validator';
 
 /** A signature belongs to the first call of an answer. */
