@@ -287,7 +287,7 @@ test.each<[string, unknown, string]>([
   ['no list', 'x', 'messages: expected array, got string'],
   ['an unknown type', [said('user'), { type: 'shout' }], 'messages[1].type: expected "message", "tool_call" or "tool_result", got "shout"'],
   ['no item', [null], 'messages[0]: expected object, got null'],
-  ['content that is none', [said('user', 7)], 'messages[0].content: expected string or array, got number'],
+  ['invalid content', [said('user', 7)], 'messages[0].content: expected string or array, got number'],
   ['an unknown field', [{ ...said('user'), name: 'ann' }], 'messages[0]: unknown field "name"'],
   ['arguments as text', [call('c1', { arguments: '{}' })], 'messages[0].arguments: expected object, got string'],
   ['a call without an id', [call('')], 'messages[0].toolCallId: expected at least 1 character, got 0'],

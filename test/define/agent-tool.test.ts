@@ -19,7 +19,7 @@ describe('a tool made of an agent', () => {
     expect(tool.agent?.final).toBeUndefined();
   });
 
-  test('takes options of its own', () => {
+  test('takes its own options', () => {
     const tool = agentTool(shop, {
       name: 'ask_shop',
       description: 'Asks the shop',

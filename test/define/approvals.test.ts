@@ -75,7 +75,7 @@ describe('an agent', () => {
     });
   });
 
-  test('without a deadline has none', () => {
+  test('does not have a deadline by default', () => {
     expect(defineAgent(BASE)).not.toHaveProperty('approvals');
     expect(defineAgent({ ...BASE, approvals: {} })).not.toHaveProperty('approvals');
   });

@@ -85,7 +85,7 @@ describe('patchDanglingToolCalls', () => {
     expect(patched.needs_response).toBe(true);
   });
 
-  test('a context without such calls is returned as it is', () => {
+  test('a context without such calls is returned unchanged', () => {
     const context = savedContext({ messages: [user, asked('a'), result('a')] });
     expect(patchDanglingToolCalls(context)).toBe(context);
   });
@@ -98,7 +98,7 @@ interface Deps {
   name?: string | null;
 }
 
-test('deps are those of a run after the call that returned the update', () => {
+test('deps are the run\'s deps after the call that returned the update', () => {
   const deps: Deps = { count: 1, notes: ['a'], stats: { failed: 0 } };
   const update = contextUpdate<Deps>().set('count', 2).append('notes', 'b').merge('stats', { total: 1 }).delete('name');
   const after: Deps = applyContextUpdate(deps, update);

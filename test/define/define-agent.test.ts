@@ -98,7 +98,7 @@ test.each([
   ['think tags of another kind', { settings: { thinkTags: false } }, '"settings.thinkTags" is false: write "reasoning" or "text"'],
   ['a choice in words', { settings: { toolChoice: 'any' } }, '"settings.toolChoice" is "any"'],
   [
-    'an effort of a word that is none',
+    'an unknown word as effort',
     { settings: { reasoningEffort: 'maximum' } },
     '"settings.reasoningEffort" is "maximum": write one of "none", "minimal", "low"',
   ],

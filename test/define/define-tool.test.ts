@@ -46,7 +46,7 @@ test('a schema without a strict form is validated by Longhaul, with the reason',
   expect(defineTool({ ...BASE, strict: false })).not.toHaveProperty('strictProblem');
 });
 
-test('the schema with which arguments are validated keeps optional fields optional', () => {
+test('the schema that validates arguments keeps optional fields optional', () => {
   const tool = defineTool({ ...BASE, parameters: z.object({ query: z.string(), limit: z.int().optional() }) });
   expect(tool.schema).toMatchObject({ required: ['query'] });
   expect(tool.providerSchema).toMatchObject({ required: ['query', 'limit'], properties: { limit: { type: ['integer', 'null'] } } });

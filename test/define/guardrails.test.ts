@@ -105,7 +105,7 @@ describe('a guardrail that cannot work is refused', () => {
 
   test.each([
     ['a filter of nothing', () => contentFilter({ type: 'input' }), 'guardrail "content-filter" filters nothing'],
-    ['rules that are none', () => callRules({}), 'guardrail "call-rules" has no rules'],
+    ['no rules', () => callRules({}), 'guardrail "call-rules" has no rules'],
     ['an unknown kind of data', () => personalData({ type: 'input', kinds: ['name' as never] }), '"kinds" has "name": choose of email'],
     ['no tokens', () => maxTokens({ type: 'output', limit: 0 }), 'guardrail "max-tokens": "limit" is 0'],
   ])('%s', (_, define, message) => {

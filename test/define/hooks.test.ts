@@ -24,14 +24,14 @@ describe('a hook that cannot work is refused when it is defined', () => {
     ['with a null character in its command', { run: undefined, command: ['a\0b'] }, 'write a list of texts'],
     ['that takes too long', { timeout: '11s' }, 'lower it, or set "tier": "remote"'],
     [
-      'with an activity of its own before a request',
+      'with its own activity before a request',
       { on: 'pre_request', tier: 'remote' },
       '"tier": "remote" is for input, output, pre_tool_use, ',
     ],
     ['with an unknown tier', { tier: 'local' }, 'write "inline" or "remote"'],
     ['that fails closed where no hook denies', { on: 'post_tool_use', failClosed: true }, 'which no hook can deny: leave it out'],
     ['with a match that is a number', { match: 7 }, 'write a name, a regular expression or a function'],
-    ['with a name to match where there is none', { on: 'pre_request', match: 'refund' }, 'write a function of the payload as "match"'],
+    ['with a name to match where there is no name', { on: 'pre_request', match: 'refund' }, 'write a function of the payload as "match"'],
   ])('%s', (_, options, message) => {
     expect(() => define(options)).toThrow(message);
   });
@@ -53,6 +53,6 @@ describe('a hook that cannot work is refused when it is defined', () => {
   });
 });
 
-test('a hook of a call may take a minute in an activity of its own', () => {
+test('a hook of a call may take a minute in a separate activity', () => {
   expect(define({ tier: 'remote', timeout: '1m' })).toMatchObject({ tier: 'remote', timeoutMs: 60_000 });
 });

@@ -33,7 +33,7 @@ describe('a hosted tool', () => {
     expect(() => hosted(id as string, args as JsonObject)).toThrow(says);
   });
 
-  test('is among the tools of an agent, also by a capability, and has a name of its own', () => {
+  test('is among the tools of an agent, also by a capability, and has its own name', () => {
     const web = defineCapability({ name: 'web', tools: [SEARCH] });
     expect(defineAgent({ name: 'scout', model: 'p/m', tools: [look], capabilities: [web] })).toMatchObject({
       tools: [{ name: 'look' }],
@@ -50,7 +50,7 @@ describe('a hosted tool', () => {
     ['a rule that denies its name', { deny: ['web_*'] }, false],
     ['a rule that asks about it', { ask: [{ category: 'net*' }] }, false],
     ['a rule that asks by default', { approvalRequired: ['web_search'] }, false],
-    ['the mode in which that rule does not hold', { mode: 'permissive', approvalRequired: ['web_search'] }, true],
+    ['the mode without that rule', { mode: 'permissive', approvalRequired: ['web_search'] }, true],
     ['the mode that asks about every call', { mode: 'strict', allow: ['web_search', 'look'] }, false],
     ['rules that allow others alone', { allow: ['look'] }, false],
     ['rules that allow some of its calls', { allow: ['look', { tool: 'web_search', args: { query: 'moon' } }] }, false],

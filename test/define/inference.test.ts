@@ -116,7 +116,7 @@ describe('a tool', () => {
     expect(() => defineTool({ name: 't', description: 'd', parameters: z.object({}), execute: 'never' })).toThrow(UsageError);
   });
 
-  test('that asks a person has an answer of its own type, and fits every agent', () => {
+  test('that asks a person has its own answer type, and fits every agent', () => {
     const tool = askHuman({ name: 'ask', description: 'Asks.', answer: z.object({ yes: z.boolean(), note: z.string().optional() }) });
     type Answer = { yes: boolean; note?: string | undefined };
     expectTypeOf(tool).toEqualTypeOf<ToolDefinition<{ question: string }, Record<string, unknown>, Answer>>();

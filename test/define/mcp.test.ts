@@ -34,7 +34,7 @@ test('the prefix is the name of the server, or a text', () => {
   expect(mcpServer(http).prefix).toBeUndefined();
 });
 
-test("the effect is one for all tools, one by tool, or that of the server's hints", () => {
+test("the effect is one for all tools, one by tool, or follows from the server's hints", () => {
   expect(mcpServer({ ...http, effect: 'once' }).effectOf('any')).toBe('once');
   const byTool = mcpServer({ ...http, effect: (tool) => (tool === 'get' ? 'idempotent' : undefined) });
   expect([byTool.effectOf('get'), byTool.effectOf('put')]).toEqual(['idempotent', undefined]);

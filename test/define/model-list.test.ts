@@ -66,7 +66,7 @@ describe('the models of an agent', () => {
       'has an unknown option "cooldown" (known: on, coolDown, maxWait, returnAt). Did you mean "coolDown"?',
     ],
     ['a wrong time', { model: ['p/a', 'p/b'], fallback: { returnAt: 'step' } }, '"fallback.returnAt" is "step": write "turn" or "call"'],
-    ['a wait that is none', { model: ['p/a', 'p/b'], fallback: { maxWait: 'soon' as never } }, '"fallback.maxWait" is "soon"'],
+    ['an invalid wait', { model: ['p/a', 'p/b'], fallback: { maxWait: 'soon' as never } }, '"fallback.maxWait" is "soon"'],
     ['a negative time', { model: ['p/a', 'p/b'], fallback: { coolDown: -1 } }, '"fallback.coolDown" is -1'],
     [
       'no list of codes',
@@ -110,7 +110,7 @@ describe('what the snapshot pins of a list', () => {
     });
   });
 
-  test('the window is that of the smallest model', () => {
+  test('the window is the window of the smallest model', () => {
     const agent = define({ model: ['a/claude-x', 'own/m'] });
     const { capabilities } = modelsOfAgent(agent, clients);
     expect(windowPolicy(agent, capabilities).maxTokens).toBe(

@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { RecordedRun } from '../../src/history/recorded-ports.ts';
 import { RecordedTasks } from '../../src/history/recorded-tasks.ts';
 
-/** The marker with which a workflow records that it has asked for a change id and may show the changed behaviour. */
+/** The marker that records that a workflow has asked for a change id and may show the changed behaviour. */
 function marker(id: string): HistoryEvent {
   const data = Buffer.from(JSON.stringify({ id, deprecated: false }));
   return { markerRecordedEventAttributes: { markerName: 'core_patch', details: { 'patch-data': { payloads: [{ data }] } } } };

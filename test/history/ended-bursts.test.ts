@@ -44,7 +44,7 @@ test('the calls of a burst that was cancelled between two attempts are those tha
   expect(await callsOf({ activityTaskCanceledEventAttributes: { scheduledEventId: 5 } })).toMatchObject([MODEL_CALL]);
 });
 
-test('those of a burst whose time was over between two attempts are in its failure', async () => {
+test('the calls of a burst that timed out between two attempts are in its failure', async () => {
   const failure = {
     message: 'activity ScheduleToClose timeout',
     timeoutFailureInfo: { timeoutType: 3, lastHeartbeatDetails: payloads({ ...STORED, seed: 'other' }) },

@@ -71,7 +71,7 @@ test.each<[string, ChildTasks[]]>([
     ],
   ],
   [
-    'started one after the other, all after that decision',
+    'started in sequence, all after that decision',
     [
       { started: 5, closed: 8, delivered: 7 },
       { started: 7, closed: 8, delivered: 9, isGone: true },

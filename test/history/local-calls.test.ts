@@ -39,7 +39,7 @@ test('a failure belongs to the first call of its name without a result, in the o
   expect(await resultsOf(made)).toEqual(['noted', 'one', 'the first of them failed', 'the second of the notes failed']);
 });
 
-test("sequential calls end one after the other in one task, each at its time on the workflow's clock", async () => {
+test("sequential calls end in order in one task, each at its time on the workflow's clock", async () => {
   const { recorded } = new HandMade(inSequence)
     .model(1, { asked: 2, ended: 3 }, calls('note', 'fetch', 'count'))
     .local(3, 'note', { at: [1, 0], result: 'noted' }, 20)

@@ -47,7 +47,7 @@ async function readChain(runId: string, links: readonly RecordedChainLink[]): Pr
   return runs;
 }
 
-/** The number of steps in an execution: an agent's are in its record, those of a program are its model calls. */
+/** The number of steps in an execution: an agent's steps are in its record, a program's steps are its model calls. */
 function stepsIn({ context, program, steps }: RunState): number {
   return program === undefined ? steps.length : context.events.filter(({ step }) => step?.promptLength !== undefined).length;
 }
@@ -66,7 +66,7 @@ function withoutIds({ outputId: _, progress, ...step }: StepState): object {
 }
 
 describe.each([...chains])('%s', (runId, links) => {
-  test('ends with the result with which its history closes', async () => {
+  test('ends with the closing result of its history', async () => {
     const runs = await readChain(runId, links);
     const { cancelReason: _, ...closed }: Partial<RunResultFields> = closingResult(links.at(-1)?.events ?? []) ?? {};
     const { state, result } = runs.at(-1) ?? {};
@@ -116,7 +116,7 @@ test('the recorded runs cover every form', () => {
   expect(executions.length).toBeGreaterThan(8);
 });
 
-test('the closing event of a recorded program, with which it is compared, has the results of its units', () => {
+test('the closing event that a recorded program is compared with has the results of its units', () => {
   const programs = [...chains.values()].filter(([first]) => first?.recorded.resolved?.snapshot.program !== undefined);
   expect(programs.length).toBeGreaterThan(30);
   for (const links of programs) expect(closingResult(links.at(-1)?.events ?? [])?.units).not.toHaveLength(0);
@@ -162,7 +162,7 @@ const LOST: HistoryEvent = { signalExternalWorkflowExecutionFailedEventAttribute
 const CONTINUED: HistoryEvent = { workflowExecutionContinuedAsNewEventAttributes: { newExecutionRunId: 'next' } };
 const ARCHIVES: HistoryEvent = { activityTaskScheduledEventAttributes: { activityType: { name: 'archiveEvents' } } };
 
-/** The tasks of an execution in which the loop can have ended: the first if it waited for its parent, and the last. */
+/** The tasks where the loop of an execution can have ended: the first if it waited for its parent, and the last. */
 async function endOfLoop(events: HistoryEvent[]): Promise<Pick<RecordedExecution, 'toldIn' | 'decidedIn'>> {
   const reader = new ExecutionReader('execution', {
     payloadConverter: defaultPayloadConverter,
@@ -177,9 +177,9 @@ async function endOfLoop(events: HistoryEvent[]): Promise<Pick<RecordedExecution
 describe('the loop of an execution that continued as new', () => {
   test.each<[string, HistoryEvent[], object]>([
     ['has ended in the last task', [...TASK, ...TASK, CONTINUED], { decidedIn: 2 }],
-    ['may have ended before its parent had been told', [...TASK, TELLS, DELIVERED, ...TASK, CONTINUED], { toldIn: 1, decidedIn: 2 }],
+    ['may have ended before its parent was notified', [...TASK, TELLS, DELIVERED, ...TASK, CONTINUED], { toldIn: 1, decidedIn: 2 }],
     ['may have ended before its parent was found to have ended', [...TASK, TELLS, LOST, ...TASK, CONTINUED], { toldIn: 1, decidedIn: 2 }],
-    ['has not, if it went on after its parent had been told', [...TASK, TELLS, DELIVERED, ...TASK, ...TASK, CONTINUED], { decidedIn: 3 }],
+    ['has not, if it continued after its parent was notified', [...TASK, TELLS, DELIVERED, ...TASK, ...TASK, CONTINUED], { decidedIn: 3 }],
     ['has ended before its events were archived', [...TASK, TELLS, ARCHIVES, DELIVERED, ...TASK, CONTINUED], { decidedIn: 1 }],
   ])('%s', async (_, events, expected) => {
     expect(await endOfLoop(events)).toEqual(expected);

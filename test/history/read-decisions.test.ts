@@ -76,7 +76,7 @@ test('a deadline passes in the task that saw its timer fire, and not before', as
   expect(state?.approvals.pending).toEqual([]);
 });
 
-test('a cancellation ends a pending call and the tool that runs beside it, in its own task', async () => {
+test('a cancellation ends a pending call and the tool that runs at the same time, in its own task', async () => {
   const { recorded } = waiting().tool(1, 1, { asked: 3, ended: 9 }, 'too late').cancel(5);
   const { state, result } = await readBack('r', recorded);
   expect(result).toMatchObject({ status: 'cancelled', stepsUsed: 1, endTime: new Date(BEGAN + 5 * APART).toISOString() });
@@ -131,7 +131,7 @@ test('earlier pending calls are known, decided or not', async () => {
   expect([...waited]).toEqual(['c1']);
 });
 
-test('a history whose commands differ from those of the loop is refused', async () => {
+test('a history whose commands differ from the loop\'s commands is refused', async () => {
   const { recorded } = waiting()
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .model(9, { asked: 5, ended: 6 }, [...DONE]);
@@ -165,7 +165,7 @@ describe('a history of another loop is refused, and names the first difference:'
   });
 });
 
-test('a notification is that of the call which waits, in whichever order calls were announced', async () => {
+test('a notification belongs to the call that waits, in whichever order calls were announced', async () => {
   const calls = [call('pay', 'c1', { amount: 5 }), call('pay', 'c2', { amount: 6 })];
   const { recorded } = new HandMade({ ...snapshot, notify: true })
     .model(1, { asked: 2, ended: 3 }, calls, { approvals: { c1: { digest: 'd' }, c2: { digest: 'e' } } })

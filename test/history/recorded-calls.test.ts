@@ -22,13 +22,13 @@ const failed = (type: string): Pick<EndedAttempt, 'name' | 'failure'> => ({
 
 test.each<[what: string, call: object | undefined, expected: object | undefined]>([
   ['the part of an answer is of the one model', callOf(aborted), { model: 'openai/a', asked: 1, code: 'interrupted' }],
-  ['that of a list of models is of one that is not known', callOf(aborted, LISTED), undefined],
+  ['with a list of models, the model is not known', callOf(aborted, LISTED), undefined],
   [
     'also if the last one is named',
     callOf({ ...aborted, output: { type: 'aborted', partial: { ...partial, answeredBy: 'x/b' } } }, LISTED),
     undefined,
   ],
-  ['an error is that of the tool', callOf({ name: 'read', output: { isError: true } }), { toolName: 'read', code: 'tool_failed' }],
+  ['an error belongs to the tool', callOf({ name: 'read', output: { isError: true } }), { toolName: 'read', code: 'tool_failed' }],
   [
     'a tool that was cancelled was interrupted',
     callOf({ name: 'read', failure: new CancelledFailure('cancelled') }),
@@ -84,7 +84,7 @@ describe('the calls of a burst that have ended', () => {
     [300, 'm3', answer],
   ];
 
-  test('follow each other, with those of tools in between', () => {
+  test('follow each other, with tool calls in between', () => {
     expect(callsOf({ entries })).toMatchObject([
       { call: '1', agent: 'clerk', model: 'openai/a', activity: 'a1', attempt: 1, from: 1_000, to: 1_100 },
       { call: 'c1', toolName: 'read', step: 1, activity: 'a1', from: 1_110, to: 1_130 },
@@ -93,7 +93,7 @@ describe('the calls of a burst that have ended', () => {
     ]);
   });
 
-  test('have the attempt with which they have ended, and none if no worker has said it', () => {
+  test('have the attempt that ended them, or no attempt if no worker reported it', () => {
     const calls = callsOf({ entries, attempts: { m1: 3, 't1/0': 0 } });
     expect(calls).toMatchObject([
       { call: '1', attempt: 3 },
@@ -102,7 +102,7 @@ describe('the calls of a burst that have ended', () => {
     ]);
   });
 
-  test('count from the time at which the server had the burst, if it was begun again', () => {
+  test('count from the time when the server had the burst, if it was restarted', () => {
     expect(callsOf({ entries }, { attempt: 2, scheduledAt: 500 })[0]).toMatchObject({ from: 500, to: 600 });
   });
 
@@ -135,7 +135,7 @@ describe('the calls of a burst that have ended', () => {
     expect(failing('model_rate_limited', 'Not sent yet: 2 calls wait')).toMatchObject([{ call: '1', code: 'not_sent' }]);
   });
 
-  test('have the name of a model call that was made again, of which the later one is shown', () => {
+  test('have the name of a model call that was repeated: the later call is shown', () => {
     const tooLong = [100, 'm1', 'model', { type: 'failed', code: 'context_length_exceeded', message: 'no' }];
     expect(callsOf({ entries: [tooLong, [250, 'm1', answer]] })).toMatchObject([
       { call: '1', asked: 1, earlier: 1, from: 1_100, to: 1_250 },

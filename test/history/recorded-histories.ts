@@ -20,7 +20,7 @@ const RUNS: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
 
 let chainsRead: Promise<Map<string, RecordedChainLink[]>> | undefined;
 
-/** The recorded runs that are workflows of their own, each with its executions, the oldest first. All tests of a process share them. */
+/** The recorded runs that are separate workflows, each with its executions, the oldest first. All tests of a process share them. */
 export function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
   return (chainsRead ??= readChains());
 }

@@ -15,7 +15,7 @@ async function readRecord(runId: string, links: readonly RecordedChainLink[]): P
   return record;
 }
 
-/** Ids that only the workflow knew are derived when a history is read: those of events, and of the decisions of deadlines about them. */
+/** Ids that only the workflow knew are derived when a history is read: the ids of events and of decisions by deadlines. */
 function withoutIds({ events, steps }: RunRecordFile) {
   return { events: events.map(({ decision, ...event }) => ({ ...event, id: undefined, decision: withoutId(decision) })), steps };
 }

@@ -110,7 +110,7 @@ test('the calls of a burst are spans inside of it, which take their time from it
   expect([...names]).toEqual(expect.arrayContaining(['callModel', 'search']));
 });
 
-/** True for a run that has called a model itself: the agents of a parallel flow do so in runs of their own. */
+/** True for a run that has called a model itself: the agents of a parallel flow do so in separate runs. */
 const hasAsked = ({ record }: (typeof recorded)[number]): boolean => record.events.some(({ usage }) => usage !== undefined);
 const withSteps = recorded.filter(({ record }) => record.steps.length > 0);
 
@@ -135,7 +135,7 @@ describe('the request of each step of each recorded run', () => {
     });
   });
 
-  test.each(withSteps.filter((one) => !hasAsked(one)))('$runId has none', async ({ run }) => {
+  test.each(withSteps.filter((one) => !hasAsked(one)))('$runId has no requests', async ({ run }) => {
     await expect(stepRequest(run, 1)).rejects.toMatchObject({ code: 'unknown_step', message: expect.stringMatching(/no model|program/) });
   });
 });

@@ -14,7 +14,7 @@ test.each<[what: string, given: unknown, recorded: unknown[]]>([
   ],
   ['a place in the text', [{ url: PAGE, start: 4, end: 8 }], [{ url: PAGE, start: 4, end: 8 }]],
   ['a place behind the text', [{ url: PAGE, start: 4, end: 80 }], [{ url: PAGE }]],
-  ['a place that is none', [{ url: PAGE, start: 8, end: 4 }], [{ url: PAGE }]],
+  ['an invalid place', [{ url: PAGE, start: 8, end: 4 }], [{ url: PAGE }]],
   ['a source twice', [{ url: PAGE }, { url: PAGE }], [{ url: PAGE }]],
   ['a page that was found and cited', [{ url: PAGE }, { url: PAGE, start: 0, end: 3 }], [{ url: PAGE, start: 0, end: 3 }]],
   ['a URL that a page could run', [{ url: 'javascript:alert(1)', title: 'A' }, { url: 'data:text/html,x' }], [{ title: 'A' }]],
@@ -32,6 +32,6 @@ test('at most 50 sources are recorded, of 2 kB each', () => {
   expect(sources.every((source) => jsonBytes(source) <= 2_000)).toBe(true);
 });
 
-test('sources without their places are those of a text that has changed', () => {
+test('sources lose their places if the text has changed', () => {
   expect(withoutPlaces([{ url: PAGE, start: 0, end: 3 }, 'x'])).toEqual([{ url: PAGE }]);
 });

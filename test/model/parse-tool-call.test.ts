@@ -182,8 +182,8 @@ describe('arguments in another form are read if the schema proves what is meant'
     ['in the name of the tool', { pay: PLAIN }, PLAIN],
     ['in "arguments" as text', { arguments: TEXT }, PLAIN],
     ['in "arguments" of the text of a text', JSON.stringify(JSON.stringify({ arguments: TEXT })), PLAIN],
-    ['beside the name of the tool', { name: 'pay', arguments: PLAIN }, PLAIN],
-    ['beside the name of the tool, as text', { tool: 'pay', parameters: TEXT }, PLAIN],
+    ['next to the name of the tool', { name: 'pay', arguments: PLAIN }, PLAIN],
+    ['next to the name of the tool, as text', { tool: 'pay', parameters: TEXT }, PLAIN],
     ['in the name of the tool and in "arguments"', { pay: { arguments: PLAIN } }, PLAIN],
     ['in a list of one', [PLAIN], PLAIN],
     ['in a list of one text', [TEXT], PLAIN],
@@ -214,7 +214,7 @@ describe('arguments in another form are read if the schema proves what is meant'
     ['yes for true', { ...PLAIN, urgent: 'yes' }, 'urgent: expected boolean, got string'],
     ['a number for a text', { to: 7, amount: 15 }, 'to: expected string, got number'],
     ['JSON as text that is cut off', { ...PLAIN, filter: '{"from":"May"' }, 'filter: expected object, got string'],
-    ['an object as text in which a field is wrong', { ...PLAIN, filter: '{"from":1}' }, 'filter: expected object, got string'],
+    ['an object as text with a wrong field', { ...PLAIN, filter: '{"from":1}' }, 'filter: expected object, got string'],
     ['a wrapper with a second field', { arguments: PLAIN, reason: 'x' }, 'missing required field "to"'],
     ['a wrapper of another name', { payload: PLAIN }, 'missing required field "to"'],
     ['the name of another tool', { name: 'refund', arguments: PLAIN }, 'missing required field "to"'],
@@ -261,13 +261,13 @@ describe('arguments in another form are read if the schema proves what is meant'
       ['in "parameters"', { parameters: found }, found],
       ['in the name of the tool', { search: found }, found],
       ['in the name of the tool and in "arguments"', { search: { arguments: found } }, found],
-      ['beside the name of the tool', { name: 'search', arguments: found }, found],
+      ['next to the name of the tool', { name: 'search', arguments: found }, found],
       ['in a list of one', [{ arguments: found }], found],
       ['with a number as text', { args: { limit: '1' } }, { limit: 1 }],
       ['with a null', { input: { text: 'x', limit: null } }, { text: 'x' }],
       ['without any', { search: { arguments: {} } }, {}],
       ['what the schema does not know', { payload: found }, { payload: found }],
-      ['a text that is none of them', { input: 'x' }, { input: 'x' }],
+      ['any other text', { input: 'x' }, { input: 'x' }],
     ])('%s is read', (_, sent, read) => {
       const response = interpret('search', sent, snapshot);
       expect(response.problems).toBeUndefined();
@@ -286,7 +286,7 @@ describe('arguments in another form are read if the schema proves what is meant'
       ['a text that is cut off, of a text', JSON.stringify({ arguments: '{"text":"x' })],
       ['a text of a text that is cut off', { arguments: '"{\\"text' }],
       ['a text that is cut off below the name of the tool', { search: { arguments: '{"text":"x","limit":1' } }],
-      ['a text that is cut off beside the name of the tool', { name: 'search', arguments: '{"limit":1' }],
+      ['a truncated text next to the name of the tool', { name: 'search', arguments: '{"limit":1' }],
       ['a text that is no JSON', { arguments: "{'text': 'x'}" }],
       ['a list that is cut off', { arguments: '[{"text":"x"}' }],
       ['arguments of another type', { arguments: { limit: 'many' } }],
@@ -296,7 +296,7 @@ describe('arguments in another form are read if the schema proves what is meant'
     });
   });
 
-  it('two readings that both fit are none', () => {
+  it('two readings that both fit count as no reading', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -371,7 +371,7 @@ describe('null for an optional argument is absent', () => {
     ['in a wrapper', { arguments: { ...PLAIN, urgent: null } }, PLAIN],
     ['in arguments as text', JSON.stringify(JSON.stringify({ ...PLAIN, urgent: null })), PLAIN],
     ['in an object as text', { ...PLAIN, filter: '{"from":null}' }, { ...PLAIN, filter: {} }],
-    ['beside a number as text', { to: 'Ada', amount: '15', urgent: null }, PLAIN],
+    ['next to a number as text', { to: 'Ada', amount: '15', urgent: null }, PLAIN],
   ])('%s', (_, sent, read) => {
     for (const strict of [true, false]) {
       const tools = WITH_PAY.tools.map((tool) => ({ ...tool, strict }));
@@ -410,7 +410,7 @@ describe('an answer that a call of final_answer holds in another form', () => {
     ['in "arguments"', { arguments: { output: ANSWER } }],
     ['in "parameters", itself', { parameters: ANSWER }],
     ['in the name of the tool', { final_answer: { output: ANSWER } }],
-    ['beside the name of the tool', { name: 'final_answer', arguments: { output: ANSWER } }],
+    ['next to the name of the tool', { name: 'final_answer', arguments: { output: ANSWER } }],
     ['in a list of one', [{ output: ANSWER }]],
     ['in a list of one, itself', [ANSWER]],
   ])('%s', (_, sent) => {

@@ -122,7 +122,7 @@ describe('tool calls that are the whole text', () => {
     ['further fields', '<tool_call>{"name":"pay","arguments":{},"x":1}</tool_call>'],
     ['a second call that is broken', `${OSLO}<tool_call>{</tool_call>`],
     ['a code fence', `\`\`\`\n${OSLO}\n\`\`\``],
-    ['a call of its own', OSLO, { toolCalls: [CALL] }],
+    ['a separate call', OSLO, { toolCalls: [CALL] }],
     ['a refusal', OSLO, { refusal: 'No.' }],
     ['a cut at its length', OSLO, { finishReason: 'length' }],
     ['an unknown finish reason', OSLO, { finishReason: 'gave_up' }],

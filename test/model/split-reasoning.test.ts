@@ -5,7 +5,7 @@ import { type AnswerPiece, ReasoningSplitter, splitReasoning } from '../../src/m
 describe('reasoning at the beginning of an answer is taken out of it', () => {
   it.each<[form: string, answer: string, text: string, reasoning: string]>([
     ['think', '<think>hm</think>Four.', 'Four.', 'hm'],
-    ['think on lines of its own', '<think>\nhm\n</think>\n\nFour.\n', 'Four.\n', '\nhm\n'],
+    ['think on separate lines', '<think>\nhm\n</think>\n\nFour.\n', 'Four.\n', '\nhm\n'],
     ['blanks before', '\n\n <think>hm</think> Four.', 'Four.', 'hm'],
     ['thinking', '<thinking>hm</thinking>Four.', 'Four.', 'hm'],
     ['thought', '<thought>hm</thought>Four.', 'Four.', 'hm'],

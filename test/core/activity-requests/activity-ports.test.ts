@@ -9,7 +9,7 @@ import type { PerformActivity, RequestingRun } from '../../../src/core/activity-
 
 const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };
 
-/** The summary of the activity of a call of "refund" for order 42, for which the model gives a reason. */
+/** The summary of a "refund" call for order 42 with a reason from the model. */
 function summaryOf(more: Partial<ToolOptions<typeof REFUND.parameters, unknown, string>>): string | undefined {
   const snapshot = newSnapshot({ tools: [defineTool({ ...REFUND, ...more })] });
   const [tool] = snapshot.tools;

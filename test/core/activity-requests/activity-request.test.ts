@@ -81,7 +81,7 @@ test('the last failure of a model call gives the usage of its attempts, if it is
   expect(summaryFailure('m', failedActivity(brokenOff({ spent })))).toEqual({ ...failed, spent });
 });
 
-test('a call that timed out gives the usage of its last heartbeat, or that of the failure before', () => {
+test('a call that timed out has the usage of its last heartbeat, or of the previous failure', () => {
   const timedOut = new TimeoutFailure('late', { spent }, TimeoutType.HEARTBEAT);
   expect(modelFailure('m', failedActivity(timedOut))).toMatchObject({ type: 'failed', code: 'model_timeout', spent });
   const timeOut = new TimeoutFailure('late', undefined, TimeoutType.SCHEDULE_TO_CLOSE);
@@ -89,7 +89,7 @@ test('a call that timed out gives the usage of its last heartbeat, or that of th
   expect(modelFailure('m', failedActivity(waiting))).toMatchObject({ code: 'model_timeout', spent });
 });
 
-test('a cancelled call has no usage beyond that of its partial answer', () => {
+test('a cancelled call has no usage other than the usage of its partial answer', () => {
   expect(modelFailure('m', failedActivity(new CancelledFailure('x', [{ spent }])))).toEqual({ type: 'cancelled' });
   expect(modelOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
   expect(modelOutcome({ type: 'aborted' })).toEqual({ type: 'cancelled' });

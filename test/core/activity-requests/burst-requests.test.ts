@@ -25,7 +25,7 @@ test('the summary of a burst says where it begins, and what the run has done sin
   );
 });
 
-test('the summary of the first burst of a turn tells nothing of the turn before', () => {
+test('the summary of the first burst of a turn does not mention the previous turn', () => {
   const run = newRun();
   const lastBurst = { step: 1, counted: new Map([['read_page', 1]]), calls: new Map([['read_page', 1]]) };
   countToolCalls(run.state, 'read_page', 3);

@@ -33,7 +33,7 @@ function runOf(tier: 'local' | 'remote') {
 
 type SegmentRequest = ActivityRequest<RunSegmentInput, RunSegmentOutput, unknown>;
 
-/** Runs a segment whose activity gives these outputs, one after the other. */
+/** Runs a segment whose activity gives these outputs in order. */
 async function ran(tier: 'local' | 'remote', outputs: RunSegmentOutput[], segment = CALL) {
   const requests: SegmentRequest[] = [];
   const perform: PerformActivity = (request) => {

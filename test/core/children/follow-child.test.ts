@@ -13,7 +13,7 @@ const RESULT = closeUnstarted(
 );
 const ENDED: ReadChild & ChildEnd = { type: 'ended', result: RESULT };
 
-/** A child as a test tells what becomes of it, and what was done to it. */
+/** A child whose fate the test decides, which records what is done to it. */
 class Child implements ChildEffects {
   clock = 0;
   closed: ChildEnd | undefined;

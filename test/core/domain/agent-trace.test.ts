@@ -117,7 +117,7 @@ test.each<[string, Partial<Event>, string, object]>([
   ['an interrupted answer', { usage: null, interrupted: true }, 'model 0-9', { interrupted: true }],
   ['a failed call', { failed: { code: 'model_timeout' } }, 'model 0-9', { error: 'model_timeout' }],
   ['the title of a session', { usage, title: 'Refund' }, 'title 0-9', {}],
-])('%s is beside the steps, and counts as none', (_, fields, line, metadata) => {
+])('%s is next to the steps and does not count as a step', (_, fields, line, metadata) => {
   const { spans } = agentTrace(HEADER, {
     events: [asked, event(109, fields), event(111, { usage, content: answered.content })],
     steps: [],
@@ -137,7 +137,7 @@ test('a run that has recorded nothing has no spans', () => {
   });
 });
 
-test('the length of an answer is that of its text, also next to a file', () => {
+test('the length of an answer is the length of its text, also with a file', () => {
   const content = [
     { type: 'text' as const, text: 'Here ' },
     { type: 'image' as const, data: 'aGVsbG8=', mediaType: 'image/png' },

@@ -88,7 +88,7 @@ describe('content that is over its budget is cut', () => {
     expect(missing).toBe(500 - z.string().parse(third).length + 4);
   });
 
-  test('the marker comes before media, which are shown to a model beside the first block', () => {
+  test('the marker comes before media, which a model is shown with the first block', () => {
     const image = { type: 'image', url: 'https://example.com/a.png' };
     expect(cut([image, { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([expect.stringContaining('[Cut: 1026 of'), image]);
   });

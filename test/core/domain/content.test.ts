@@ -50,7 +50,7 @@ describe('the kinds of content', () => {
     expect(mediaTypes([{ type: 'text', text: 't' }, image, image, { type: 'audio', url: 'u' }])).toEqual(['audio', 'image', 'text']);
   });
 
-  it('are none for an object, because it is data', () => {
+  it('are empty for an object, because it is data', () => {
     expect(mediaTypes({ type: 'image' })).toEqual([]);
     expect(mediaTypes('')).toEqual([]);
   });
@@ -85,7 +85,7 @@ test.each<[string, ContentItem[], boolean]>([
   expect(needsResponse(content)).toBe(expected);
 });
 
-test('it is a fold: each item that is no system message says it anew', () => {
+test('it is a fold: each item except a system message decides it again', () => {
   const after = (before: boolean, item: ContentItem): boolean => {
     if (item.type !== 'message') return true;
     return item.role === 'system' ? before : item.role === 'user';
@@ -223,7 +223,7 @@ test('an error is told in place of the observation', () => {
   ]);
 });
 
-test('an empty error is none', () => {
+test('an empty error counts as no error', () => {
   expect(messages({ type: 'action', reply: 'r', observation: '4', error: '' })).toEqual([
     ['assistant', 'r'],
     ['user', 'Observation: 4'],

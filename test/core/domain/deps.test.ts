@@ -88,7 +88,7 @@ describe('other data is accepted', () => {
 });
 
 const state = { kept: 'a' };
-/** Text with which the state is `more` bytes larger than the budget. */
+/** Text that makes the state `more` bytes larger than the budget. */
 const fill = (more: number): string => 'x'.repeat(BYTE_BUDGETS.state - JSON.stringify({ ...state, big: '' }).length + more);
 
 test.each([

@@ -23,8 +23,8 @@ describe('the code of a fenced block', () => {
     ['without a language', '```\nx = 1\n```', 'x = 1'],
     ['on one line', '```final_answer(1)```', 'final_answer(1)'],
     ['on one line with a language', '```python final_answer(1)```', 'final_answer(1)'],
-    ['that begins beside its fence', '```x = 1\ny = 2\n```', 'x = 1\ny = 2'],
-    ['whose end is not on a line of its own', '```js\nx = 1```', 'x = 1'],
+    ['that begins on the line of its fence', '```x = 1\ny = 2\n```', 'x = 1\ny = 2'],
+    ['whose closing fence is not on a separate line', '```js\nx = 1```', 'x = 1'],
     ['with line ends of Windows', '```python\r\nx = 1\r\ny = 2\r\n```\r\n', 'x = 1\ny = 2'],
     ['in a longer fence', '````js\nconst t = "```";\n````', 'const t = "```";'],
     ['that is the first of two', '```js\n1\n``` and ```js\n2\n```', '1'],
@@ -74,7 +74,7 @@ describe('the code of a fenced block', () => {
 describe('the code of a cell', () => {
   const message = { type: 'message' as const, role: 'assistant' as const, content: '```js\n1\n```' };
 
-  test('is the argument of its call, or else the first block of the text beside it', () => {
+  test('is the argument of its call, or else the first block of the accompanying text', () => {
     expect(cellCode([message], { arguments: { code: '2' } })).toBe('2');
     expect(cellCode([message], { arguments: {} })).toBe('1');
     expect(cellCode([{ ...message, content: [{ type: 'text', text: message.content }] }], { arguments: {} })).toBe('1');
@@ -143,7 +143,7 @@ test('a cut output is a prefix within its bytes, and ends between two characters
   );
 });
 
-test('a result without fields is that of a run that did nothing', () => {
+test('a result without fields describes a run that did nothing', () => {
   expect(newExecutionResult()).toEqual(succeeded({ output: '', durationMs: 0, memoryUsedBytes: 0, namespace: {} }, 1));
 });
 
@@ -188,7 +188,7 @@ test('a value that contains itself is refused for its depth', () => {
   expect(injectionProblem(cyclic, 'value')).toContain('nested deeper than 64 levels');
 });
 
-test('JSON is accepted as it is', () => {
+test('any JSON is accepted', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
       expect(injectionProblem(value, 'value')).toBeUndefined();

@@ -9,7 +9,7 @@ function branch(name: string, more: Partial<Branch> = {}): Branch {
   return { name, status: 'completed', output: `from ${name}`, error: null, usage: { ...noUsage(), totalTokens: 2, llmCalls: 1 }, ...more };
 }
 
-test('the output has that of each agent under its name, separated by blank lines', () => {
+test('the output lists each agent\'s output under its name, separated by blank lines', () => {
   const merged = mergeBranches([branch('a'), branch('b', { output: { n: 1 } })]);
   expect(merged.output).toBe('[a]\nfrom a\n\n[b]\n{"n":1}');
   expect(merged.usage).toMatchObject({ totalTokens: 4, llmCalls: 2 });
@@ -37,12 +37,12 @@ const say = (author: string, content: string): ConversationEvent => ({
 });
 const lines = (conversation: ConversationEvent[]): string[] => withTurns(conversation).map(({ author }) => author);
 
-test('an agent that goes on from the answer of another one reads that it is its turn', () => {
+test('an agent that continues after another agent\'s answer is told that it is its turn', () => {
   expect(lines([say('user', 'Q'), say('a', '1')])).toEqual(['user', 'a', 'user']);
   expect(lines([say('user', 'Q'), say('a', '1'), say('b', '2'), say('user', 'more')])).toEqual(['user', 'a', 'user', 'b', 'user']);
 });
 
-test('a conversation in which the user follows each answer is left as it is', () => {
+test('a conversation in which the user follows each answer is not changed', () => {
   const conversation = [say('user', 'Q'), say('a', '1'), say('user', 'more')];
   expect(withTurns(conversation)).toEqual(conversation);
 });

@@ -133,7 +133,7 @@ describe('a value from outside the run', () => {
   });
 
   describe('a value from outside', () => {
-    test('may be nested to a depth at which nothing overflows, and no deeper', () => {
+    test('may be nested to a depth that overflows nothing, and no deeper', () => {
       expect(inboundProblem(nestedValue(128))).toBeUndefined();
       expect(inboundProblem(nestedValue(129))).toContain('nested deeper than 64 levels');
       expect(inboundProblem(nestedValue(500_000))).toContain('nested deeper than 64 levels');

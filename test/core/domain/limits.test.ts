@@ -16,7 +16,7 @@ describe('the limits of a session', () => {
     ['nothing is used', {}, none, 'ok'],
     ['one turn is left', {}, { turns: 9, totalTokens: 199_999 }, 'ok'],
     ['the last turn is complete', { turns: 10 }, { turns: 10, totalTokens: 0 }, 'max_turns_reached'],
-    ['turns have no limit of their own', {}, { turns: 10_000, totalTokens: 0 }, 'ok'],
+    ['turns have no separate limit', {}, { turns: 10_000, totalTokens: 0 }, 'ok'],
     ['the tokens are used up', { totalTokens: 1_000 }, { turns: 0, totalTokens: 1_000 }, 'max_budget_reached'],
     ['turns come before tokens', { turns: 1, totalTokens: 1 }, { turns: 1, totalTokens: 1 }, 'max_turns_reached'],
     ['a limit of 0 is reached at once', { turns: 0 }, none, 'max_turns_reached'],
@@ -24,7 +24,7 @@ describe('the limits of a session', () => {
     ['null lifts the limit of tokens', { totalTokens: null }, { turns: 0, totalTokens: 1e9 }, 'ok'],
     ['the cost is used up', { costUsd: 0.5 }, { ...none, costUsd: 0.5 }, 'max_cost_reached'],
     ['the time is over', { deadlineMs: 60_000 }, { ...none, elapsedMs: 60_000 }, 'deadline_reached'],
-    ['cost and time have no limit of their own', {}, { ...none, costUsd: 1e6, elapsedMs: 1e12 }, 'ok'],
+    ['cost and time have no separate limit', {}, { ...none, costUsd: 1e6, elapsedMs: 1e12 }, 'ok'],
     ['cost comes before time', { costUsd: 1, deadlineMs: 1 }, { ...none, costUsd: 2, elapsedMs: 2 }, 'max_cost_reached'],
   ])('%s', (_, limits, used, expected) => {
     expect(checkSessionLimits(limits, used)).toBe(expected);
@@ -75,7 +75,7 @@ describe('narrowed limits', () => {
     { requiredKeys: [] },
   );
 
-  /** The numbers of limits, by name; those of single tools too. */
+  /** The values of limits by name, including the limits of single tools. */
   function numbersOf({ toolCallsByName = {}, ...limitsOfRun }: LimitChanges): [string, number][] {
     return [
       ...Object.entries(limitsOfRun),
@@ -83,7 +83,7 @@ describe('narrowed limits', () => {
     ];
   }
 
-  test('no limit is above its ceiling, and none is above what it was', () => {
+  test('no limit is above its ceiling or above its previous value', () => {
     fc.assert(
       fc.property(limits, limits, (own, ceiling) => {
         const narrowed = new Map(numbersOf(narrowLimits(own, ceiling)));
@@ -93,7 +93,7 @@ describe('narrowed limits', () => {
     );
   });
 
-  test('limits without a ceiling stay as they are', () => {
+  test('limits without a ceiling do not change', () => {
     fc.assert(
       fc.property(limits, (own) => {
         expect(narrowLimits({ ...own, steps: 3 })).toEqual({ ...own, steps: 3 });

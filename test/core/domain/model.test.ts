@@ -110,7 +110,7 @@ describe('a patched conversation', () => {
       expect(patchDangling(events)).toEqual([...events.slice(0, 5), interrupts('c2'), user]);
     });
 
-    it('is answered beside calls of other events', () => {
+    it('is answered in addition to calls of other events', () => {
       expect(patchDangling([asks('c1'), asks('c2'), user, asks('c3')])).toEqual([
         asks('c1'),
         interrupts('c1'),

@@ -17,7 +17,7 @@ function unit(index: number, output: string, steps = 3): UnitResult {
 }
 
 describe('the units of a closing event', () => {
-  it('stay as they are if they fit', () => {
+  it('do not change if they fit', () => {
     expect(fittingUnits([unit(1, 'short')], 1_000)).toEqual({ units: [unit(1, 'short')] });
   });
 

@@ -22,7 +22,7 @@ describe('the usage of a run', () => {
     expect(written).toMatchObject({ promptTokens: 30, cacheWriteTokens: 9, cachedTokens: 0 });
   });
 
-  it('counts a call for which the provider reported nothing', () => {
+  it('counts a call without usage from the provider', () => {
     expect(addUsage(noUsage(), null)).toEqual({ ...noUsage(), llmCalls: 1 });
   });
 
@@ -45,7 +45,7 @@ test('reported and estimated usage add up separately', () => {
   expect(addSpent(undefined, undefined)).toBeUndefined();
 });
 
-test('attempts of several models come with their cost, which is added; others have none, because the run has the price', () => {
+test('the costs of attempts of several models are added; other attempts have no cost, because the run has the price', () => {
   const priced = { reported: { ...usage, costUsd: 1 } };
   expect(addSpent(priced, priced)?.reported).toHaveProperty('costUsd', 2);
   expect(addSpent(priced, { reported: usage })?.reported).toHaveProperty('costUsd', 1);

@@ -59,7 +59,7 @@ test.each(['pause', 'raise'] as const)('%s of a run that has ended is refused', 
 });
 
 describe('a raise of the limits of a child', () => {
-  /** A run that was given 8 steps by the run above, and has a limit of 5. */
+  /** A run with 8 steps from its parent, and a limit of 5. */
   function childWith(pending: object[] = []): Parameters<typeof refuseUpdate>[0] {
     const snapshot = testSnapshot({ limits: { steps: 5, finalAttempt: false, onLimit: 'ask' } });
     const state = newRunState({ runId: 'child', snapshot, input: 'Go', startedAt: 0 }, clock);
@@ -68,7 +68,7 @@ describe('a raise of the limits of a child', () => {
     return { runId: 'child', inbox: new Inbox(), state };
   }
 
-  test('a raise of the limits of a child is refused above the part that the run above has given it', () => {
+  test('a raise of the limits of a child is refused above the share that its parent gave it', () => {
     const run = childWith();
     expect(refuseUpdate(run, 'raise', { id: 'r1', limits: { steps: 8 } }, 0)).toBeUndefined();
     expect(refuseUpdate(run, 'raise', { id: 'r2', limits: { steps: 9 } }, 0)).toMatchObject({

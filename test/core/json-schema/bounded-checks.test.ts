@@ -65,7 +65,7 @@ const SCHEMAS: [string, JsonObject, () => JsonValue][] = [
   ['numbers where exactly one choice is expected', array(ONE_OF), () => listOf(() => 1)],
   ['lists where unions of unions are expected', array(NESTED), () => listOf(() => [1, [2]])],
   ['objects without any of many required fields', array({ type: 'object', required: MANY_NAMES }), () => listOf(() => ({}))],
-  ['the same beside a choice that fits', array({ anyOf: [{ type: 'object', required: MANY_NAMES }, {}] }), () => listOf(() => ({}))],
+  ['the same next to a choice that fits', array({ anyOf: [{ type: 'object', required: MANY_NAMES }, {}] }), () => listOf(() => ({}))],
   ['fields that are not allowed', { type: 'object', additionalProperties: false }, () => objectOf(() => 1)],
   ['a map of values that do not fit', { type: 'object', additionalProperties: CHOICE }, () => objectOf(() => 1)],
   ['names that do not fit', { type: 'object', propertyNames: { pattern: '^[A-Z]+$' } }, () => objectOf(() => 1)],
@@ -163,7 +163,7 @@ test('if there are more problems than the limit, the first is named, and that th
   ).toMatch(/^(\[\d+\]: [^;]+; ){20}and 80 more problems$/);
 });
 
-test('a pattern is checked with at most 10,000 characters, and that of a format with any number', () => {
+test('a pattern is checked with at most 10,000 characters, and a format\'s pattern with any number', () => {
   const schema = { type: 'string', pattern: 'a$' };
   expect(checkJson(schema, 'a'.repeat(10_000))).toEqual([]);
   expect(problemsText(checkJson(schema, 'a'.repeat(10_001)))).toBe(

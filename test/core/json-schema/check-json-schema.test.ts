@@ -43,7 +43,7 @@ test('all problems are reported together, the deepest first', () => {
   );
 });
 
-test('for a union, the problem is that of the choice with the same fixed field, or lists all choices', () => {
+test('for a union, the problem describes the choice with the same fixed field, or lists all choices', () => {
   const schema = z.object({
     shape: z.discriminatedUnion('kind', [z.object({ kind: z.literal('circle'), r: z.number() }), z.object({ kind: z.literal('dot') })]),
     size: z.union([z.string(), z.number(), z.null()]),
@@ -102,9 +102,9 @@ describe('several problems', () => {
   const LEVEL = { type: 'string', enum: ['low', 'high'] };
 
   test.each<[string, JsonObject, JsonValue, string]>([
-    ['a list of values beside their type', LEVEL, 3, 'level: expected string, got number; level: expected "low" or "high", got 3'],
+    ['a list of values with their type', LEVEL, 3, 'level: expected string, got number; level: expected "low" or "high", got 3'],
     ['a list of values of the right type', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
-    ['one value beside its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
+    ['one value with its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
     [
       'a list that has values of another type',
       { type: 'string', enum: ['low', 3] },
@@ -115,7 +115,7 @@ describe('several problems', () => {
     ['such a list as a choice', { anyOf: [LEVEL, { type: 'number' }] }, true, 'level: expected "low", "high" or number, got true'],
     ['such a list, or nothing', { anyOf: [LEVEL, { type: 'null' }] }, 3, 'level: expected "low", "high" or null, got 3'],
     [
-      'values as choices beside their type',
+      'values as choices with their type',
       { type: 'string', anyOf: [{ const: 'a' }, { const: 'b' }] },
       3,
       'level: expected "a" or "b", got 3',

@@ -141,7 +141,7 @@ test.each<[what: string, left: (through: number) => BegunCall[]]>([
   });
   await runLoop(state, ports, BEGINNING);
   const single = (count: number): string[] => Array.from({ length: count }, () => 'call');
-  // The first of them is the one that the burst should have made.
+  // The first single call is the call that the burst should have made.
   const expected = [2, 3, 5, 9, 11].flatMap((count) => ['burst', ...single(count)]);
   expect(made).toEqual(expected);
 });
@@ -217,7 +217,7 @@ const MIB = 1024 * 1024;
 test.each<[what: string, begun: { events: number; bytes: number }]>([
   ['the thresholds of a worker', DEFAULT_THRESHOLDS],
   // Larger thresholds change nothing: a suggestion always counts.
-  ['the size at which the server suggests to continue', { events: 4_096, bytes: 4 * MIB }],
+  ['the size where the server suggests continue-as-new', { events: 4_096, bytes: 4 * MIB }],
 ])('a burst that begins just below %s ends at less than a third of what the server takes', (_, begun) => {
   const payload = 2 * MIB;
   expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
@@ -247,7 +247,7 @@ test.each<[what: string, entries: BurstEntry[], asked: string[]]>([
   expect(asked).toEqual(expected);
 });
 
-test('after a burst whose clock is ahead of that of the run, times do not go back', async () => {
+test('after a burst whose clock is ahead of the run\'s clock, times do not go back', async () => {
   const { state } = await runWith([{ ...first, at: 2_000 }]);
   const times = state.context.events.map(({ timestamp }) => Date.parse(timestamp));
   expect(times).toEqual([0, 2_500, 2_500, 2_500]);

@@ -18,10 +18,7 @@ function dueAt(points: boolean[]): ContinueDue {
 /** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;
 
-/**
- * A run that waits for ever, or runs that take too long together, are reported with the run, instead of as a test that does not
- * end.
- */
+/** A run that waits forever, or runs that take too long together, are reported with the run instead of as a test that does not end. */
 const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
 
 /** Does each of many generated runs twice: in one execution, and continued as new. */

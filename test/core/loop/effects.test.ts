@@ -165,7 +165,7 @@ describe('a person who is asked about the outcome of a call', () => {
     expect(run.invocations).toHaveLength(1);
   });
 
-  it('the verification gets the arguments with which the call was started', async () => {
+  it('the verification gets the arguments that the call was started with', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
     await runFake(
       paying({

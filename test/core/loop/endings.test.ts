@@ -233,7 +233,7 @@ describe('a cancelled run', () => {
     expect(run.result).toMatchObject({ status: 'cancelled', output });
   });
 
-  it('does not call the model again after a step in which the request came', async () => {
+  it('does not call the model again after the step during which the request came', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [

@@ -58,7 +58,7 @@ describe('wider permissions of a run', () => {
     ]);
   });
 
-  it('are decided about one after the other: a refused one changes nothing for the next', async () => {
+  it('are decided in order: a refused request changes nothing for the next', async () => {
     const run = await runSetting([EVERYTHING, EVERYTHING], (id) =>
       id === 'change 1' ? { type: 'refused', reason: 'not on call' } : { type: 'authorized', as: 'bob' },
     );

@@ -65,7 +65,7 @@ test.each<[what: string, entry: unknown]>([
   ['an answer after the name of its kind', [1, 'm1', 'model', { type: 'response' }]],
   ['a result without content', [1, 't1/0', 'tool', { type: 'result', status: 'success' }]],
   ['a result without milliseconds', [1, 't1/0', ['found']]],
-  ['a result that nothing tells from another', [1, 't1/0', ['found'], 1]],
+  ['a result that nothing distinguishes from another', [1, 't1/0', ['found'], 1]],
   ['another kind', [1, 't1/0', 'agent', { type: 'result', content: [] }]],
 ])('what no burst stores is no entry: %s', (_, entry) => {
   expect(isStoredEntry(entry)).toBe(false);

@@ -18,7 +18,7 @@ function event(number: number, text = `text ${number}`): Event {
   };
 }
 
-/** A run with events of this execution alone, the first of which has the offset 10. */
+/** A run with events of this execution only, starting at offset 10. */
 function run(events: Event[]): QueriedRun {
   const state = newRunState({ runId: 'r', snapshot: testSnapshot(), input: 'Q', startedAt: CLOCK.now() }, CLOCK);
   return { state: { ...state, context: { ...state.context, events }, firstOffset: 10 } } as unknown as QueriedRun;

@@ -18,7 +18,7 @@ function stateOf(opening: RunOpening, snapshot = testSnapshot()): RunState {
 const said = (content: string): ContentItem => ({ type: 'message', role: 'user', content });
 const answered = (content: string): ContentItem => ({ type: 'message', role: 'assistant', content });
 
-/** The run goes on: the model answers, and the user says something else. */
+/** The run continues: the model answers, and the user says something else. */
 function steered(state: RunState): RunState {
   recordEvent(state, clock, { author: 'a', content: [answered('I look.')] });
   recordEvent(state, clock, { author: 'user', content: [said('Only order 42')] });
@@ -73,7 +73,7 @@ test('a long question is cut, on one line', () => {
   expect(utf8Length(question)).toBeLessThanOrEqual(300);
 });
 
-test('whom a run acts for is known before it has a state, without claims', () => {
+test('the identity on whose behalf a run acts is known before it has a state, without claims', () => {
   const principal = { tenant: 'acme', user: 'ada', claims: { roles: ['admin'] } };
   expect(runSubject('clerk', undefined, principal)).toEqual({ agentName: 'clerk', tenant: 'acme', user: 'ada' });
   const state = { ...stateOf({ input: 'Q' }, testSnapshot({ tags: ['vip'] })), principal };

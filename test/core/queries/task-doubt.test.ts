@@ -9,7 +9,7 @@ beforeEach(() => {
   doubt = new TaskDoubt(() => now);
 });
 
-/** An execution up to its last completed workflow task, in the state in which a worker that has to load it finds it. */
+/** An execution up to its last completed workflow task, as a worker that has to load it finds it. */
 function load(): void {
   doubt.activated({ isReplaying: true, historyLength: 3, taskTime: '10', hasNews: true });
   doubt.concluded(['1']);

@@ -9,7 +9,7 @@ import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
 import { transcriptPage } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
-/** The fields of an answer beside its events. */
+/** The fields of an answer other than its events. */
 const ENVELOPE_BYTES = 200;
 /** Id, author and the names of fields. */
 const BESIDE_CONTENT_BYTES = 100;

@@ -67,8 +67,8 @@ describe('deps that leave a run', () => {
 
   test.each<[string, unknown, unknown]>([
     ['a time becomes a text', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
-    ['a time that is none is dropped', { at: new Date(Number.NaN) }, {}],
-    ['numbers that are none are dropped', { a: Number.NaN, b: [Infinity, 1] }, { b: [1] }],
+    ['an invalid time is dropped', { at: new Date(Number.NaN) }, {}],
+    ['numbers that are not finite are dropped', { a: Number.NaN, b: [Infinity, 1] }, { b: [1] }],
     ['undefined is dropped', { a: undefined, b: [undefined, 1] }, { b: [1] }],
     ['a value that is no object', ['a'], {}],
     ['nothing', undefined, {}],

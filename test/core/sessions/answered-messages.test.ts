@@ -79,7 +79,7 @@ test('a turn that is interrupted while its agent is resolved again has taken its
   expect(order.filter((one) => one !== undefined)).toEqual(['message a', 1, 'message b', 'B', 2]);
 });
 
-test('a message of which the model was sent the text is answered by its turn, also if that fails', async () => {
+test('a message whose text was sent to the model is answered by its turn, also if the turn fails', async () => {
   const { state } = await runFakeSession({
     snapshot: testSnapshot({ tools: [testTool('look')] }),
     model: [meanwhile(looks), { type: 'failed', code: 'model_error', message: 'down' }],
@@ -134,7 +134,7 @@ test('the first message of a session is answered by its first turn, and its rece
   expect(takeUpdate({ runId: 'run', inbox: new Inbox() }, 'send', message, 0)).not.toHaveProperty('turn');
 });
 
-test('an interrupted turn gives results to the call that runs, to the one that waits and to the one that has not begun, and the session goes on', async () => {
+test('an interrupted turn gives results to running, waiting and unstarted calls, and the session continues', async () => {
   const calls = [call('c1', 'slow'), call('c2', 'asked'), call('c3', 'once')];
   const response = called(...calls);
   if (response.type !== 'response') throw new Error('no response');

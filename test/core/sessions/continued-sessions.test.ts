@@ -18,7 +18,7 @@ function dueAt(points: boolean[]): ContinueDue {
 /** Many sessions of many turns, on a machine that may be busy. */
 const MANY_SESSIONS_MS = 120_000;
 
-/** A session that waits for ever is reported with its plan, instead of as a test that does not end. */
+/** A session that waits forever is reported with its plan, instead of as a test that does not end. */
 const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
 
 /** Holds each of many generated sessions twice: in one execution, and continued as new. */
@@ -35,7 +35,7 @@ function textsOf({ content }: Event): string[] {
   return content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
 }
 
-/** Returns the turns in which the record has the texts of the user. */
+/** Returns the turns whose record has texts of the user. */
 function turnsOfTexts(events: readonly Event[]): Map<string, number> {
   const turns = new Map<string, number>();
   let turn = 1;
@@ -107,7 +107,7 @@ describe('a session that continues as new at any point', { timeout: MANY_SESSION
       for (const number of actors.interrupted) expect(turns[number - 1]).toMatchObject({ turn: number, status: 'cancelled' });
     }));
 
-  it('has the sum of its turns as its amounts, and that of its events as its usage', () =>
+  it('has the sum of its turns as its amounts, and the sum of its events as its usage', () =>
     holds(({ turns, result, events }) => {
       const sum = (read: (turn: ChainedSession['turns'][number]) => number): number => turns.reduce((total, turn) => total + read(turn), 0);
       expect(result.stepsUsed).toBe(sum(({ stepsUsed }) => stepsUsed));

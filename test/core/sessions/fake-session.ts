@@ -53,14 +53,14 @@ export interface SessionScript {
   parent?: ParentInput;
   /** Called before the agent of the session is resolved. */
   earlier?: (run: MessageReceiver) => void;
-  /** The input with which the session begins. Default: none. */
+  /** The input that the session begins with. Default: none. */
   input?: string;
   snapshot?: AgentSnapshot;
   /** One outcome for each model call. A function may read the session, or send requests to it. */
   model: (ModelCallOutcome | ((session: FakeSession) => ModelCallOutcome))[];
   /** The outcome of a tool call. Default: a result. */
   tool?: (session: FakeSession, toolCallId: string) => ToolOutcome;
-  /** The callers that act while the session waits, one after the other. After the last one it is closed. */
+  /** The callers that act in order while the session waits. After the last one it is closed. */
   callers: SessionCaller[];
   /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
   refreshed?: AgentSnapshot[];
@@ -155,7 +155,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       : { askAtPoint: (question: PointQuestion) => Promise.resolve(script.askAtPoint?.(session, question) ?? { type: 'cancelled' }) }),
     until: async (isMet) => {
       waited = true;
-      // Work beside the wait has time to end.
+      // Work in the background of the wait has time to end.
       await new Promise((resolve) => setImmediate(resolve));
       while (!isMet()) {
         const caller = callers.shift();

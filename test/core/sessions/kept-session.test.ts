@@ -31,7 +31,7 @@ function messages({ events }: FakeSession): unknown[] {
   );
 }
 
-test('a session that a run keeps tells that run of the end of each turn, and takes its next message from it', async () => {
+test('a session that a run keeps notifies that run at the end of each turn, and takes its next message from it', async () => {
   const session = await runFakeSession({ parent, input: 'first', model: [said('A'), said('B')], callers: [asks(2)] });
   expect(session.reported).toEqual(['above: 1', 'above: 2']);
   expect(messages(session)).toEqual(['first', 'message 2']);
@@ -141,7 +141,7 @@ describe('the requests of the run that keeps a session are kept until its agent 
   });
 });
 
-test('a turn that is given up while an earlier one goes on does not begin, and the one after it has its own number', async () => {
+test('a turn that is given up while an earlier one continues does not begin, and the one after it has its own number', async () => {
   const givesUp = (session: FakeSession) => {
     asks(2)(session);
     signal(session, 'interrupt', { turn: 2 });
@@ -156,7 +156,7 @@ test('a turn that is given up while an earlier one goes on does not begin, and t
   ]);
 });
 
-test('a session that many callers have sent requests to takes those of the run that keeps it', async () => {
+test('a session with requests from many callers takes the requests of the run that keeps it', async () => {
   const session = await runFakeSession({
     parent,
     input: 'first',

@@ -39,7 +39,7 @@ test('a session with an input begins with a turn', async () => {
   expect(endedTurns(state)).toMatchObject([{ turn: 1, output: 'A' }]);
 });
 
-test('each turn has the steps, the usage and the calls of its own, and the session has their sums', async () => {
+test('each turn has its own steps, usage and calls, and the session has their sums', async () => {
   const snapshot = testSnapshot({ tools: [testTool('look')] });
   const { state, result } = await runFakeSession({
     snapshot,
@@ -142,7 +142,7 @@ describe('the limits of a session', () => {
     expect(endedTurns(state)).toHaveLength(2);
   });
 
-  it('are none for turns by default', async () => {
+  it('do not limit turns by default', async () => {
     const { result } = await runFakeSession({
       model: Array.from({ length: 12 }, () => said('A')),
       callers: [...Array.from({ length: 12 }, () => says('a')), (session) => session.update('close', {})],
@@ -151,7 +151,7 @@ describe('the limits of a session', () => {
   });
 });
 
-test('a message to the session of another user is refused as if there were none', async () => {
+test('a message to the session of another user is refused as if the session did not exist', async () => {
   await runFakeSession({
     model: [],
     callers: [
@@ -220,7 +220,7 @@ describe('the agent is resolved again', () => {
     expect(refreshes).toBe(1);
   });
 
-  it('once more, if a caller asks for it while it is resolved', async () => {
+  it('again, if a caller asks for it while it is being resolved', async () => {
     const again = testSnapshot({ digest: 'again', instructions: ['Newest'] });
     const receipts: unknown[] = [];
     const { refreshes, state } = await runFakeSession({
@@ -236,7 +236,7 @@ describe('the agent is resolved again', () => {
     expect(state.snapshot.instructions).toEqual(['Newest']);
   });
 
-  it('before the turn after one in which the session has continued as new', async () => {
+  it('before the next turn if the session has continued as new during a turn', async () => {
     const { refreshes, executions, state } = await runFakeSession({
       snapshot: testSnapshot({ tools: [testTool('look')] }),
       model: [called(call('c1', 'look')), said('A'), said('B')],

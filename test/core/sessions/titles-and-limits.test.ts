@@ -76,7 +76,7 @@ describe('the title of a session', () => {
       expect(stateOf(never.state).generateTitle).toBeUndefined();
     });
 
-    it('is closed during the call at once, and goes on in its next execution without it', async () => {
+    it('is closed at once during the call, and continues in its next execution without it', async () => {
       const { result, executions, state, events } = await runFakeSession({
         terms: { generateTitle: true, refresh: 'never', limits: { turns: 10 } },
         model: [said('A'), said('B')],
@@ -139,7 +139,7 @@ describe('the limits of a turn', () => {
       expect(seen.map(({ totalTokens }) => totalTokens)).toEqual([1_000, 2_000, 1_000]);
     });
 
-    it('stays as high for its turn if the agent is resolved again, and the other limits are those of the new agent', async () => {
+    it('stays as high for its turn if the agent is resolved again, and the other limits come from the new agent', async () => {
       const seen: RunLimits[] = [];
       const next: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 1_500, costUsd: 2, toolCallsByName: { look: 1 } };
       const { state } = await runFakeSession({

@@ -14,7 +14,7 @@ const server = mcpServer({ name: 'files', command: 'files' });
 const SHORT = quickjs({ limits: { timeoutSeconds: 10 } });
 const BASE = { name: 'desk', model: 'p/m' as const, tools: [orders] };
 
-test('an agent with code has its executor, and runs it in activities of their own by default', () => {
+test('an agent with code has its executor, and runs code in separate activities by default', () => {
   const executor = quickjs();
   expect(defineAgent({ ...BASE, code: { executor } }).code).toEqual({ executor, tier: 'remote' });
   expect(defineAgent({ ...BASE, code: { executor: SHORT, tier: 'local' } }).code).toEqual({ executor: SHORT, tier: 'local' });
@@ -38,7 +38,7 @@ test('a name that code cannot spell is fine for a tool that only the model may c
   expect(agent.tools).toHaveLength(3);
 });
 
-test('an agent whose MCP servers may have tools needs none of its own', () => {
+test('an agent whose MCP servers may have tools needs no tools of its own', () => {
   expect(defineAgent({ ...BASE, tools: [], mcp: [server], code: { executor: quickjs() } }).code).toBeDefined();
   expect(defineAgent({ ...BASE, tools: [], mcp: [server], replyFormat: 'json' }).replyFormat).toBe('json');
 });

@@ -107,7 +107,7 @@ test.each<[string, object, object]>([
   ['the form of Anthropic', { name: 'Search', input_schema: {} }, { tools: ['Search'] }],
   ['the form of OpenAI', { type: 'function', function: { name: 'Search' } }, { tools: ['Search'] }],
   ['the form of Gemini', { function_declarations: [{ name: 'Search' }, { name: 'Read' }] }, { tools: ['Search', 'Read'] }],
-])('declared tools are those of its asks, in %s', (_, declaration, expected) => {
+])('declared tools become the tools of its asks, in %s', (_, declaration, expected) => {
   const options = { model: 'scripted/m' };
   expect(fromCompiledProgram(unit({ tool_declarations: [declaration] }), options).units[0]?.steps[0]?.ask).toMatchObject(expected);
   expect(fromCompiledProgram(step({ tool_declarations: [declaration] }), options).units[0]?.steps[0]?.ask).toMatchObject(expected);
@@ -119,7 +119,7 @@ test.each<[string, unknown, string]>([
   ['no units', { backend_name: 'x' }, 'execution_units: is missing'],
   ['units that are no list', { execution_units: {} }, 'execution_units: expected a list, got an object'],
   ['an unknown field of the program', { ...COMPILED, flows: [] }, 'flows: AXON has no such field here (it has: backend_name'],
-  ['a unit that is none', { execution_units: [1] }, 'execution_units[0]: expected an object, got number 1'],
+  ['an invalid unit', { execution_units: [1] }, 'execution_units[0]: expected an object, got number 1'],
   ['an unknown field of a unit', unit({ persona: 'x' }), 'execution_units[0].persona: AXON has no such field here'],
   [
     'an anchor without a name',

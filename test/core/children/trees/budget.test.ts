@@ -59,7 +59,7 @@ test('no tree exceeds a limit by more than one model call of each run that is al
       );
       expect(members.length).toBeLessThanOrEqual(Math.max(1, plan.tree.perTree));
       expect(Math.max(...members.map(({ depth }) => depth))).toBeLessThanOrEqual(plan.tree.depth);
-      // A limit of the root is one of each run below, and never zero where that would let it do nothing.
+      // A limit of the root also limits each descendant, and never becomes zero where that would leave the descendant nothing to do.
       const limited = Object.keys(plan.limits) as (keyof typeof plan.limits)[];
       const least = members.flatMap(({ limits }) => limited.map((name) => ({ name, least: limits[name] })));
       expect(least.filter((one) => !(Number(one.least) > 0) && !(one.name === 'toolCalls' && one.least === 0))).toEqual([]);

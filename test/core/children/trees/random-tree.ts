@@ -38,7 +38,7 @@ export interface TreeMember {
   toolCalls: number;
   /** The children that were alive together each time that one started. */
   together: TreeMember[][];
-  /** The run above has counted what it has used. */
+  /** The parent has counted its usage. */
   isCounted?: true;
   result?: RunResultFields;
 }
@@ -83,7 +83,7 @@ export class RandomTree {
     }
   }
 
-  /** Notes a run that has its part of the limits of the one above from now on. */
+  /** Records a run that now has its share of its parent's limits. */
   #enter(runId: string, limits: RunLimits, parent?: ParentInput): TreeMember {
     const entered = this.members.get(runId);
     if (entered !== undefined) return entered;
@@ -162,8 +162,8 @@ export class RandomTree {
 }
 
 /**
- * Returns the number of model calls by which a run can exceed its part: one of its own, or those by which its children that are
- * alive together exceed theirs. A child starts only if there is something left, so those that had ended before do not add to it.
+ * Returns by how many model calls a run can exceed its share: one of its own, or the sum for its children that run at the same time. A
+ * child starts only if something is left, so children that ended earlier do not add to it.
  */
 export function callsOver({ together }: TreeMember): number {
   return Math.max(1, ...together.map((children) => children.reduce((sum, child) => sum + callsOver(child), 0)));

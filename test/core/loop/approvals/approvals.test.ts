@@ -33,7 +33,7 @@ describe('a call that needs a decision', () => {
     expect(run.modelCalls.map(({ step }) => step)).toEqual([1, 2]);
   });
 
-  it('is one for which its tool or its recorded predicate requires it, and no other', async () => {
+  it('is a call whose tool or recorded predicate requires one, and no other', async () => {
     const run = await runFake({
       snapshot,
       model: [asks({ c3: {} }, call('c1', 'maybe'), call('c2', 'paid'), call('c3', 'maybe')), said('done')],
@@ -204,7 +204,7 @@ describe('a deadline', () => {
     expect(run.events[2]?.decision).toMatchObject({ source: 'deadline', by: null, at: '2023-11-14T23:13:20.000Z' });
   });
 
-  it('is that of the call, or of its tool, or of the agent, each with its own default', async () => {
+  it('comes from the call, its tool or the agent, each with its own default', async () => {
     const own = testTool('own', { approval: { when: 'always', deadlineMs: 2_000 } });
     const none = testTool('none', { approval: { when: 'always' } });
     const run = await runFake({

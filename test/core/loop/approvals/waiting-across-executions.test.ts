@@ -50,7 +50,7 @@ describe('a run that continues as new while calls wait', () => {
     expect({ ...split.result, steps: [] }).toEqual({ ...whole.result, steps: [] });
   });
 
-  it('keeps results that were recorded early, and repeats none of their calls', async () => {
+  it('keeps results that were recorded early, and does not repeat their calls', async () => {
     const run = await runFake({ ...script, continueDue: whileWaiting(1) });
     expect(run.positions).toMatchObject([{ type: 'run_tools', outcomes: [null, { content: ['free ran'] }, null] }]);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2', 'c3', 'c4']);

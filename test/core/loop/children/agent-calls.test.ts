@@ -58,7 +58,7 @@ describe('a call of an agent', () => {
     expect(run.state.slices['children']).toBeUndefined();
   });
 
-  it('is left to the next execution beside large answers of others, which are in the record by then', async () => {
+  it('is left to the next execution while other agents give large answers, which are recorded by then', async () => {
     const children = new FakeChildren();
     const large = (place: number): ReturnType<FakeChildren['ends']> => children.ends(place, { output: String(place).repeat(40_000) });
     const run = await runAgents(children, {
@@ -142,7 +142,7 @@ describe('the limits of the tree', () => {
     expect(resultsOf(tree, 1).map((text) => text.includes('the limit perTree'))).toEqual([false, false, true]);
   });
 
-  it('give each agent an equal share of the tokens, and take back what it has not used', async () => {
+  it('give each agent an equal share of the tokens, and reclaim the rest', async () => {
     const children = new FakeChildren();
     const limits = { steps: 10, finalAttempt: false, totalTokens: 900 };
     await runAgents(children, { calls: 2, snapshot: withAgents({ limits }), callers: [children.ends(0), children.ends(1)] });

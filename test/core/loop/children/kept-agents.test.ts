@@ -29,7 +29,7 @@ function runKept(children: FakeChildren, script: Partial<FakeScript>): ReturnTyp
 const results = (run: FakeRun): unknown[] => run.state.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result));
 
 describe('an agent that is kept', () => {
-  it('is a session without limits of its own, which gets the next call as its next message', async () => {
+  it('is a session without its own limits, which gets the next call as its next message', async () => {
     const children = new FakeChildren();
     const run = await runKept(children, {});
     const [[runId, start] = []] = children.started;
@@ -44,7 +44,7 @@ describe('an agent that is kept', () => {
     expect(run.result.descendants?.runs).toBe(1);
   });
 
-  it('answers the calls of one response one after the other, in their order', async () => {
+  it('answers the calls of one response one at a time, in order', async () => {
     const children = new FakeChildren();
     const run = await runKept(children, { model: [called(ask('c1'), ask('c2')), said('done')] });
     expect(children.asked).toMatchObject([{ turn: 2, content: 'do c2' }]);
@@ -82,7 +82,7 @@ describe('an agent that is kept', () => {
     expect(run.state.slices['kept']).toMatchObject([{ runId: [...children.started.keys()][1], turns: 1 }]);
   });
 
-  it('gets each message once, in any execution in which the run continues as new', async () => {
+  it('gets each message once, in whichever execution the run continues as new', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(fc.nat(12), { maxLength: 6 }), async (continued) => {
         const children = new FakeChildren();

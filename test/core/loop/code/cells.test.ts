@@ -122,7 +122,7 @@ describe('a cell', () => {
     expect(resultsOf(run, 1)).toEqual(['[]', 'find ran', '[]']);
   });
 
-  test('whose call waits for a decision goes on with it: approved, or denied as an error in the code', async () => {
+  test('whose call waits for a decision continues after it: approved, or denied as an error in the code', async () => {
     const approved = await runFake({
       snapshot: coding(),
       model: [runCode, said('done')],

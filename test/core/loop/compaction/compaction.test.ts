@@ -160,7 +160,7 @@ describe('a run whose window cannot be kept within its bounds', () => {
     expect(run.summaries).toEqual([]);
   });
 
-  it('goes on without a summary as long as results can be evicted', async () => {
+  it('continues without a summary as long as results can be evicted', async () => {
     const run = await watched({
       snapshot: agent({ summarise: false, keepResults: 4 }),
       model: [...[1, 2, 3].map((n) => responded([message(letters(2_400)), call(`c${n}`, 't')])), said('done')],
@@ -212,7 +212,7 @@ describe('a failing summary', () => {
 describe('a model that reports that the conversation is too long', () => {
   const beginning = [responded([message(letters(3_000)), call('c1', 't')]), called(call('c2', 't'))];
 
-  it('is called once more, with less', async () => {
+  it('is called again, with less', async () => {
     const run = await watched({ snapshot: agent(), model: [...beginning, TOO_LONG, said('done')], tools: giving(2_000, 100) });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 3 });
     expect(run.modelCalls.map(({ step }) => step)).toEqual([1, 2, 3, 3]);
@@ -242,7 +242,7 @@ describe('a model that reports that the conversation is too long', () => {
     expect(run.modelCalls).toHaveLength(1);
   });
 
-  it('is asked once more if nothing can be evicted, but it had answered until its context was full', async () => {
+  it('is called again if nothing can be evicted, but it had answered until its context was full', async () => {
     const full: ModelCallOutcome = { ...TOO_LONG, spent: { reported: tokens(100, 5) } };
     const run = await watched({ snapshot: agent(), model: [full, said('done')] });
     expect(run.result).toMatchObject({ status: 'completed', output: 'done' });

@@ -101,13 +101,13 @@ describe('the summarised part', () => {
     });
   });
 
-  it('leaves the newest results, with their calls, up to a size of their own', () => {
+  it('leaves the newest results, with their calls, up to a separate maximum size', () => {
     const window = windowOf([[1_000], [1_000], [1_000], 'text']);
     expect(planSummary(window, { ...GOAL, tailBytes: 200, keptBytes: 5_000, keepResults: 2 })?.tail).toBe(3);
     expect(planSummary(window, { ...GOAL, tailBytes: 200, keptBytes: 2_000, keepResults: 2 })?.tail).toBe(5);
   });
 
-  it('leaves the part that the model has not seen, up to a size of its own', () => {
+  it('leaves the part that the model has not seen, up to a separate maximum size', () => {
     const window = windowOf([[1_000], [1_000]]);
     expect(planSummary(window, { ...GOAL, unseenFrom: 4, unseenBytes: 2_000 })?.tail).toBe(3);
   });
@@ -137,7 +137,7 @@ const summaryGoal = fc.record({
 });
 
 describe('every plan', () => {
-  it('evicts a prefix of the results, and none of the newest that are kept', () =>
+  it('evicts a prefix of the results, never the newest ones that are kept', () =>
     fc.assert(
       fc.property(anyWindow, bytes, fc.nat(4), (window, goal, keepResults) => {
         const evicted = planEviction(window, { bytes: goal, keepResults, keepFrom: Infinity });

@@ -29,7 +29,7 @@ describe('the limit of a window', () => {
     expect(windowLimit(state)).toBeGreaterThan(state.window.bytes / 2 - 100);
   });
 
-  it('decreases to the size that can be carried beside a large agent and a large state', async () => {
+  it('decreases to the size that can be carried along with a large agent and a large state', async () => {
     const snapshot = agent({ maxBytes: 1_200_000 }, { instructions: [letters(390_000)] });
     const { state } = await runFake({ snapshot, model: [said('ok')] });
     state.context.state = { kept: letters(149_000) };
@@ -65,7 +65,7 @@ describe('every window that is sent to a model', () => {
       { numRuns: propertyRuns(200) },
     ));
 
-  it('equals the one that a reader folds from the record', () =>
+  it('equals the limit that a reader folds from the record', () =>
     fc.assert(
       fc.asyncProperty(plannedRun, async (plan) => {
         const { events, states } = await chainedRun(plan, () => false);

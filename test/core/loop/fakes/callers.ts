@@ -6,7 +6,7 @@ import type { MessageReceiver, Refusal } from '../../../../src/core/handlers/dec
 import { refuseUpdate, takeSignal, takeUpdate } from '../../../../src/core/handlers/requests.ts';
 import type { FakeRun, Caller } from './fake-ports.ts';
 
-/** The time at which all requests arrive. */
+/** The arrival time of all requests. */
 const ARRIVAL = Date.parse('2023-11-14T22:13:20.000Z');
 
 /** Sends an Update as the server would deliver it; throws if the run refuses it. */

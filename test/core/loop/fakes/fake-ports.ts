@@ -37,7 +37,7 @@ export interface FakeRun {
   /** The record after the end of the run, over all executions, and so the steps. */
   events: Event[];
   steps: StepResult[];
-  /** Offsets at which the run continued as new. */
+  /** The offsets where the run continued as new. */
   positions: Position[];
   scheduler: FakeScheduler;
   cancel: () => void;
@@ -54,7 +54,7 @@ export interface FakeScript {
   cancelled?: boolean;
   /** The requests before the run began. */
   inbox?: Inbox;
-  /** The callers that act while the run waits, one after the other. */
+  /** The callers that act in order while the run waits. */
   callers?: Caller[];
   /** The outcome of each segment of code. */
   runSegment?: (segment: SegmentCall, run: FakeRun) => SegmentOutcome | Promise<SegmentOutcome>;

@@ -7,10 +7,7 @@ interface Wait {
   reject: (error: Error) => void;
 }
 
-/**
- * The number of waits that may end at once, one after the other, before another event: in a workflow no other could come in
- * between.
- */
+/** The number of waits that may end in sequence before another event: in a workflow, no other event could come between them. */
 const SPINNING = 1_000;
 
 /**

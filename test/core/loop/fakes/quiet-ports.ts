@@ -41,7 +41,7 @@ export function quietPorts(): Pick<
     notify: () => Promise.resolve({ type: 'notified' }),
     cancelRequested: () => false,
     inbox: new Inbox(),
-    until: () => Promise.reject(new Error('a run that waits needs ports of its own')),
+    until: () => Promise.reject(new Error('a run that waits needs its own ports')),
     continueDue: () => false,
     allows: () => true,
   };

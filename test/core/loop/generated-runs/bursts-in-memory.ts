@@ -32,7 +32,7 @@ interface BurstEnvironment {
   portsOf: (burst: ExecutionState) => Omit<AllPorts, 'now' | 'uuid'>;
 }
 
-/** Adds bursts to the ports of a generated run, by the functions by which runs have them, without an activity. */
+/** Adds bursts to the ports of a generated run, with the functions that runs use for them, but without an activity. */
 export function withBursts(ports: AllPorts, execution: ExecutionState, environment: BurstEnvironment): BurstingPorts<AllPorts> {
   const settled = (): Promise<void> => environment.actors.during(setImmediate());
   return burstPorts(ports, {

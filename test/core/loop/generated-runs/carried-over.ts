@@ -3,7 +3,7 @@ import type { Position, RunPosition } from '../../../../src/core/kernel/next-ste
 import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 
-/** The state at which an execution of a run ended or begins. */
+/** The state of a run where an execution ended or begins. */
 export interface ExecutionState<At extends RunPosition = Position> {
   state: RunState;
   position: At;

@@ -20,9 +20,9 @@ export interface ChainedRun {
   events: Event[];
   steps: StepResult[];
   result: RunResultFields;
-  /** The state in which each execution ended. */
+  /** The final state of each execution. */
   states: RunState[];
-  /** The points at which the run continued as new. */
+  /** The points where the run continued as new. */
   positions: Position[];
 }
 
@@ -102,7 +102,7 @@ function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before
   return {
     ...quietPorts(),
     inbox,
-    // The carried state tells which ids are new: that is not part of the request.
+    // The carried state marks the new ids: the marks are not part of the request.
     callModel: async ({ earlierIds: _, ...modelCall }) =>
       acted(await actors.during(actors.model({ ...modelCall, window: structuredClone(state.window) }, run))),
     runTool: async (invocation) => acted(await actors.during(actors.tool(invocation, run))),

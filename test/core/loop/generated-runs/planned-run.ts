@@ -54,7 +54,7 @@ export interface PlannedRun {
   window: WindowPolicy;
   steps: number;
   finalAttempt: boolean;
-  /** Limits of the run beside its steps. */
+  /** Limits of the run other than its steps. */
   limits: LimitChanges;
   asksAtLimit: boolean;
   /** The answers about each limit that the run asks about; no to all that follow. */
@@ -156,7 +156,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   asksAtLimit: fc.boolean(),
   answers: fc.array(fc.constantFrom('approve', 'approve', 'raise', 'reject', 'message', 'pause'), { maxLength: 5 }),
   onDeadline: fc.constantFrom('reject', 'approve'),
-  // Which calls such a message gives up depends on which have started, and that on the point at which the run continues as new.
+  // Which calls such a message gives up depends on which have started, and so on where the run continues as new.
   steers: fc.constant(false),
   parallel: fc.boolean(),
   structured: fc.boolean(),

@@ -31,7 +31,7 @@ function authors({ events }: Pick<FakeRun, 'events'>): string {
 }
 
 describe('a transfer', () => {
-  test('lets another agent go on over the same window', async () => {
+  test('lets another agent continue with the same window', async () => {
     const run = await runFake({ snapshot: A, model: [called(to('b')), said('from b')], ports: withAgents([B]) });
     expect(authors(run)).toBe('user a a b');
     expect(run.steps.map(({ agent }) => agent)).toEqual(['a', 'b']);
@@ -137,7 +137,7 @@ describe('a transfer', () => {
 });
 
 describe('the limits of a run', () => {
-  test('stay those of the agent that it began with', async () => {
+  test('stay the limits of the agent that it began with', async () => {
     const two = agentTo('a', ['b'], { limits: { steps: 2, finalAttempt: false } });
     const run = await runFake({ snapshot: two, model: [called(to('b')), called(call('c1', 'find'))], ports: withAgents([B]) });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 2, limits: { steps: 2 } });
@@ -224,7 +224,7 @@ describe('a run that is handed over and continues as new', () => {
     expect(run.invocations).toHaveLength(1);
   });
 
-  test('goes on with the agent that acts, and keeps those that it had', async () => {
+  test('continues with the active agent, and keeps the previous ones', async () => {
     const resolved: string[] = [];
     const run = await runFake({
       snapshot: A,

@@ -64,7 +64,7 @@ describe('a run that asks at its limits', () => {
     });
   });
 
-  it('goes on with the proposal after an approval, and records the new limits', async () => {
+  it('continues with the proposed limits after an approval, and records the new limits', async () => {
     const run = await runFake({ ...script, callers: [(one) => approves(asked(one))(one)] });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 2 });
     expect(run.state.limits.totalTokens).toBe(200);
@@ -75,7 +75,7 @@ describe('a run that asks at its limits', () => {
     });
   });
 
-  it('goes on with the limits of the approval if it has its own', async () => {
+  it('continues with the limits of the approval if it has any', async () => {
     const run = await runFake({ ...script, callers: [(one) => approves(asked(one), { arguments: { totalTokens: 150 } })(one)] });
     expect(run.state.limits.totalTokens).toBe(150);
     expect(run.events.find(({ decision }) => decision)?.decision?.arguments).toEqual({ totalTokens: 150 });
@@ -123,7 +123,7 @@ describe('a run that asks at its limits', () => {
     expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
   });
 
-  it('goes on without a decision if the limit is raised, and then reads the messages that came meanwhile', async () => {
+  it('continues without a decision if the limit is raised, and then reads the messages that came meanwhile', async () => {
     const run = await runFake({ ...script, callers: [sends('and hurry'), raises({ totalTokens: 500 })] });
     expect(eventSummaries(run).slice(3)).toEqual(['raised {"totalTokens":500}', 'user: and hurry', 'assistant: done']);
     expect(run.state.approvals).toMatchObject({ pending: [], decided: [] });
@@ -157,7 +157,7 @@ describe('a run that asks at its limits', () => {
     expect(run.state.limits.deadlineMs).toBe(120_000);
   });
 
-  it('goes on asking in its next execution: the same question, with one notification', async () => {
+  it('keeps asking in its next execution: the same question, with one notification', async () => {
     const told: string[] = [];
     const questions: PendingApproval[] = [];
     const run = await runFake({
@@ -192,7 +192,7 @@ describe('a run that asks about tool calls', () => {
   const calls = called(call('c1', 't'), call('c2', 'u'), call('c3', 't'));
   const script: FakeScript = { snapshot: asking({ toolCalls: 2 }), model: [calls, said('done')] };
 
-  it('starts none of them before there is room for all', async () => {
+  it('starts no call before there is room for all', async () => {
     const run = await runFake({
       ...script,
       callers: [

@@ -18,7 +18,7 @@ describe('a raise of the limits of a child', () => {
     expect(abovePart({ limits, slices: {} }, { steps: 800 })).toBeUndefined();
   });
 
-  test('is refused above it, with the names of the limit and of the run above', () => {
+  test('is refused above its share, with the names of the limit and the parent', () => {
     expect(abovePart(child(limits), { steps: 9 })).toContain(`limit "steps" is 5, and the run's share of it from its parent "above" is 8`);
     expect(abovePart(child(limits), { toolCallsByName: { t: 3 } })).toContain('limit "toolCallsByName.t" is 1');
   });
@@ -27,7 +27,7 @@ describe('a raise of the limits of a child', () => {
     expect(abovePart(child({ ...limits, finalAttempt: true }), { steps: 8 })).toContain('is 7, which does not change');
   });
 
-  test('does not move a deadline that is the one of the run above', () => {
+  test('does not move a deadline that it has from its parent', () => {
     const left = { ...parent, left: { deadlineMs: 60 } };
     expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 60 }, left))).toBe(true);
     expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 50 }, left))).toBe(false);

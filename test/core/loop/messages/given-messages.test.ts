@@ -34,7 +34,7 @@ describe('a run that begins with messages', () => {
     expect(run.state.context.events.slice(0, 3).map(({ id }) => id)).toEqual(['event-1', 'event-2', 'event-3']);
   });
 
-  it('counts nothing of them: no step, no usage, no call, and runs none of the calls', async () => {
+  it('counts no step, usage or call for them, and does not run their calls', async () => {
     const run = await runFake({ snapshot, opening: { messages: messages.slice(0, 3) }, model: [called(call('new', 't')), said('done')] });
     expect(run.invocations.map((invocation) => invocation.call.toolCallId)).toEqual(['new']);
     expect(run.result).toMatchObject({ stepsUsed: 2, toolCallsTotal: 1, toolCallsByName: { t: 1 }, usage: { llmCalls: 2 } });
@@ -59,7 +59,7 @@ describe('a run that begins with messages', () => {
     ]);
   });
 
-  it('ends without an output of its own where a limit of no steps ends it', async () => {
+  it('ends without its own output if a limit of zero steps ends it', async () => {
     const none = testSnapshot({ limits: { steps: 0, finalAttempt: false } });
     const { result: ended } = await runFake({ snapshot: none, opening: { messages }, model: [] });
     expect(ended).toMatchObject({ status: 'max_iterations_reached', output: '', stepsUsed: 0 });

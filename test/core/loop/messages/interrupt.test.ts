@@ -57,7 +57,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 34, estimated: { totalTokens: 3 } });
   });
 
-  it('is given up also if its worker is lost with it: the run reads the message and goes on', async () => {
+  it('is given up even if its worker is lost with it: the run reads the message and continues', async () => {
     const lost = (run: FakeRun): ModelCallOutcome => {
       sends('rather this', 'interrupt')(run);
       return { type: 'failed', code: 'model_timeout', message: 'activity Heartbeat timeout', spent: { reported: tokens(7, 3) } };

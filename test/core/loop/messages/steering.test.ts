@@ -11,7 +11,7 @@ const snapshot = testSnapshot({ tools });
 
 describe('a message that steers the run', () => {
   it.each([
-    ['one after the other', called(call('c1', 'lonely'), call('c2', 'nope'), call('c3', 't'))],
+    ['sequential', called(call('c1', 'lonely'), call('c2', 'nope'), call('c3', 't'))],
     ['together', called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'))],
     ['with decisions', called(call('c1', 'paid'), call('c2', 'nope'), call('c3', 't'))],
   ])('keeps all calls from starting if it comes while the model answers: calls that run %s', async (_, calls) => {

@@ -87,7 +87,7 @@ describe('a call that does not run is told apart from those that do', () => {
     expect(result).toMatchObject({ toolCallsTotal: 1, toolCallsNotRun: { unknown: { nope: 2 } } });
   });
 
-  it('for any name that a model invents, of which a bounded number is counted separately', async () => {
+  it('for any name that a model invents, a bounded number of which are counted separately', async () => {
     const names = ['__proto__', 'constructor', ...Array.from({ length: 60 }, (_, index) => `nope_${index}`)];
     const model = [called(...names.map((name, index) => call(`c${index}`, name))), said('done')];
     const { result } = await run({ script: { model } });

@@ -19,7 +19,7 @@ const snapshot = testSnapshot({
   hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
 });
 
-/** Reviews all calls of `find` away, lets those of `pay` wait with other arguments, and notes each result. */
+/** Rejects all calls of `find` in review, lets calls of `pay` wait with other arguments, and records each result. */
 function hooked(reviews: string[] = []): Pick<AllPorts, 'reviewCalls' | 'afterCall'> {
   return {
     reviewCalls: ({ id, content }) => {
@@ -53,7 +53,7 @@ const script: FakeScript = {
   ports: hooked(),
 };
 
-describe('the calls of a response, with hooks that have an activity of their own', () => {
+describe('the calls of a response, with hooks that run in their own activity', () => {
   test('are reviewed once, and run with the rewritten arguments after the decision about those', async () => {
     const reviews: string[] = [];
     const shown: unknown[] = [];

@@ -20,7 +20,7 @@ const SCRIPT: FakeScript = {
 };
 
 describe('a call that no worker could make in time', () => {
-  it('ends the run with the reason and the results of the calls beside it, without another model call', async () => {
+  it('ends the run with the reason and the results of the other calls, without another model call', async () => {
     const run = await runFake(SCRIPT);
     expect(run.result).toMatchObject({
       status: 'error',

@@ -80,7 +80,7 @@ const GONE: ToolOutcome = {
 
 const calls = [call('c1', 'first'), call('c2', 'then'), call('c3', 'then')];
 
-/** Runs a batch to the end of its run. `limits` are those of the agent beside its steps and its deadline. */
+/** Runs a batch to the end of its run. `limits` are the agent's limits other than its steps and its deadline. */
 async function runBatch(snapshot: AgentSnapshot, changes: Partial<FakeScript>, limits: Partial<AgentSnapshot['limits']> = {}) {
   const run = await runFake({
     snapshot: { ...snapshot, limits: { steps: 10, finalAttempt: false, deadlineMs: DEADLINE_MS, ...limits } },

@@ -182,7 +182,7 @@ describe('calls of a tool that says what it changes', () => {
 });
 
 describe('a change that would undo one that another call made meanwhile', () => {
-  it('becomes an error result that tells the model to call again', async () => {
+  it('becomes an error result that asks the model to call again', async () => {
     const ended = await run({ increments: {} });
     expect(resultsOf(ended, 1)).toEqual(['1', CONFLICT, 'null', CONFLICT]);
     expect(ended.state.deps).toEqual({ count: 1 });

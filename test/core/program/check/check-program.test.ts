@@ -41,7 +41,7 @@ describe('names', () => {
     ]);
   });
 
-  test.each(['a.b', ' a', 'a[0]', '{{a}}', 'a\nb', 'x'.repeat(101)])('can stand in a reference: %j', (name) => {
+  test.each(['a.b', ' a', 'a[0]', '{{a}}', 'a\nb', 'x'.repeat(101)])('that could not appear in a reference are refused: %j', (name) => {
     expect(problemsOf(withSteps(ask(name)))).toHaveLength(1);
   });
 
@@ -90,7 +90,7 @@ describe('needs', () => {
 });
 
 describe('the shape of a document', () => {
-  test('is that of its JSON Schema', () => {
+  test('matches its JSON Schema', () => {
     expect(checkJson(PROGRAM_SCHEMA, FULL)).toEqual([]);
     expect(checkJson(PROGRAM_SCHEMA, withSteps({ name: 'A' }))).not.toEqual([]);
   });
@@ -113,7 +113,7 @@ describe('the shape of a document', () => {
     [null, 'expected an object, got null'],
     ['text', 'expected an object, got string'],
     [[], 'expected an object, got array'],
-  ])('is that of an object: %j', (document, message) => {
+  ])('is an object: %j', (document, message) => {
     expect(problemsOf(document)).toEqual([`: ${message}`]);
   });
 

@@ -45,7 +45,7 @@ describe('values that are no programs', () => {
     expect(problemsOf(list)).toEqual([': the document is nested deeper than 112 levels']);
   });
 
-  test('are checked where keys are those of every object', () => {
+  test('are checked where keys are properties that every object has', () => {
     const document = JSON.parse(
       '{"version":1,"name":"constructor","units":[{"name":"__proto__","steps":[{"name":"toString","ask":{"prompt":"{{constructor.x}} {{__proto__}}"},"hasOwnProperty":1}]}],"__proto__":{}}',
     ) as unknown;

@@ -78,7 +78,7 @@ function playInside({ parallel, branch, forEach, repeat }: StepDocument, play: P
     playList(taken ?? [], play);
   }
   if (forEach !== undefined) {
-    // Each item has steps of its own, and a list may be empty.
+    // Each item has its own steps, and a list may be empty.
     for (let item = choose(3); item > 0; item -= 1) playList(forEach.steps, { ...play, ran: new Set(ran) });
   }
   if (repeat === undefined) return;

@@ -60,7 +60,7 @@ describe('a reference inside a unit', () => {
     ]);
   });
 
-  test('sees the steps of repeat after it, and inside it those of the round so far', () => {
+  test('sees the steps of repeat after it, and inside it the steps of the round so far', () => {
     const repeat = (...steps: JsonObject[]): JsonObject => ({ name: 'R', repeat: { atMost: 2, until: { of: 'B', is: {} }, steps } });
     expect(problemsOf(withSteps(repeat(ask('A'), ask('B', '{{A}}')), ask('C', '{{A}} {{R}}')))).toEqual([]);
     expect(problemsOf(withSteps(repeat(ask('A', '{{B}} {{R}}'), ask('B'))))).toEqual([

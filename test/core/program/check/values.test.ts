@@ -158,7 +158,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('of a block are those of its steps', () => {
+  test('of a block apply to its steps', () => {
     expect(problemsOf(withSteps({ name: 'P', parallel: { branches: [[ask('A')]] }, refine: {}, timeout: '1s' }))).toEqual([
       'units[0].steps[0].refine: a block of the kind "parallel" cannot have "refine": write it at its steps',
       'units[0].steps[0].timeout: a block of the kind "parallel" cannot have "timeout": write it at its steps',

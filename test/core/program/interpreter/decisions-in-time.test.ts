@@ -32,7 +32,7 @@ const STEPS: Record<string, { step: StepDocument; callId: string }> = {
 
 type Hook = 'asksPredicate' | 'asksSide' | 'authorizes' | 'loads' | 'stores' | 'paused';
 
-/** The moment at which the decision comes. `during`: the effect of the run that is going on; without it the run waits. */
+/** The moment when the decision comes. `during`: the effect of the run that is in progress. Without it, the run waits. */
 interface Moment {
   continues: boolean;
   during?: Hook;
@@ -68,7 +68,7 @@ interface Ended {
 
 const BIG = 'x'.repeat(1_100_000);
 
-/** Runs a program in which a step waits for a person beside a step that goes on, and decides about it at that moment. */
+/** Runs a program in which one step waits for a person while another continues, and decides the waiting one at that moment. */
 async function decideAt(
   { continues, during, execution = 1 }: Moment,
   step: StepDocument,

@@ -37,7 +37,7 @@ export interface FakeProgram {
   childTurns?: (runId: string) => number;
   /** Returns the verdict on the answer of a child that is an `ask` with tools. */
   childVerdict?: (runId: string) => AnswerVerdict | undefined;
-  /** The limits of the run, and those of the agents that it runs. */
+  /** The limits of the run and of the agents that it runs. */
   limits?: Partial<RunLimits>;
   childLimits?: ChildLimits;
   /** Returns what a child uses of the limits that it has been given, and how it ends. Default: nothing; it completes. */
@@ -149,7 +149,7 @@ export async function runFakeProgram({
     const content = [{ type: 'message' as const, role: 'assistant' as const, content: text }];
     return { type: 'answered', response: { id: clock.uuid(), content, finishReason: 'stop', usage: null }, verdict: {}, promptLength: 1 };
   };
-  /** The turns that are left of each child, which goes on while no execution waits for it. */
+  /** The remaining turns of each child, which continues while no execution waits for it. */
   const children = new Map<string, number>();
   const uses = new Map<string, ChildUse>();
   const starts: ChildStart[] = [];

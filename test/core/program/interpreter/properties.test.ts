@@ -134,7 +134,7 @@ describe('any program', () => {
         const begun = split.calls.filter((call) => call.startsWith('+'));
         expect(new Set(begun).size).toBe(begun.length);
         const expected = whole.calls.filter((call) => call.startsWith('+')).toSorted();
-        // After a failure, steps beside the failed one may or may not have begun.
+        // After a failure, steps that run in parallel to the failed one may or may not have begun.
         expect(whole.result.status === 'completed' ? begun.toSorted() : expected).toEqual(expected);
       }),
       { numRuns: 200 },

@@ -44,7 +44,7 @@ describe('children that run side by side', () => {
     expect(given.every(({ totalTokens }) => totalTokens === 10_000)).toBe(true);
   });
 
-  it('get the limits of their step before those of their agent', async () => {
+  it('get the limits of their step before the limits of their agent', async () => {
     const { atOnce } = await run({
       document: each(100, { limits: { steps: 100 } }),
       limits: { steps: 500 },
@@ -89,7 +89,7 @@ describe('children that run side by side', () => {
     expect(children).toHaveLength(3);
   });
 
-  it('leave the steps beside them their part, and model calls wait for what a child gives back', async () => {
+  it('leave parallel steps their share, and model calls wait for what a child returns', async () => {
     const { document } = defineProgram({
       name: 'beside',
       model: 'p/m',

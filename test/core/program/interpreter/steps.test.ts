@@ -236,7 +236,7 @@ test('a local tool runs inside of the workflow task if its step runs alone', asy
   ]);
 });
 
-test('a local tool runs as a remote one if other steps run beside it', async () => {
+test('a local tool runs as a remote one if other steps run at the same time', async () => {
   const steps = [
     parallel('Both', [[near('A'), near('B')], [ask('C', 'c')]]),
     forEach('Each', '{{input.items}}', { atOnce: 2 }, [near('Item')]),
@@ -267,7 +267,7 @@ describe('notifications', () => {
     units: [unit('all', {}, [parallel('Both', [[human('Who', 'Who?')], [human('When', 'When?')]])])],
   });
 
-  /** The calls that one execution tells of: a notification completes if its call is among `told`. */
+  /** The calls that one execution notifies about: a notification completes if its call is in `told`. */
   async function execute(state: RunState, { told }: { told: string[] }): Promise<{ notified: string[]; next: RunState }> {
     const notified: string[] = [];
     const ports: ProgramPorts = {

@@ -54,7 +54,7 @@ export const NUMBERS: readonly [number, ...number[]] = [
   Number.NEGATIVE_INFINITY,
 ];
 
-/** Keys that documents do not have, some of which every object has. */
+/** Keys that documents do not have, including some that every object has. */
 export const KEYS: readonly [string, ...string[]] = [
   '__proto__',
   'constructor',

@@ -28,7 +28,7 @@ interface Place {
 
 type Mutation = (document: JsonValue, choose: Choose) => JsonValue;
 
-/** Changes of every kind. Those of the second half mostly leave a program that may run. */
+/** Changes of every kind. The second half mostly leaves a program that may run. */
 const MUTATIONS: readonly [readonly [string, Mutation], ...(readonly [string, Mutation])[]] = [
   ['delete', at((place) => remove(place))],
   ['duplicate', at(duplicate)],
@@ -52,7 +52,7 @@ const MUTATIONS: readonly [readonly [string, Mutation], ...(readonly [string, Mu
   ['a text in a prompt', typed('string', (place) => put(place, `${textOf(place)} {{input.n}}`))],
 ];
 
-/** Makes a mutation that changes one place, or leaves a document without places as it is. */
+/** Makes a mutation that changes one place, or does not change a document without places. */
 function at(change: (place: Place, choose: Choose) => void): Mutation {
   return (document, choose) => {
     const places = placesIn(document);

@@ -59,7 +59,7 @@ class UnitMaker {
     this.#unit = unit;
   }
 
-  /** Makes steps that run one after the other. `visible` are references to what has run before them. */
+  /** Makes steps that run in order. `visible` are references to steps that have run before them. */
   list(depth: number, visible: readonly string[], length: number): Named[] {
     const seen = [...visible];
     return Array.from({ length }, () => {

@@ -7,10 +7,10 @@ interface Wait {
   resolve: () => void;
 }
 
-/** A clock that jumps to the next time for which something waits, once nothing else is left to do. */
+/** A clock that jumps to the next time that something waits for, once nothing else is left to do. */
 export class VirtualClock {
   now = 1_800_000_000_000;
-  /** The turns in which something was woken. */
+  /** The turns that woke something. */
   turns = 0;
   readonly #waits = new Set<Wait>();
 

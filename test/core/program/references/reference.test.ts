@@ -55,7 +55,7 @@ describe('a condition', () => {
     expect(holds('Kind.score', { minimum: 0.95 })).toBe(false);
   });
 
-  test('does not hold if its reference leads to no value, or is none', () => {
+  test('does not hold if its reference leads to no value, or is not a reference', () => {
     expect(holds('Kind.other', {})).toBe(false);
     expect(holds('Other', {})).toBe(false);
     expect(holds('{{Kind', {})).toBe(false);

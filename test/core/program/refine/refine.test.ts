@@ -102,7 +102,7 @@ describe('a refine block', () => {
     expect(waited.numbers).toEqual([1]);
   });
 
-  it('goes on where it was stopped, also in a wait, with the same outcome as one that was not stopped', async () => {
+  it('continues where it was stopped, also in a wait, with the same outcome as a block that was not stopped', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
@@ -126,7 +126,7 @@ describe('a refine block', () => {
     );
   });
 
-  it('waits for the rest of a wait before it goes on', async () => {
+  it('waits for the rest of a wait before it continues', async () => {
     const { waits, contexts, numbers } = await run({ backoff: 'linear' }, [failed('b')], {
       from: { attempt: 2, failureContext: 'a', waitMs: 300 },
     });
@@ -159,7 +159,7 @@ describe('the failure of a step', () => {
     );
   });
 
-  it('is none if an attempt succeeded, the run was stopped, or the block says what follows', async () => {
+  it('is undefined if an attempt succeeded, the run was stopped, or the block says what follows', async () => {
     for (const outcome of [{ type: 'succeeded', result: 'r' }, STOPPED] as const) {
       expect(failureAfterAttempts((await run({}, [outcome])).result, resolveRefine({}), PLACE)).toBeUndefined();
     }

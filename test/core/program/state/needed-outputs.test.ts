@@ -31,7 +31,7 @@ describe('the output of a step', () => {
     expect(needed(list, ['u.A', 'u.B', 'u.C'])).toEqual([]);
   });
 
-  it('is needed to the end if the output of the program names it, or is that of the last step', () => {
+  it('is needed to the end if the output of the program names it, or is the output of the last step', () => {
     expect(needed(list, ['u', 'u.A', 'u.B', 'u.C'], '{{u.A}}')).toEqual(['u.A']);
     expect([...neededOutputs(stateOf(list, ['u', 'u.A', 'u.B', 'u.C']))]).toEqual(['u.C']);
   });

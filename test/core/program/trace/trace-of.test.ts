@@ -79,7 +79,7 @@ test('a step that heals has a call, an answer and a verdict for each attempt', a
   expect(trace.toJSON()).toMatchObject({ program_name: 'heal', backend_name: 'scripted', total_events: 19 });
 });
 
-test('the confidence of an answer is a check of its own', async () => {
+test('the confidence of an answer is a separate check', async () => {
   const output = z.object({ confidence: z.number() });
   const program = defineProgram({
     name: 'sure',

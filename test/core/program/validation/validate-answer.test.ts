@@ -140,7 +140,7 @@ describe('the number in an answer', () => {
     }
   });
 
-  it('lies within the explicit bounds, each of which replaces that of the type', () => {
+  it('is within the explicit bounds, each of which replaces the bound of the type', () => {
     expect(rules(5, { type: 'RiskScore', range: { max: 10 } })).toEqual([]);
     expect(rules(-1, { type: 'RiskScore', range: { max: 10 } })).toEqual(['range_below_min']);
     expect(rules(11, { range: { min: 0, max: 10 } })).toEqual(['range_above_max']);

@@ -19,9 +19,9 @@ export interface ChainedSession {
   events: Event[];
   turns: TurnResultFields[];
   result: RunResultFields;
-  /** The points at which the session continued as new. */
+  /** The points where the session continued as new. */
   positions: RunPosition[];
-  /** The moments at which the session was shown as idle during a turn, or as busy between two. */
+  /** The moments when the session was shown as idle during a turn, or as busy between two. */
   contradictions: string[];
 }
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { WindowPolicy } from '../../../../src/core/domain/agent.ts';
 import type { SessionLimits } from '../../../../src/core/domain/limits.ts';
 
-/** A request of a caller to a generated session. `again`: the newest message is sent once more. */
+/** A request of a caller to a generated session. `again`: the newest message is sent again. */
 export type PlannedRequest = 'send' | 'again' | 'steer' | 'interrupt' | 'raise' | 'refresh' | 'close';
 
 /** One model call of a generated session, the requests while it answers, and those while each of its tools runs or waits. */
@@ -19,7 +19,7 @@ export interface PlannedAnswer {
   whileWaiting: PlannedRequest[];
   /** The part of an answer that is kept if the turn is interrupted. */
   hasPartial: boolean;
-  /** The answer arrives in the task in which its turn is interrupted. */
+  /** The answer arrives in the same task as the interrupt of its turn. */
   isInTime: boolean;
 }
 

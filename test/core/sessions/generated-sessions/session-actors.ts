@@ -21,7 +21,7 @@ export interface ActiveSession {
 
 /** The model, the tools and the callers of a generated session, over all its executions. */
 export class SessionActors extends FakeScheduler {
-  /** The ids of the messages that the session has accepted, each of which is the text of its message, with the turns that were to answer. */
+  /** The ids of the accepted messages, with the turns that were to answer. The id of a message is its text. */
   readonly accepted: { id: string; turn: number | undefined }[] = [];
   /** The receipts of messages that were sent again, with the number of turns that had ended. */
   readonly repeated: { id: string; turn: number | undefined; ended: number }[] = [];

@@ -35,7 +35,7 @@ test('the provider is told of no tools: an instruction describes the format and 
   }
 });
 
-test('replies are rendered as their text, results as observations, errors as they are', () => {
+test('replies are rendered as their text, results as observations, errors unchanged', () => {
   expect(
     messageTexts(buildRequest(codeAgent(), [ask, ...cell(1, 'success', 'p'), ...cell(2, 'error', 'Execution error: x')], false)),
   ).toEqual(['user: Q', 'assistant: ```js\n1\n```', 'user: Observation: p', 'assistant: ```js\n2\n```', 'user: Execution error: x']);

@@ -22,7 +22,7 @@ let calls = 0;
 /** The status of a result, and its content. */
 type Outcome = ['success' | 'error', ...JsonValue[]];
 
-/** A call with the text beside it, and its result. */
+/** A call with its accompanying text, and its result. */
 function called(name: string, args: JsonObject, [status, ...content]: Outcome, text = ''): ConversationEvent[] {
   const toolCallId = `c${(calls += 1)}`;
   const beside: ContentItem[] = text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];

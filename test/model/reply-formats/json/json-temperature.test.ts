@@ -14,7 +14,7 @@ function called(name: string, status: 'success' | 'error', text: string): Conver
 const unusable = called('unusable_reply', 'error', 'no JSON');
 const invalid = called('add', 'error', "Invalid arguments for 'add': expected number");
 
-test('begins at 0.7, or at that of the agent', () => {
+test('begins at 0.7, or at the agent\'s temperature', () => {
   expect(jsonTemperature([user])).toBe(0.7);
   expect(jsonTemperature([user], 0.1)).toBe(0.1);
 });
@@ -31,7 +31,7 @@ test('does not rise after results, errors of tools and unknown tools, and does n
   expect(jsonTemperature([user, ...unusable, ...others])).toBe(0.9);
 });
 
-test('begins anew with each message of a user', () => {
+test('starts over with each message of a user', () => {
   expect(jsonTemperature([user, ...unusable, ...unusable, user])).toBe(0.7);
   expect(jsonTemperature([user, ...unusable, user, ...invalid])).toBe(0.9);
 });

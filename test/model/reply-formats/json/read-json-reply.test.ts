@@ -35,7 +35,7 @@ const message = (content: string) => ({ type: 'message', role: 'assistant', cont
 const call = (name: string, args: object) => ({ type: 'tool_call', toolCallId: 'u1', name, arguments: args });
 
 describe('a reply that calls a tool', () => {
-  test('becomes a call, with the note beside it as text', () => {
+  test('becomes a call, with its note as text', () => {
     expect(read('{"tool":"add","arguments":{"a":1,"b":2}}').content).toEqual([call('add', { a: 1, b: 2 })]);
     expect(read('{"scratchpad":"sum first","tool":"add","arguments":{"a":1,"b":2}}').content).toEqual([
       message('sum first'),

@@ -9,7 +9,7 @@ import { propertyRuns } from '../../../../property-runs.ts';
 
 const ask = (name: string, prompt = `do ${name}`): StepDocument => ({ name, ask: { prompt } });
 
-/** A program that needs outputs in every place in which the run itself resolves references. */
+/** A program that needs outputs in every place where the run itself resolves references. */
 const DOCUMENT: ProgramDocument = {
   version: 1,
   name: 'p',
@@ -57,7 +57,7 @@ const DOCUMENT: ProgramDocument = {
 
 const input = { items: ['x', 'y', 'z'] };
 
-/** Answers each call with a text of its own, of the size that is chosen for its name. */
+/** Answers each call with a distinct text, of the size that is chosen for its name. */
 function answering(sizes: readonly number[]): FakeProgram['answer'] {
   return ({ address }) => {
     if (address === 'write.Hard') return undefined;
@@ -70,7 +70,7 @@ function run(sizes: readonly number[], more: Partial<FakeProgram> = {}): Promise
   return runFakeProgram({ document: DOCUMENT, input, answer: answering(sizes), ...more });
 }
 
-/** The results of steps, with what tells one output from another. Outputs that `like` has cut or forgotten are left out. */
+/** The results of steps, with what distinguishes their outputs. Outputs that `like` has cut or forgotten are left out. */
 function comparable(units: readonly UnitResult[] | undefined, like: readonly UnitResult[] | undefined): unknown {
   return units?.map(({ name, status, error, steps }, unit) => ({
     name,
