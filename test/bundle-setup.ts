@@ -9,8 +9,8 @@ type PackagedBundleModule = Pick<typeof packagedBundleModule, 'packagedBundle'>;
 const WORKER = fileURLToPath(new URL('../dist/worker/', import.meta.url));
 
 /**
- * Bundles the workflows of the built package once, before any test, unless its bundle is that of the build: tests that pack the package, or
- * run its command, have it as it is published.
+ * Bundles the workflows of the built package once, before any test, unless the build has the bundle already: tests that pack the package or
+ * run its command then have it as published.
  */
 export async function setup(): Promise<void> {
   if (!existsSync(`${WORKER}write-packaged-bundle-main.js`)) return;

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What npm prints when a registry cannot be reached, or does not give a package: no defect of what is installed. */
 const OF_THE_NETWORK = /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|ENOTCACHED|\bE40[134]\b|\bE5\d\d\b/;
 
-/** Returns the line in which npm says why it cannot install. Throws the error again if it is not one of the network. */
+/** Returns npm's line that says why it cannot install. Rethrows the error if it is not a network error. */
 export function networkReason(error: unknown): string {
   const printed = errorMessage(error);
   if (!OF_THE_NETWORK.test(printed)) throw error;

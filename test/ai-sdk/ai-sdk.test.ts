@@ -34,7 +34,7 @@ describe('create', () => {
     expect(made.slice(2)).toEqual(['one a-key-of-tests-2']);
   });
 
-  test('may choose by the tags of the run, and each tenant has a limit of its own', async () => {
+  test('may choose by the tags of the run, and each tenant has its own limit', async () => {
     const made: string[] = [];
     const client = aiSdk((id, { tags }) => {
       made.push(`${id} ${tags.join()}`);
@@ -147,7 +147,7 @@ describe('a stream', () => {
     await expect(aiSdk(() => fakeModel([yielded])).call(request(), context())).rejects.toMatchObject({ code });
   });
 
-  test('in which nothing arrives for too long is a time-out, also if the package ignores the signal', async () => {
+  test('that sends nothing for too long is a time-out, also if the package ignores the signal', async () => {
     const silent = aiSdk(() => fakeModel(['nothing']), { idleTimeout: '20ms' });
     await expect(silent.call(request(), context())).rejects.toMatchObject({ code: 'model_timeout' });
     const reason = new Error('enough');
@@ -245,7 +245,7 @@ describe('warnings', () => {
     expect(lines).toEqual(['Run "run-1": the provider of model "scripted/fake-1" warns: the key [secret "acme"] is old']);
   });
 
-  test('are also those of a step with calls, and an answer without any has none', async () => {
+  test('include the warnings of a step with calls, and are absent for an answer without any', async () => {
     const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
     const call: StreamPart[] = [
       { type: 'stream-start', warnings: warnings.slice(0, 1) },

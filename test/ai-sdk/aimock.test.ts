@@ -31,7 +31,7 @@ afterAll(() => {
   instance.server.close();
 });
 
-/** The paths at which the server has the API of each package. */
+/** The path of each package's API on the server. */
 const PATHS: Partial<Record<string, string>> = {
   anthropic: '/v1',
   google: '/v1beta',

@@ -8,7 +8,7 @@ export const PAGE = fileURLToPath(new URL('../../docs/providers.md', import.meta
 
 const MARK = '<!-- capabilities: npm run capabilities -->';
 
-/** Returns the page as it is, and with the table that the suite makes. */
+/** Returns the current page, and the page with the table that the suite makes. */
 export async function capabilityPage(): Promise<{ is: string; due: string }> {
   const server = new FakeServer();
   const url = await server.start();

@@ -44,7 +44,7 @@ const askedWith = (part: ContentPart): Partial<ModelRequest> => ({
   conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: [part] }] }],
 });
 
-/** A row about a part of the message of the user: it was sent as it is, or the package has refused. */
+/** A row about a part of the message of the user: it was sent unchanged, or the package has refused it. */
 function input(title: string, part: ContentPart, expected: string): Capability {
   return {
     title,

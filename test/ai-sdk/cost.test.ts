@@ -41,13 +41,13 @@ test.each<[what: string, finish: object, cost: number]>([
   ['in its metadata', { providerMetadata: { openrouter: { usage: { cost: 0.125 } } } }, 0.125],
   ['as a text', { providerMetadata: { gateway: { cost: '0.0625' } } }, 0.0625],
   ['that is nothing', { providerMetadata: { openrouter: { usage: { cost: 0 } } } }, 0],
-])('the cost that a provider tells %s comes before any price', async (_, finish, cost) => {
+])('the cost that a provider reports %s takes precedence over prices', async (_, finish, cost) => {
   const text = textParts('Far.').slice(0, 3);
   expect(await costOfRun([...text, finished(finish)], PRICE)).toBe(cost);
   expect(await costOfRun([...text, finished(finish)])).toBe(cost);
 });
 
-test.each([-1, Number.NaN, '1e9', '-1', '', null, 1e9, Infinity, [], true, {}, '0x10'])('a cost of %j is none', async (cost) => {
+test.each([-1, Number.NaN, '1e9', '-1', '', null, 1e9, Infinity, [], true, {}, '0x10'])('a cost of %j is ignored', async (cost) => {
   const { usage } = await aiSdk(() =>
     fakeModel([[...textParts('Far.').slice(0, 3), finished({ providerMetadata: { x: { cost } } })]]),
   ).call(request(), context());

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe.each(PACKAGES)('a request of $name ($spec) is described as it is sent', (one) => {
+describe.each(PACKAGES)('a request of $name ($spec) is described exactly as it is sent', (one) => {
   test.each(roundTrips(one))('in a run with $title', async ({ agent, script }) => {
     server.script(...script);
     const client = aiSdk((id) => one.model(url, id));
@@ -69,7 +69,7 @@ describe('what describing a request does besides', () => {
     expect(globalThis.fetch).toBe(usual);
   });
 
-  test('a package with a "fetch" of its own sends nothing, and the reader is told why there is no body', async () => {
+  test('a package with its own "fetch" sends nothing, and the description says why there is no body', async () => {
     server.script();
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
     const own = globalThis.fetch;

@@ -10,7 +10,7 @@ const FAMILIES = [ANTHROPIC, GOOGLE, BEDROCK, COMPATIBLE, MISTRAL, OPENAI];
 /** What the server does with a request: it answers, whole or cut, or it fails. */
 export type Reply = Chunks | (Answer & { cut?: { after: number; how: 'ends' | 'breaks' | 'hangs' } }) | Failure;
 
-/** The chunks of an answer as they are sent, whatever they are. */
+/** The chunks of an answer, sent unchanged. */
 interface Chunks {
   family: Family;
   chunks: Buffer[];
@@ -38,7 +38,7 @@ export class FakeServer {
     this.#server.close();
   }
 
-  /** Begins anew: the next requests get these replies. */
+  /** Starts over: the next requests get these replies. */
   script(...replies: Reply[]): void {
     this.requests.length = 0;
     this.refused.length = 0;

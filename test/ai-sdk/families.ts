@@ -19,7 +19,7 @@ export type Said =
   | { search: string }
   | { call: string; id: string; input: string };
 
-/** A whole answer. `finish` is the provider's own word; default: that of an answer which ended by itself. */
+/** A whole answer. `finish` is the provider's own word. Default: its word for a normal end. */
 export interface Answer {
   parts: Said[];
   /** The tokens of the request that Anthropic reports: plain, read from its cache, and written to it. */
@@ -235,7 +235,7 @@ export const GOOGLE: Family = {
   },
 };
 
-/** What Gemini says of a search: its query, and the pages by which it grounds the text. */
+/** Gemini's metadata of a search: its query, and the pages that ground the text. */
 function groundingIn(query: string): object {
   return {
     webSearchQueries: [query],

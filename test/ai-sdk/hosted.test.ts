@@ -83,7 +83,7 @@ describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by 
     ]);
   });
 
-  test('between whose calls the provider pauses is continued in the next step, from the answer as it is', async () => {
+  test('between whose calls the provider pauses is continued in the next step, from the unchanged answer', async () => {
     const paused = anthropicAnswer('pause_turn', [used, input], [found]);
     server.script(
       paused,
@@ -125,7 +125,7 @@ describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by 
   });
 });
 
-/** The searches of providers, and what each records of one. Gemini has no call of its own: it grounds its text. */
+/** The searches of providers, and what each records of one. Gemini has no separate call: it grounds its text. */
 const SEARCHES = {
   anthropic: { tool: SEARCH, step: [{ name: 'web_search', input: '{"query":"moon"}' }], sources: [PAGE] },
   google: { tool: hosted('google.google_search'), step: undefined, sources: [PAGE] },

@@ -71,7 +71,7 @@ test.each([undefined, null, 7, [], { 'image/*': ['https'] }, { 'image/*': 'https
   },
 );
 
-/** A stream that is none of the platform. */
+/** A stream that is not a ReadableStream of the platform. */
 const streamOf = (cancel: () => unknown): AiSdkModel => {
   const parts = [...TEXT, FINISH];
   const read = async (): Promise<object> => (parts.length === 0 ? { done: true } : { done: false, value: parts.shift() });
@@ -104,7 +104,7 @@ test.each<[what: string, model: () => AiSdkModel]>([
       },
     }),
   ],
-  ['parts that are none', () => fakeModel([[null, 7, 'x'] as never])],
+  ['invalid parts', () => fakeModel([[null, 7, 'x'] as never])],
   ['an error part without an error', () => fakeModel([[{ type: 'error' }]])],
   ['an error part with null', () => fakeModel([[{ type: 'error', error: null }]])],
   ['a URL list that rejects', () => fakeModel([[...TEXT, FINISH]], { supportedUrls: Promise.reject(new Error('x')) })],

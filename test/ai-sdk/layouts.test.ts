@@ -117,7 +117,7 @@ const layoutOf = (spec: Spec): fc.Arbitrary<Piece[]> => {
 };
 
 describe.each<Spec>(['v4', 'v3'])('a package of %s', (spec) => {
-  test('gets back what it has yielded, in the same order, whatever the layout of the answer', async () => {
+  test('gets back its own output in the same order, whatever the layout of the answer', async () => {
     await fc.assert(
       fc.asyncProperty(layoutOf(spec), async (pieces) => {
         const facts = { specificationVersion: spec, provider: 'google.generative-ai' };

@@ -77,7 +77,7 @@ const callOf = ({ family }: Package, index: number, q: string): Said => ({
   input: JSON.stringify({ q }),
 });
 
-/** The settings by which a model thinks before each call. */
+/** The settings that make a model think before each call. */
 function thinking({ name }: Package): ModelRequest['settings'] {
   if (name !== 'anthropic') return {};
   return { maxOutputTokens: 4_000, extra: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } } };
@@ -117,7 +117,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(piecesOf(deltas, 'tool_input').replaceAll(' ', '')).toBe('{"q":"moon"}{"q":"sun"}');
   });
 
-  test.skipIf(name === 'google')('arguments that are no JSON reach the run, which repairs them or tells the model', async () => {
+  test.skipIf(name === 'google')('arguments that are not JSON reach the run, which repairs them or reports them to the model', async () => {
     const { response } = await ask(one, { parts: [{ call: 'look_up', id: family.id(1), input: '{"q":"mo' }] });
     expect(response.toolCalls).toMatchObject([{ arguments: '{"q":"mo' }]);
   });
@@ -323,7 +323,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(partsOfAnswer(server.last)).toEqual(SENT_BACK[name]);
   });
 
-  test('each request tells a provider that caches on request to keep its beginning, and the next one ends a part at the same place', async () => {
+  test('each request asks a provider that caches on request to keep its beginning, and the next one ends a part at the same place', async () => {
     const look = defineTool({
       name: 'look_up',
       description: 'Looks',

@@ -29,7 +29,7 @@ const lookUp = defineTool({
   execute: async ({ q }, { secret }) => `found ${q} with ${await secret('acme')}`,
 });
 
-/** The settings by which a model thinks before each call. */
+/** The settings that make a model think before each call. */
 function thinking({ name }: Package): { settings?: { maxOutputTokens: number; extra: JsonObject } } {
   if (name !== 'anthropic') return {};
   return { settings: { maxOutputTokens: 4_000, extra: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } } } };
@@ -171,7 +171,7 @@ describe.each(PACKAGES)('the API of $name ($spec)', (one) => {
     );
   }, 120_000);
 
-  test('takes an answer of which a text, calls, arguments or ids were changed', async () => {
+  test('accepts an answer with changed text, calls, arguments or ids', async () => {
     const client = aiSdk((id) => one.model(url, id));
     await fc.assert(
       fc.asyncProperty(step, changed, async (said, change) => {

@@ -14,7 +14,7 @@ export interface RoundTrip {
   isSummarised?: true;
 }
 
-/** The settings by which the models of a package think before each call. */
+/** The settings that make the models of a package think before each call. */
 function thinking({ name }: Package): { settings?: { maxOutputTokens: number; extra: JsonObject } } {
   if (name !== 'anthropic') return {};
   return { settings: { maxOutputTokens: 4_000, extra: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } } } };

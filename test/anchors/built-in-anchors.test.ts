@@ -191,7 +191,7 @@ describe('a marker that is only a part of a longer word', () => {
     ['NoBias', 'Neoliberals are many, overall men are tall, the right wing isolates, and that race isn’t run.'],
     ['ChildSafe', 'A class of pornographyless films, paragraphic violence of style, and assassins in brass.'],
     ['NoCodeExecution', 'A medieval(ish) retrieval(x), import oscar, an import osprey, reformat c: and del /folder.'],
-  ])('is none of %s: %s', (name, text) => {
+  ])('does not breach %s: %s', (name, text) => {
     expect(check(name, text)).toEqual([]);
   });
 

@@ -102,7 +102,7 @@ describe("an anchor of one's own", () => {
     expect(verdict).toMatchObject({ passed: true, warnings: [{ violations: ['Mine could not be checked: x'] }] });
   });
 
-  it('may find a lot, of which the beginning is recorded', async () => {
+  it('may find a lot, and the beginning is recorded', async () => {
     const many = Array.from({ length: 1_000 }, () => 'v'.repeat(100_000));
     const { breaches } = await checkAnchors('text', [custom(() => many)], STEP);
     expect(breaches[0]?.violations).toHaveLength(51);

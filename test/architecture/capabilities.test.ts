@@ -17,7 +17,7 @@ const texts = new Map(
 const OF_OTHERS =
   /async_hooks|webpackConfigHook|compil(?:er|ation)\.hooks|guardrail_intervened|permission_error|permission denied|word: \/permission\/i/g;
 
-/** Returns the files that name a capability and are none of its rooms: no part of their path has its name. */
+/** Returns the files that name a capability but are outside its rooms: no part of their path has its name. */
 function filesNaming(name: string, given: ReadonlyMap<string, string>): string[] {
   const word = new RegExp(name, 'i');
   const files = [...given].map(([path, text]) => [path, text.replaceAll(OF_OTHERS, '')] as const);
@@ -43,7 +43,7 @@ const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'hook', now: 22, goal: 25 },
   // The entry of the package exports the types of its option, too.
   { name: 'skill', now: 9, goal: 10 },
-  // A limit, as any other: its words and its check stand in one table.
+  // A limit, like any other: its words and its check are in one table.
   { name: 'costUsd', now: 12, goal: 12 },
 ];
 

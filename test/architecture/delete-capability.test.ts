@@ -33,7 +33,7 @@ test('an import of a room goes, with the entries that use it, and every other us
   expect(withoutCapability('wing', ['src/define'], files).problems).toEqual(['src/define/other.ts: uses wings outside of a list']);
 });
 
-/** Compiles a product in a folder of its own. Returns what the compiler reports. */
+/** Compiles a product in a separate folder. Returns the compiler's output. */
 async function compile(texts: ReadonlyMap<string, string>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'longhaul-without-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,7 +50,7 @@ async function compile(texts: ReadonlyMap<string, string>): Promise<string> {
   );
 }
 
-/** Capabilities, with the sides of the product on which each is an entry of lists and nothing else. */
+/** Capabilities, with the sides of the product where each is only an entry in lists. */
 const DELETED: { name: string; sides: readonly string[]; rooms: number }[] = [
   { name: 'skill', sides: ['src/define', 'activities', 'src/core/capabilities'], rooms: 3 },
   { name: 'memory', sides: ['src/define', 'activities'], rooms: 2 },

@@ -74,7 +74,7 @@ function isMemberName(node: SyntaxNode, parent: SyntaxNode | undefined): boolean
   return (parent?.type === 'Property' && parent['key'] === node && parent['shorthand'] !== true) || parent?.type === 'TSPropertySignature';
 }
 
-/** The lists of which an entry can be taken, with the member that has the entries. */
+/** The lists that an entry can be removed from, with the member that has the entries. */
 const LISTS: Readonly<Record<string, string>> = {
   ArrayExpression: 'elements',
   ObjectExpression: 'properties',

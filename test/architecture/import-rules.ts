@@ -108,7 +108,7 @@ export const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
-  // Only the service on a port of its own loads a server.
+  // Only the service on a separate port loads a server.
   { room: 'src/server/node-server', may: ['src/core', 'src/server'], packages: ['node:*', '@hono/node-server'] },
   // The HTTP service. Who calls, and how often, is decided without it.
   {
@@ -118,7 +118,7 @@ export const ZONES: readonly Zone[] = [
   },
   { room: 'src/server/limits', may: ['src/core', 'src/server/auth'], packages: ['lru-cache'] },
   { room: 'src/server/cors', may: ['src/core'] },
-  // Only the protocols of others in rooms of their own load packages of these.
+  // Only the rooms of third-party protocols load packages of these protocols.
   {
     room: 'src/server/protocols/openai',
     may: ['src/core', 'src/define', 'src/client', 'src/server'],
@@ -241,7 +241,7 @@ export const ZONES: readonly Zone[] = [
   },
 ];
 
-/** The packages of the SDK that belong to other processes than the one that loads an entry. */
+/** The packages of the SDK that belong to processes other than the one that loads an entry. */
 const OF_WORKERS = ['@temporalio/activity', '@temporalio/worker', '@temporalio/testing'];
 
 /** Packages that must not be loaded together with a room, over any chain of imports. */

@@ -17,7 +17,7 @@ const product = readTree(root, PRODUCT_FOLDERS);
 const kernel = textsIn(KERNEL);
 const rooms = new Map([...textsIn(ROOMS), ...textsIn('src/core/sessions')]);
 
-/** The words by which capabilities are named. */
+/** The words that name capabilities. */
 const NAMES =
   /guardrails?|permissions?|hook(?:s|ed)?\b|skills?|\brecall|\bmemory of|compact|handoffs?|\btransfer|\bflows?\b|\bbranch|\bchild|\bcells?\b|journal|archiv|\bnotif|\bsessions?\b/gi;
 

@@ -32,7 +32,7 @@ function isElsewhere(path: string): boolean {
   return path.endsWith('.rs') || path.includes('/.cache/');
 }
 
-test('paths are found in spans and in blocks, and those of other projects are not', () => {
+test('paths are found in spans and in blocks, and paths of other projects are not', () => {
   const text =
     'See `src/a.ts`, `npx vitest run test/b` and\n```sh\nlonghaul dev --agents examples/c.ts\ncat ./src/d.ts /x/src/e.ts\n```\nnot src/f.ts';
   expect(pathsIn(text)).toEqual(['src/a.ts', 'test/b', 'examples/c.ts']);

@@ -10,7 +10,7 @@ function importersIn(texts: Record<string, string>): string[] {
   return importViolations(parseTree(texts)).map((sentence) => sentence.split(' must not import ')[0] ?? '');
 }
 
-/** Tells whether a zone may not import the values of another room that it names. */
+/** Returns a predicate: true for a room whose values a zone may not import. */
 function isNoValueOf({ room, may = [] }: (typeof ZONES)[number]): (other: string) => boolean {
   return (other) => ![room, ...may].some((allowed) => other === allowed || other.startsWith(`${allowed}/`));
 }
@@ -159,7 +159,7 @@ describe('import directions', () => {
 });
 
 describe('cycles', () => {
-  test('are found, also those of types', () => {
+  test('are found, also between types', () => {
     const tree = parseTree({
       'src/a.ts': `import { b } from './b.ts';`,
       'src/b.ts': `import type { C } from './c.ts'; import './d.ts';`,

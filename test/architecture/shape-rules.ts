@@ -5,7 +5,7 @@ import type { SourceTree } from './source-tree.ts';
 /** Ordinary files have 100 to 500 lines. A longer one is rarely one thing that a reader looks for by name. */
 const MAX_LINES = 650;
 
-/** Words that name a layer instead of a concept: a file that needs one has no concept of its own. */
+/** Words that name a layer instead of a concept: a file that needs one has no concept. */
 const EMPTY_WORDS = new Set(['util', 'utils', 'helper', 'helpers', 'manager', 'service', 'services', 'misc', 'common']);
 
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.tsx?$/;

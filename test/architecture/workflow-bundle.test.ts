@@ -11,7 +11,7 @@ const PACKAGES = ['@cfworker/json-schema', '@temporalio/common', '@temporalio/wo
 /** The bundle had 1,837 kB without comments when this was set: there is room for the loop to grow, but not for another library. */
 const MAX_CODE_BYTES = 2_250_000;
 
-describe('the bundle of a worker without workflows of its own', async () => {
+describe('the bundle of a worker without its own workflows', async () => {
   const bundle = await bundleWorkflows(root);
 
   test('has the SDK and a JSON Schema validator, but no zod, no openai, and no modules of Node', () => {
@@ -27,7 +27,7 @@ describe('the bundle of a worker without workflows of its own', async () => {
     expect(bundle.files).toContain('workflows/interceptors/cancellation.ts');
   });
 
-  test('has the converter with which a run refuses unreadable data', () => {
+  test('has the converter that lets a run refuse unreadable data', () => {
     expect(bundle.files).toContain('workflows/interceptors/payload-converter.ts');
   });
 
@@ -40,7 +40,7 @@ describe('the bundle of a worker without workflows of its own', async () => {
   });
 });
 
-test("a user's workflows are bundled beside agentRun, with their imports", async () => {
+test("a user's workflows are bundled along with agentRun, with their imports", async () => {
   const bundle = await bundleWorkflows(root, userWorkflows);
   expect(bundle.workflowTypes).toEqual(['agentRun', 'batchCollector', 'measure', 'programRun']);
   expect(bundle.packages).toEqual([...PACKAGES, 'zod']);

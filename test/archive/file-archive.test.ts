@@ -77,7 +77,7 @@ test('runs with any id are stored separately, and one is deleted without the oth
   for (const file of await files()) expect(path.relative(directory, file)).not.toMatch(/^\.\./);
 });
 
-test('the runs of a principal are listed, those of one tenant and one user, until they are deleted', async () => {
+test('the runs of a principal, which is one tenant and one user, are listed until they are deleted', async () => {
   const ada = { tenant: 'acme', user: 'ada' };
   await append(0, 2, { ...run, runId: 'one/two.3' }, ada);
   await append(2, 4, { ...run, runId: 'one/two.3' }, ada);

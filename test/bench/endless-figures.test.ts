@@ -52,7 +52,7 @@ describe('the figures of a run without end', () => {
     });
   });
 
-  it('compare the mean of the first tenth of the steps with that of the last, independent of the others', () => {
+  it('compare the means of the first and the last tenth of the steps, independent of the others', () => {
     const starts = startsOf((step) => (step < 10 ? 10 : step === 95 ? 60 : step < 90 ? 500 : 10));
     expect(endlessFigures(ofRun({ starts }))).toMatchObject({
       msPerStepFirst: 10,
@@ -63,7 +63,7 @@ describe('the figures of a run without end', () => {
     });
   });
 
-  it('compare the median memory reading of the first tenth with that of the last', () => {
+  it('compare the median memory readings of the first and the last tenth', () => {
     const samples = ofRun().samples.map((sample) => (sample.step > 90 ? { ...sample, rss: 1_500 } : sample));
     samples[3] = { step: 4, rss: 9_000, heap: 100, workflowHeap: 200, cpuMs: 0 };
     expect(endlessFigures(ofRun({ samples }))).toMatchObject({ rssFirst: 1_000, rssLast: 1_500, rssGrowth: 1.5 });

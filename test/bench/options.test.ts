@@ -47,7 +47,7 @@ describe('the command line of the bench', () => {
 });
 
 describe('the command line of the bench of lists of models', () => {
-  it('has defaults, and refuses a part that is none', () => {
+  it('has defaults, and refuses an invalid fraction', () => {
     expect(parseOptions(['fallback'])).toEqual({ command: 'fallback', runs: 100, outage: 0.5, quiet: false });
     expect(() => parseOptions(['fallback', '--outage', '2'])).toThrow('--outage is "2": write a number from 0 to 1');
   });
@@ -62,7 +62,7 @@ describe('the command line of the bench of the governor', () => {
 });
 
 describe('the command line of the bench of readers', () => {
-  it('has defaults, and refuses a part that is none', () => {
+  it('has defaults, and refuses an unknown part', () => {
     const defaults = { part: 'request', steps: 1_000, readers: 100, runs: 1_000 };
     expect(parseOptions(['studio'])).toEqual({ command: 'studio', ...defaults, quiet: false });
     expect(() => parseOptions(['studio', '--part', 'pages'])).toThrow('--part has "pages": choose of size, page, request, feed');

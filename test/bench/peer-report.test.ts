@@ -38,7 +38,7 @@ describe('the report of the comparison', () => {
     expect(bounds['amplification']).toEqual([report.history.longhaul?.amplification, false]);
   });
 
-  it('compares figures of time with those of the same round', () => {
+  it('compares times within the same round', () => {
     const slowing = [1, 2, 4];
     const sides = {
       longhaul: slowing.map((slow) => sampleOf(8 * slow, { history: historyOf(10) })),

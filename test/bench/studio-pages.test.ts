@@ -8,7 +8,7 @@ import { ProgramProcess } from '../processes/program-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bench/processes/studio-pages.ts', import.meta.url));
 
-/** Answers as a service with a run of four events, whose stream is cut in the middle, does. Returns its address, and what it was asked. */
+/** Answers like a service with a run of four events whose stream is cut in the middle. Returns its address and its requests. */
 async function servedRun(refused = ''): Promise<{ url: string; asked: string[]; close: () => void }> {
   const asked: string[] = [];
   const send = (response: ServerResponse, from: number, to: number): void => {

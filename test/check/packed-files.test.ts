@@ -47,7 +47,7 @@ test('the package has its docs, and every link in them leads to a file of it', (
   expect(dead).toEqual([]);
 });
 
-test('a position in its code is found in the sources, by source maps that do not hold the sources once more', () => {
+test('a position in its code is found in the sources, by source maps that do not repeat the sources', () => {
   const maps = files.filter((path) => path.endsWith('.js.map'));
   expect(maps.length).toBeGreaterThan(100);
   const others = maps.filter((path) => {
@@ -66,7 +66,7 @@ test('a position in its code is found in the sources, by source maps that do not
   expect(others).toEqual([]);
 });
 
-test('the package has the bundle of its workflows, and what it was made from', () => {
+test('the package has the bundle of its workflows, and its sources', () => {
   expect(files).toEqual(expect.arrayContaining(['dist/worker/workflow-bundle.js', 'dist/worker/workflow-bundle.json']));
 });
 

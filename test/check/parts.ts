@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Part } from './run-part.ts';
 
-/** Tests that have a part of their own, and those that need a server: `npm test` runs them. */
+/** Tests with a separate part, and tests that need a server: `npm test` runs them. */
 const ELSEWHERE = new Set(['architecture', 'server']);
 
 /** This part comes before the others: the examples import the package by its name, which leads to the build. */

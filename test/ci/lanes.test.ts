@@ -36,7 +36,7 @@ test('a stage of a lane is repeated by its lane alone', () => {
 const PASSED: Outcome = { passed: 3, failed: 0, skipped: [], failures: [], unstable: [] };
 const FAILED: Outcome = { ...PASSED, passed: 2, failed: 1, failures: ['FAILED b'] };
 
-/** Runs a group of which stages end like this, try by try, and says in which order they began, and which of them had the machine for themselves. */
+/** Runs a group of stages with these outcomes per try. Returns the order they began in, and which had the machine for themselves. */
 async function groupWith(lanes: Stage[][], outcomes: Record<string, Outcome[]>): Promise<{ begun: string[]; ended: unknown[] }> {
   const begun: string[] = [];
   let running = 0;
@@ -51,7 +51,7 @@ async function groupWith(lanes: Stage[][], outcomes: Record<string, Outcome[]>):
   return { begun, ended: ended.map(({ stage: { name }, seconds, outcome }) => [name, seconds, outcome]) };
 }
 
-test('a stage that fails next to another lane is run once more, alone, when all lanes have ended', async () => {
+test('a stage that fails next to another lane is rerun alone when all lanes have ended', async () => {
   const lanes = [[stage('a'), stage('b')], [stage('c')]];
   const { begun, ended } = await groupWith(lanes, { a: [FAILED, PASSED], c: [FAILED, { ...FAILED, failures: ['FAILED d'] }] });
   expect(begun).toEqual(['a', 'c', 'b', 'a alone', 'c alone']);

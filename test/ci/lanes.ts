@@ -1,10 +1,7 @@
 import { afterSecondTry, type Outcome } from './outcome.ts';
 import type { Stage } from './stages.ts';
 
-/**
- * Divides stages into groups that run one after the other. The lanes of a group run at the same time, and the stages of a lane one after
- * the other.
- */
+/** Divides stages into groups that run in order. The lanes of a group run at the same time, and the stages of a lane in order. */
 export function groupsOf(stages: readonly Stage[]): Stage[][][] {
   const groups: Map<string, Stage[]>[] = [];
   let hasLanes = false;
@@ -26,8 +23,8 @@ export interface RanStage {
 }
 
 /**
- * Runs the lanes of a group at the same time. A stage that has failed beside another lane is run once more when all have ended, alone: the
- * load of the other one is the usual cause.
+ * Runs the lanes of a group at the same time. A stage that has failed next to another lane is rerun alone when all have ended: the load of
+ * the other lane is the usual cause.
  */
 export async function runGroup(
   lanes: readonly (readonly Stage[])[],

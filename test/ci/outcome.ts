@@ -12,7 +12,7 @@ export interface Outcome {
   unstable: string[];
 }
 
-/** Returns the outcome of a stage that has failed and was run once more: what passes then is unstable. */
+/** Returns the outcome of a stage that has failed and was rerun: what passes then is unstable. */
 export function afterSecondTry(first: Outcome, second: Outcome): Outcome {
   return second.failed === 0 ? { ...second, unstable: [...first.failures, ...second.unstable] } : second;
 }

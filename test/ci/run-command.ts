@@ -13,7 +13,7 @@ export interface CommandOptions {
 /** The end of a command. */
 export interface CommandResult {
   code: number;
-  /** What it has printed, on both streams. */
+  /** The output on both streams. */
   output: string;
 }
 
@@ -21,8 +21,8 @@ export interface CommandResult {
 const KILLED_AFTER_MS = 30_000;
 
 /**
- * Runs a command to its end, or to its time limit: its code is then not 0, and the output says so. It has its process group, so that npm, its
- * shell and what they start end together, and none of them outlives this process.
+ * Runs a command to its end or its time limit: its code is then not 0, and the output says so. It has its own process group, so that npm,
+ * its shell and their processes end together, and do not outlive this process.
  */
 export async function runCommand([program, ...args]: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const { cwd, env, limitSeconds, print } = options;

@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';
 import { type FileReport, REPORT_PATH, type TestReport } from './test-report.ts';
 
-/** The most failed files that are run once more: more of them are no accident. */
+/** The maximum number of failed files that are rerun: more failures are no accident. */
 const MOST_REPEATED = 8;
 
 /** The end of one run of vitest. */
@@ -16,8 +16,8 @@ interface TestRun {
 }
 
 /**
- * Runs a command that ends in the options of vitest. Each file that fails is run once more, alone: it has failed if it fails again, and
- * is named as unstable otherwise.
+ * Runs a command that ends with the options of vitest. Each file that fails is rerun alone: it has failed if it fails again, and is
+ * reported as unstable otherwise.
  */
 export async function runTests(command: readonly string[], options: CommandOptions): Promise<Outcome> {
   const { code, report } = await runOnce(command, options);
@@ -34,7 +34,7 @@ export async function runTests(command: readonly string[], options: CommandOptio
   const last = report.files.map((file) => repeated.get(file.path) ?? file);
   const isUnstable = ({ path }: FileReport): boolean => repeated.get(path)?.hasPassed ?? false;
   const named = (file: FileReport): string[] => file.failures.map((failure) => `${relative(options.cwd, file.path)}: ${failure}`);
-  // A process that ended early leaves an error without a file, and files without an end, which were run once more.
+  // A process that ended early leaves an error without a file, and files without an end, which were rerun.
   const isExplained = failed.length > 0 && failed.every(isUnstable);
   const errors = isExplained ? [] : report.errors;
   const withoutReason = code !== 0 && failed.length === 0 && errors.length === 0 ? [`exit code ${code}, although no test failed`] : [];

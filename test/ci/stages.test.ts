@@ -9,7 +9,7 @@ import { stagesOf } from './stages.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const commands = (extent: Parameters<typeof stagesOf>[0]): string[] => stagesOf(extent).map(({ command }) => command.join(' '));
 
-test('the tests are those of the command that the README names', () => {
+test('the tests are run by the command that the README names', () => {
   expect(readFileSync(`${root}/README.md`, 'utf8')).toContain('npm ci && npm test');
   expect(commands('all')[0]).toBe('npm test --');
 });

@@ -11,13 +11,13 @@ export interface Stage {
   limitSeconds: number;
   /** `tests`: it runs vitest, and repeats the files that fail. */
   reading: 'tests' | Reading;
-  /** Killed processes and a busy machine are part of it: it is run once more if it fails. For a stage without a lane. */
+  /** Killed processes and a busy machine are part of it: it is rerun if it fails. For a stage without a lane. */
   isRepeated?: true;
   /** A program without which it is left out. */
   needs?: 'bwrap' | 'redis-server';
   /**
-   * Stages that follow each other and have lanes run at the same time, one after the other in each lane: kills wait most of their time, for
-   * the server to notice them, and cases compute meanwhile. One that fails next to the other lane is run once more, alone. Without a lane a stage runs alone.
+   * Stages that follow each other and have lanes run at the same time, and in order within a lane: kills mostly wait for the server to
+   * notice them, while cases compute. A stage that fails next to the other lane is rerun alone. A stage without a lane runs alone.
    */
   lane?: 'kills' | 'cases';
 }
@@ -25,7 +25,7 @@ export interface Stage {
 /** What of the matrices is run: everything, or the turn of a commit. */
 export type Extent = 'all' | { hash: string; turn: number };
 
-/** The stages of a run of the CI, in the order in which they are named. `npm test` is the command that the README names. */
+/** The stages of a run of the CI, in the order of their names in the report. `npm test` is the command that the README names. */
 export function stagesOf(extent: Extent): Stage[] {
   return [
     { name: 'tests', command: ['npm', 'test', '--'], limitSeconds: 1_800, reading: 'tests' },
@@ -72,7 +72,7 @@ function matrices(extent: Extent): Stage {
 /** What computes, next to what waits. */
 function cases(): Stage[] {
   const stages: Stage[] = [
-    // Its tests are among those of `npm test`.
+    // `npm test` runs its tests, too.
     { name: 'check', command: npm('check', '--without-tests'), limitSeconds: 900, reading: 'lines' },
     { name: 'spec', command: npm('spec', 'test/spec/cases'), limitSeconds: 600, reading: 'closing line' },
     {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 
-/** The environment variable with the path of the file to which `TestReporter` writes. */
+/** The environment variable with the path of the file that `TestReporter` writes. */
 export const REPORT_PATH = 'LONGHAUL_TEST_REPORT';
 
 /** What became of one file of tests. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
-/** The command line in a process of its own. */
+/** The command line in a separate process. */
 export interface CliProcess {
   readonly child: ChildProcess;
   readonly stdout: () => string;
@@ -14,8 +14,8 @@ export interface CliProcess {
 }
 
 /**
- * Starts the command line, in this folder or another one. `env` is added to this process's own. `main` is its program: by default that of
- * the sources.
+ * Starts the command line, in this folder or another one. `env` is added to this process's environment. `main` is its program, by default
+ * the one of the sources.
  */
 export function startCli(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd(), main = MAIN): CliProcess {
   const child = spawn(process.execPath, [main, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });

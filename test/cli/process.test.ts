@@ -57,7 +57,7 @@ test.concurrent('a command of npx ends as by SIGTERM if npx ends, which does not
   }
 });
 
-test.concurrent('a command that a script of npm leaves behind on purpose goes on', async ({ expect }) => {
+test.concurrent('a command that an npm script leaves behind on purpose keeps running', async ({ expect }) => {
   const { pid, closed } = await orphaned('longhaul codec-server &');
   const isOver = await Promise.race([closed.then(() => true), new Promise((resolve) => setTimeout(resolve, 1_500, false))]);
   process.kill(pid, 'SIGTERM');

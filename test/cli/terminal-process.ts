@@ -11,7 +11,7 @@ export function missingTerminal(): string | undefined {
   return stdout?.includes('util-linux') ? undefined : 'it needs "script" of util-linux for a pseudo-terminal';
 }
 
-/** The command line in a process of its own, on a pseudo-terminal. */
+/** The command line in a separate process, on a pseudo-terminal. */
 export class TerminalProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
@@ -60,7 +60,7 @@ export class TerminalProcess {
     return Number(code);
   }
 
-  /** Ends the process, if it goes on. */
+  /** Ends the process if it is still running. */
   [Symbol.dispose](): void {
     this.#child.kill('SIGKILL');
   }

@@ -198,7 +198,7 @@ const cell: ContentItem = {
 };
 const pays = (id: number): ContentItem => ({ type: 'tool_call', toolCallId: `c1.${id}`, name: 'pay', arguments: { id } });
 
-test('code is shown as it is, with its calls below it, in a complete step', () => {
+test('code is shown unchanged, with its calls below it, in a complete step', () => {
   const ran = { ...newToolCallRecord('run_code', 'c1', AT), arguments: { code: 'pay({ id: 1 });' }, result: 'done', durationMs: 3 };
   const paid = { ...newToolCallRecord('pay', 'c1.1', AT), arguments: { id: 1 }, result: 'paid', durationMs: 12, caller: 'code' as const };
   const events = [

@@ -11,7 +11,7 @@ import { runIdsBelow, type TreePlace } from '../../src/client/delete-run.ts';
 interface FakeRun {
   isOpen: boolean;
   executions: string[];
-  /** The number of lists in which the run is missing, because the server lists with a delay. */
+  /** The number of lists that lack the run, because the server lists with a delay. */
   unlisted: number;
   /** A run that this one starts before it ends. */
   starts?: string;
@@ -29,7 +29,7 @@ class World {
   readonly shared = new Set<string>();
   readonly calls: string[] = [];
   memory = 0;
-  /** The number of the call at which the process that forgets is killed, before or after its effect. */
+  /** The number of the call where the forgetting process is killed, before or after its effect. */
   crash: { at: number; isAfter: boolean } | undefined;
 
   constructor() {
@@ -185,7 +185,7 @@ describe('forgetting a user', () => {
     expect([isWritten, world.isEmpty]).toEqual([true, true]);
   });
 
-  it('goes on after a crash at any point, and leaves nothing', async () => {
+  it('continues after a crash at any point, and leaves nothing', async () => {
     const whole = new World();
     await forgetUser(whole.ports);
     for (let at = 1; at <= whole.calls.length; at += 1) {
@@ -203,7 +203,7 @@ describe('forgetting a user', () => {
 });
 
 describe('the user to forget', () => {
-  it('is the one that is named, or the one that the client acts for', () => {
+  it('is the named user, or the user that the client acts for', () => {
     expect(forgottenUser(undefined, { user: 'ada' })).toEqual({ user: 'ada' });
     expect(forgottenUser(undefined, { user: 'ada', tenant: 'acme', timeout: 5 })).toEqual({ user: 'ada', tenant: 'acme' });
     expect(forgottenUser({ user: 'ada', tenant: 'acme' }, {})).toEqual({ user: 'ada', tenant: 'acme' });
@@ -253,7 +253,7 @@ describe('the stores of a user to forget', () => {
 
 const places = (entries: Record<string, TreePlace>): Map<string, TreePlace> => new Map(Object.entries(entries));
 
-test('the runs below a run are those to which its parents lead, the deepest first', () => {
+test('the descendants of a run are found through parents, the deepest first', () => {
   const tree = places({
     'r/a.1': { parent: 'r', root: 'r' },
     'r/a.1/b.2': { parent: 'r/a.1', root: 'r' },
@@ -263,7 +263,7 @@ test('the runs below a run are those to which its parents lead, the deepest firs
   expect(runIdsBelow('r', tree, 'r')).toEqual(['r/a.1/b.2', 'r/a.1']);
 });
 
-test('a run below one that the server has removed is found by the tree that it is in', () => {
+test('a descendant of a removed run is found by its tree', () => {
   const tree = places({ 'r/a.1/b.2': { parent: 'r/a.1', root: 'r' }, 'r/a.1/b.2/c.3': { parent: 'r/a.1/b.2', root: 'r' } });
   expect(runIdsBelow('r', tree, 'r')).toEqual(['r/a.1/b.2/c.3', 'r/a.1/b.2']);
   expect(runIdsBelow('r', tree)).toEqual(['r/a.1/b.2/c.3', 'r/a.1/b.2']);

@@ -175,7 +175,7 @@ describe('the recorded runs', () => {
     expect(() => savedContextOf('r', known)).toThrow('Run "r" has no conversation: no worker has resolved its agent so far');
   });
 
-  test('have none if they are runs of programs', async () => {
+  test('have no given messages if they are runs of programs', async () => {
     const programs = chains.filter(([, [link]]) => link?.recorded.program !== undefined);
     const [[runId, [link]] = ['', []]] = programs;
     if (link === undefined) throw new Error('No program is recorded');

@@ -51,7 +51,7 @@ test('a start leaves out the attribute that the namespace does not have, and no 
   expect(tried).toEqual(['Session Tenant User', 'Tenant User', 'Tenant User', 'Session', '']);
 });
 
-test('a namespace that has none of the attributes is told one by one', async () => {
+test('in a namespace without any of the attributes, they are dropped one by one', async () => {
   const { begin, tried } = lacking('LonghaulSession', 'LonghaulTenant', 'LonghaulUser');
   expect(await withPublishedAttributes({} as Client, attributes, begin)).toBe('started');
   expect(tried).toEqual(['Session Tenant User', 'Tenant User', 'User', '']);
@@ -64,7 +64,7 @@ test('an attribute whose value is refused is left out of this start alone', asyn
   expect(tried).toEqual(['Session Tenant User', 'Session Tenant', 'Session Tenant User', 'Session Tenant']);
 });
 
-test('any other error is thrown as it is', async () => {
+test('any other error is thrown unchanged', async () => {
   const { begin, tried } = starting(() => refusal(14));
   await expect(withPublishedAttributes({} as Client, attributes, begin)).rejects.toThrow('14: refused');
   expect(tried).toHaveLength(1);

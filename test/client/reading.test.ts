@@ -9,7 +9,7 @@ import { retriedStep, type RetryPoints, retryPoints } from '../../src/client/ret
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { recordedChains } from '../history/recorded-histories.ts';
 
-/** A client whose queries have these outcomes, one after the other, and the number of queries that it got. */
+/** A client whose queries have these outcomes in order, and the number of its queries. */
 function clientWith(...outcomes: (() => unknown)[]): { client: Client; sent: () => number } {
   let sent = 0;
   const query = async (): Promise<unknown> => {
@@ -27,7 +27,7 @@ function bufferFull(): never {
   throw new ServiceError('Failed to query Workflow', { cause });
 }
 
-test('a query beside another one of the same run is sent again, and answered', async () => {
+test('a query at the same time as another one of the same run is resent, and answered', async () => {
   const { client, sent } = clientWith(bufferFull, bufferFull, () => ({ status: 'running' }));
   expect(await queryRun(client, 'run-1', 'status')).toEqual({ status: 'running' });
   expect(sent()).toBe(3);
@@ -93,10 +93,10 @@ test.each(['callModel', 'summarise', 'askStep'])(
 );
 
 test.each<[what: string, state: number, details: unknown]>([
-  ['a call whose next attempt goes on', 2, { refused: { count: 3, queuedMs: 0, givesUpAt: GIVES_UP } }],
+  ['a call whose next attempt continues', 2, { refused: { count: 3, queuedMs: 0, givesUpAt: GIVES_UP } }],
   ['a call that failed otherwise', 1, { spent: {} }],
   ['a call without details', 1, undefined],
-  ['details that are none', 1, { refused: { count: 'many', givesUpAt: GIVES_UP } }],
+  ['invalid details', 1, { refused: { count: 'many', givesUpAt: GIVES_UP } }],
   ['details without an end', 1, { refused: { count: 3, queuedMs: 0 } }],
 ])('%s does not wait for a provider', async (_, state, details) => {
   const [call] = await runningCalls(CLIENT, described('callModel', state, details));

@@ -47,12 +47,12 @@ interface Followed {
   lose: () => void;
   /** The questions to the server. */
   queries: () => string[];
-  /** Adds a reader that knows nothing yet, and returns what it is told. */
+  /** Adds a reader that knows nothing yet, and returns its news. */
   listen: () => Promise<{ news: string[]; stop: () => void }>;
   stop: () => void;
 }
 
-/** Follows all runs of a server whose lists are set, with a sink that keeps what is announced. `kept`: what it has from before, by run and events. */
+/** Follows all runs of a server with set lists, with a sink that keeps announcements. `kept`: earlier ones, by run and events. */
 async function followed(kept: readonly [runId: string, events: number][] = []): Promise<Followed> {
   const state = { executions: [waiting('r')] };
   const listWorkflowExecutions = vi.fn<(request: { query: string }) => Promise<object>>(async () =>
@@ -138,7 +138,7 @@ test('announcements that come all the time do not keep the lists from being aske
   feed.stop();
 });
 
-test('a run that waits for the same tool again is said to wait once more if the sink announces it', async () => {
+test('a run that waits for the same tool again is reported as waiting again if the sink announces it', async () => {
   const feed = await followed([['r', 3]]);
   await vi.advanceTimersByTimeAsync(2_500);
   // The list looks as before: between two questions the first call was decided, and the next one has begun to wait.
@@ -167,7 +167,7 @@ test('what a sink has kept from before is not news of a run that waits already',
   feed.stop();
 });
 
-test('who listens after a time in which nobody did is told no wait a second time, and each that has come meanwhile', async () => {
+test('a reader after a time without readers gets no wait a second time, but each new wait', async () => {
   const feed = await followed();
   feed.executions = [waiting('r'), waiting('s')];
   feed.announce('s', 3);

@@ -57,7 +57,7 @@ describe('a run that begins from a document', () => {
     expect(await sent({ saved: saved(), input: 'Q', limits: { toolCalls: 9 } })).toMatchObject({ limits: { steps: 7, toolCalls: 9 } });
   });
 
-  test("keeps its agent's limit if the document has none", async () => {
+  test("keeps its agent's limit if the document has no limit", async () => {
     const { max_iterations: _, ...without } = saved();
     expect(await sent({ saved: without as SavedContext, input: 'Q' })).not.toHaveProperty('limits');
     expect(await sent({ saved: saved({ max_iterations: 0 }), input: 'Q' })).not.toHaveProperty('limits');
@@ -146,7 +146,7 @@ describe('a session that begins from a document', () => {
     expect(readSaved({ saved: SAVED }, 'baker')?.notices).toEqual(['The saved context is from agent "clerk": agent "baker" continues it']);
   });
 
-  test('is refused with messages beside the document', () => {
+  test('is refused with messages in addition to the document', () => {
     const start = (): unknown => readSaved({ saved: SAVED, messages: [] }, 'clerk');
     expect(start).toThrow('the session has several conversations, "messages" and "saved": give one of them');
   });

@@ -109,7 +109,7 @@ test.each([
 
 const tenant = defineSearchAttributeKey('Tenant', 'KEYWORD');
 
-test('model, settings, tags and deadline are in the input of the run, and all other options beside it', async () => {
+test('model, settings, tags and deadline are in the input of the run, and all other options are next to it', async () => {
   const { client, start } = quietClient();
   await startRun(client, assistant, {
     input: 'Q',
@@ -196,7 +196,7 @@ describe('a start from messages', () => {
     expect(start).not.toHaveBeenCalled();
   });
 
-  test('is refused with the path of an item that is none', async () => {
+  test('is refused with the path of an invalid item', async () => {
     const { client, start } = quietClient();
     await expect(startRun(client, 'assistant', { messages: [hi, { role: 'user', content: 'x' } as never] })).rejects.toMatchObject({
       code: 'invalid_input',
@@ -206,7 +206,7 @@ describe('a start from messages', () => {
   });
 });
 
-describe('options with which a run cannot start are refused before anything is sent', () => {
+describe('options that a run cannot start with are refused before anything is sent', () => {
   test.each<[string, Partial<StartOptions>, string]>([
     ['a model without provider', { model: 'gpt-5' as 'p/m' }, 'agent "assistant": model "gpt-5" has no provider: write "provider/model"'],
     ['an unknown setting', { settings: { heat: 1 } as object }, 'agent "assistant": "settings" has an unknown option "heat"'],
@@ -309,7 +309,7 @@ test('a program without a schema is started without an input', () => {
 
 let namespaces = 0;
 
-/** A client of a namespace of its own whose newest runs are of these agents. */
+/** A client of a separate namespace whose newest runs are of these agents. */
 function clientWith(agents: string[], count = 0): { client: Client; asked: string[] } {
   const asked: string[] = [];
   const attribute = (name: string): object => ({ indexedFields: { LonghaulAgent: { data: Buffer.from(JSON.stringify(name)) } } });

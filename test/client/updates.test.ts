@@ -21,7 +21,7 @@ const DESCRIPTION = temporal.api.workflowservice.v1.DescribeWorkflowExecutionRes
   },
 });
 
-/** A client whose server answers an Update in these ways, one after the other. */
+/** A client whose server answers Updates in these ways, in order. */
 function clientWith(...answers: (() => unknown)[]): { client: Client; sent: () => number } {
   let sent = 0;
   const executeUpdate = async (): Promise<unknown> => {
@@ -51,7 +51,7 @@ test.each(['UnprocessedUpdate', 'AcceptedUpdateCompletedWorkflow', 'busy', 'queu
   },
 );
 
-/** The refusal of a server on which the last attempts of a workflow task have failed. */
+/** The refusal of a server where the last attempts of a workflow task have failed. */
 function refusedInFailedState(): never {
   const details = 'Unable to perform workflow execution update due to Workflow Task in failed state.';
   const cause = Object.assign(new Error(`9 FAILED_PRECONDITION: ${details}`), { code: 9, details, metadata: {} });
@@ -116,7 +116,7 @@ describe('the throttle of Updates', () => {
     vi.useRealTimers();
   });
 
-  test('messages of one client to one run are sent one after the other, in order', async () => {
+  test('messages of one client to one run are sent one at a time, in order', async () => {
     const { client, sent } = fakeClient();
     const answers = ['a', 'b', 'c'].map((argument) => updateRun(client, 'run', { name: UPDATES.send, argument }));
     for (const [index, text] of ['a', 'b', 'c'].entries()) {

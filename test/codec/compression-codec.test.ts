@@ -25,7 +25,7 @@ describe('compression', () => {
     );
   });
 
-  test('restores payloads above the size at which the thread pool is used', async () => {
+  test('restores payloads above the size from which the thread pool is used', async () => {
     const codec = new CompressionCodec(true);
     const payload = bytesPayload(Buffer.from(randomBytes(1_000_000).toString('hex')));
     const [encoded] = await codec.encode([payload]);

@@ -13,7 +13,7 @@ async function encryptedWith(codec: EncryptionCodec, payload: Payload = jsonPayl
   return encrypted ?? {};
 }
 
-/** Returns the error with which decoding fails. */
+/** Returns the error of a failed decoding. */
 async function failure(codec: EncryptionCodec, payload: Payload): Promise<unknown> {
   return codec.decode([payload]).then(
     () => 'decoded',
@@ -83,7 +83,7 @@ describe('encryption', () => {
     });
   });
 
-  test('refuses a payload in which any byte, or the key id, was changed', async () => {
+  test('refuses a payload if any byte, or the key id, was changed', async () => {
     const codec = codecOf('k1', { k1: key(1), k2: key(1) });
     const payload = await encryptedWith(codec);
     const size = payload.data?.length ?? 0;
@@ -152,7 +152,7 @@ test('keys are read in order: the first is the active one', () => {
   expect(keysOf(`new:${A}, old:${B} `)).toEqual({ activeKeyId: 'new', keys: { new: key(1), old: key(2) } });
 });
 
-test('an environment without keys has none', () => {
+test('an environment without keys has no codec', () => {
   expect(environmentKeys({})).toBeUndefined();
   expect(keysOf('  ')).toBeUndefined();
 });

@@ -11,7 +11,7 @@ export function bytesPayload(data: Uint8Array): Payload {
   return { metadata: { encoding: Buffer.from('json/plain') }, data };
 }
 
-/** A form of a payload in which two can be compared. */
+/** A form that makes two payloads comparable. */
 export function plain(payload: Payload | undefined): unknown {
   const metadata = Object.entries(payload?.metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
   return { metadata: Object.fromEntries(metadata), data: Buffer.from(payload?.data ?? []).toString('base64') };

@@ -28,7 +28,7 @@ test('with a plugin, workers mark payloads that they cannot decode, and clients 
   expect(areMarking(plugin.configureReplayWorker({ dataConverter }).dataConverter?.payloadCodecs)).toEqual([true, true]);
 });
 
-test('a bundle gets the converter with which runs refuse data, unless the user has one', () => {
+test('a bundle gets the converter that lets runs refuse data, unless the user has one', () => {
   expect(plugin.configureBundler({ workflowsPath: '/w.js' }).payloadConverterPath).toBe(PAYLOAD_CONVERTER_MODULE);
   expect(plugin.configureBundler({ workflowsPath: '/w.js', payloadConverterPath: '/mine.js' }).payloadConverterPath).toBe('/mine.js');
 });

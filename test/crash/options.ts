@@ -21,7 +21,7 @@ export interface CrashOptions {
   parallel: number;
   /** If true, a line with the outcome comes before the closing line, for a machine to read. */
   json: boolean;
-  /** Hits a few points at which a check failed once more. */
+  /** Hits a few points again where a check failed. */
   retry: boolean;
   /** Prints the points, and kills nothing. */
   list: boolean;

@@ -10,10 +10,10 @@ export const SUBJECTS = ['agent', 'burst', 'program', 'code', 'tree', 'session',
 
 export type SubjectName = (typeof SUBJECTS)[number];
 
-/** The second session of `fallback` has a name of its own. */
+/** The second session of `fallback` has a separate name. */
 export type RunName = SubjectName | 'fallback-by-call';
 
-/** The pass and the point at which a run is hit. */
+/** The pass and the point where a run is hit. */
 export interface Hit {
   pass: Pass;
   point: string;

@@ -74,7 +74,7 @@ test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ templat
 );
 
 test.each(PROVIDERS)(
-  'a worker of a project of its own has the agents and the providers of agents.ts with %s, and is the only one',
+  'a worker of a separate project has the agents and the providers of agents.ts with %s, and is the only one',
   (provider) => {
     const files = projectFiles({ name: 'shop', template: 'existing-worker', provider, packageManager: 'npm' });
     expect(files['agents.ts']).toMatch(/^export const providers = /m);
@@ -194,7 +194,7 @@ test('what was begun is removed if it is interrupted', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-/** Begins a project in a process of its own with an npm that does not end by itself, and sends it Ctrl-C while npm installs. */
+/** Begins a project in a separate process with an npm that does not end by itself, and sends it Ctrl-C while npm installs. */
 async function interruptInstall(target: string, cwd: string): Promise<unknown> {
   const main = fileURLToPath(new URL('../../create-longhaul/src/main.ts', import.meta.url));
   const bin = join(folder, 'bin');
@@ -214,7 +214,7 @@ test('Ctrl-C while packages are installed leaves nothing', async () => {
   expect(await readdir(folder)).toEqual(['bin']);
 });
 
-test('Ctrl-C leaves the repository in which a project was begun as it was', async () => {
+test('Ctrl-C does not change the repository that a project was begun in', async () => {
   const cloned = join(folder, 'cloned');
   await mkdir(join(cloned, '.git'), { recursive: true });
   await writeFile(join(cloned, '.git', 'HEAD'), 'mine');
@@ -223,7 +223,7 @@ test('Ctrl-C leaves the repository in which a project was begun as it was', asyn
   expect(await readFile(join(cloned, '.git', 'HEAD'), 'utf8')).toBe('mine');
 });
 
-test('an empty folder stays the same one, because a person may stand in it', async () => {
+test('an empty folder is not replaced, because a shell may be in it', async () => {
   const empty = join(folder, 'empty');
   await mkdir(empty);
   const before = await stat(empty);
@@ -243,7 +243,7 @@ test('what is not given is asked for, unless --yes', async () => {
   expect(await readFile(join(folder, 'shop', 'README.md'), 'utf8')).toContain('longhaul chat clerk');
 });
 
-test('its package has no dependency, and the versions that it writes are those of the project', async () => {
+test('its package has no dependency, and it writes the versions of the project', async () => {
   const root = async (path: string): Promise<Record<string, Record<string, string>>> =>
     JSON.parse(await readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')) as Record<string, Record<string, string>>;
   const [own, product] = await Promise.all([root('create-longhaul/package.json'), root('package.json')]);

@@ -5,7 +5,7 @@ import { apiReport, blocksOf, narrowed, RELEASED, REPORT, unannounced } from './
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-test('the report of the API is that of the types', () => {
+test('the report of the API matches the types', () => {
   const [written, made] = [read(REPORT), apiReport()];
   expect(apiChanges(written, made), 'run npm run docs').toEqual([]);
   expect(written === made, 'run npm run docs').toBe(true);

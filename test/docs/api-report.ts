@@ -56,9 +56,9 @@ function blocksByHeading(report: string): Map<string, string[][]> {
 }
 
 /**
- * Returns the headings of what users of the report before can no longer rely on: it is gone, a line of it is gone or has changed, or it has
- * a new member that is required. A new optional member, a new overload and a new export are none, and neither is a type that was used and is now
- * exported as well.
+ * Returns the headings of exports that users of the previous report can no longer rely on: the export is gone, one of its lines is gone or
+ * has changed, or it has a new required member. A new optional member, a new overload or a new export does not count, nor does a type that
+ * was used and is now exported as well.
  */
 export function narrowed(before: string, now: string): string[] {
   const present = blocksByHeading(now);
@@ -80,7 +80,7 @@ function nowExported(present: ReadonlyMap<string, string[][]>, name: string): st
   return headings.flatMap((one) => present.get(one)!).filter(([line = '']) => !line.startsWith('The same as'));
 }
 
-/** A line of an interface that whoever makes such a value has to have. Overloads and optional members are none. */
+/** A line of an interface that every value must have. Overloads and optional members do not count. */
 function isRequired(line: string): boolean {
   return /^\s+(?:readonly )?[\w"'[\].]+(?::|<|\()/.test(line) && !/^\s+[\w"'[\].]+\?/.test(line) && !line.includes('(');
 }
@@ -125,7 +125,7 @@ function hiddenTypes(entries: readonly Entry[], owners: ReadonlyMap<SyntaxNode, 
   return [...found.values()].toSorted((a, b) => compare(`${a.name} ${a.file}`, `${b.name} ${b.file}`));
 }
 
-/** Returns the names to which a declaration refers. */
+/** Returns the names that a declaration refers to. */
 function namesIn({ nodes }: Declaration): string[] {
   const names = new Set<string>();
   for (const node of nodes) {

@@ -13,7 +13,7 @@ test('every example on a page is the file that runs', () => {
   expect(pages.flatMap((page) => examplesOn(read(page))).length).toBeGreaterThan(30);
 });
 
-test('code that was changed on a page, or is missing there, is written anew from its file', () => {
+test('code that was changed on a page, or is missing there, is rewritten from its file', () => {
   const page = read('docs/hooks.md');
   const [path = ''] = examplesOn(page);
   const changed = page.replace('amount: 50', 'amount: 60');

@@ -161,7 +161,7 @@ function list(value: unknown): SyntaxNode[] {
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** Returns the file of types of a relative import. Undefined for those of packages. */
+/** Returns the file of types of a relative import. Undefined for imports of packages. */
 function fileOf(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return posix.join(posix.dirname(from), specifier).replace(/\.[tj]s$/, '.d.ts');

@@ -143,7 +143,7 @@ export function variablesInCode(): Map<string, string[]> {
 /** Variables that Temporal reads into a profile, and that its connections do not use. */
 const UNUSED = ['TEMPORAL_CODEC_ENDPOINT', 'TEMPORAL_CODEC_AUTH', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'];
 
-/** Returns the variables from which Temporal's package makes a connection. */
+/** Returns the variables that Temporal's package makes a connection from. */
 export function variablesOfConnections(): string[] {
   const source = readFileSync(`${root}/node_modules/@temporalio/envconfig/lib/envconfig-toml.js`, 'utf8');
   const found = new Set([...source.matchAll(/'(TEMPORAL(?:_[A-Z]+)+_?)'/g)].map(([, name = '']) => name.replace(/_$/, '_*')));

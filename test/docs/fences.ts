@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 /** A fenced piece of a page. */
 export interface Fence {
   page: string;
-  /** The line of the page on which its text begins, from 1. */
+  /** The line of the page where its text begins, from 1. */
   line: number;
   /** What is behind the opening marks: `ts`, `sh`, or nothing. */
   language: string;

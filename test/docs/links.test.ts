@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const cwd = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Code, in which nothing is a link. */
+/** Code: nothing in it is a link. */
 const CODE = /^(`{3,})[^]*?^\1`*$|`[^`\n]+`/gm;
 
 /** A link or an image, in Markdown, or the source of one in HTML. */
@@ -54,7 +54,7 @@ test('every link between pages leads to a file, and every anchor to a heading', 
   expect(checked.flatMap(({ page, link }) => problemOf(page, link) ?? [])).toEqual([]);
 });
 
-test('a link to a file or a heading that does not exist is found, and one in code is none', () => {
+test('a link to a file or a heading that does not exist is found, and a link in code does not count', () => {
   const text =
     '[a](tour.md#a-tour) [b](tour.md#no-tour) [c](none.md) [d](https://x.example) ![e](images/none.svg) `[f](none)`\n```\n[g](none)\n```\n';
   expect(linksIn(text).flatMap((link) => problemOf('docs/x.md', link) ?? [])).toEqual([

@@ -6,8 +6,8 @@ import { withCode } from './code-on-pages.ts';
 import { studioTypes, TYPES_FILE } from './studio-types.ts';
 import { PAGES, withTables } from './tables.ts';
 
-// Writes the tables of the pages, the examples on them, the types of Studio and the report of the API anew; with `--check`, only says which files are out of date.
-// `--release` keeps the report as that of a release, with which later ones are compared.
+// Rewrites the tables of the pages, the examples on them, the types of Studio and the report of the API. With `--check`, only says which
+// files are out of date. `--release` keeps the report as the report of a release, which later ones are compared with.
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } } });
 const cwd = fileURLToPath(new URL('../..', import.meta.url));
 for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd })) {

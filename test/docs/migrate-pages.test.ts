@@ -44,7 +44,7 @@ test.each(PAGES)('%s has each part: words, one program twice, what has no counte
   expect(part(page, 'When to stay').trim().length).toBeGreaterThan(200);
 });
 
-test.each(PAGES)('%s names the versions that it is about, with the day of the release, as they are installed for its program', (page) => {
+test.each(PAGES)('%s names the versions that it is about, with the day of the release, as installed for its program', (page) => {
   const [, about = ''] = /^(This page is about .+)$/m.exec(read(page)) ?? [];
   const named = [...about.matchAll(/`([^`]+)` (\d+\.\d+\.\d+)/g)].map(([, name = '', version = '']) => ({ name, version }));
   expect(named.length).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import { commandsIn, describedCommands, PAGES, withTables } from './tables.ts';
 
 const read = (page: string): string => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
 
-test.each(PAGES)('the tables of %s are those of the declarations', (page) => {
+test.each(PAGES)('the tables of %s match the declarations', (page) => {
   expect(read(page), 'run npm run docs').toBe(withTables(read(page)));
 });
 

@@ -85,7 +85,7 @@ function declarations(): Map<string, CommandDeclaration> {
   return new Map(COMMAND_GROUPS.flatMap(({ commands }) => commands.map(({ declaration }) => [declaration.name, declaration])));
 }
 
-/** Returns the table of a command, or of several, each of whose options is then behind the last word of its command. */
+/** Returns the table of a command, or of several. Options of several follow the last word of their command. */
 function commandTable(names: readonly string[]): string {
   const known = declarations();
   const rows = names.flatMap((name) => {
@@ -131,7 +131,7 @@ function memberRows(name: string): string[][] {
   return rows;
 }
 
-/** Returns a doc comment as one cell, in which the pages that it names are links. */
+/** Returns a doc comment as one cell, with links to the pages that it names. */
 function cellOf(comment: string): string {
   return comment
     .replaceAll(/\s*\n\s*\*\s?/g, ' ')
@@ -144,7 +144,7 @@ interface Operation {
   parameters?: { name: string; in: string; description?: string; schema: { enum?: readonly string[] } }[];
 }
 
-/** Returns the query parameters of all routes, from the schemas by which their requests are checked. */
+/** Returns the query parameters of all routes, from the schemas that check their requests. */
 function queryRows(): string[][] {
   const { paths } = openapiDocument(ROUTES, '') as { paths: Record<string, Record<string, Operation>> };
   return Object.entries(paths).flatMap(([path, operations]) =>

@@ -60,7 +60,7 @@ async function compile(fences: readonly Fence[]): Promise<CompilerError[]> {
       lib: ['es2024', 'esnext.disposable', 'esnext.array', 'dom'],
       jsx: 'react-jsx',
       types: ['node'],
-      // A parameter whose function is left out has no type, and the settings are those of most users.
+      // A parameter whose function is left out has no type, and the settings are the ones that most users have.
       noImplicitAny: false,
       noPropertyAccessFromIndexSignature: false,
       noImplicitOverride: false,
@@ -101,7 +101,7 @@ function withNames({ text }: Fence, names: ReadonlySet<string>): string {
   return `export {}; ${declarations}\n${wholeText(text)}`;
 }
 
-/** Returns a piece as TypeScript: `…` is what the page leaves out, and members alone are those of an object. */
+/** Returns a piece as TypeScript: `…` is what the page leaves out, and bare members belong to an object. */
 function wholeText(text: string): string {
   const piece = text.replaceAll(/([{[(,]\s*|^\s*)…(?=\s*[,}\])\n])/gm, '$1...(null as any)');
   return /^(?:async )?\w+(?:: |\(.*\) \{$)/.test(piece) && /,\s*(?:\/\/.*)?\s*$/.test(piece)

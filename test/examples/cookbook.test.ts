@@ -105,10 +105,10 @@ test('a thousand reviews are read, one that cannot be read fails no other, and t
   const all = Array.from({ length: 1_000 }, (_, index) => `review ${index}`);
   const { result } = await testProgram(reviews, { input: { reviews: all }, model });
   expect(result).toMatchObject({ status: 'completed', output: { counts: { good: 749, bad: 250, failed: 1 } } });
-  expect(asked).toHaveLength(1_001); // the one that failed was asked twice
+  expect(asked).toHaveLength(1_001); // the failed one was asked twice
 }, 60_000);
 
-/** A bank that keeps what it was paid by reference. */
+/** A bank that keeps its payments by reference. */
 function bank(isDown = false): Bank & { paid: Map<string, Receipt> } {
   const paid = new Map<string, Receipt>();
   return {

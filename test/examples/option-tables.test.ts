@@ -59,7 +59,7 @@ function tablesOf(page: string): OptionTable[] {
 
 const tables = tablesOf(read('docs/options.md'));
 
-test('the page has a table for settings, limits, the window, workers, openai(), aiSdk(), prices and media; that of agents is made from their options', () => {
+test('the page has a table for settings, limits, the window, workers, openai(), aiSdk(), prices and media; the table of agents is made from their options', () => {
   expect(tables).toHaveLength(8);
   expect(tables.flatMap(({ inCode }) => inCode).length).toBeGreaterThan(60);
 });

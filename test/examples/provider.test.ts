@@ -28,7 +28,7 @@ let stop: (() => void) | undefined;
 
 afterEach(() => stop?.());
 
-/** A server that gives these answers, one after the other, and records the requests. */
+/** A server that gives these answers in order, and records the requests. */
 async function server(...answers: Answer[]): Promise<{ url: string; asked: unknown[] }> {
   const asked: unknown[] = [];
   const listening = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -136,7 +136,7 @@ test('models of two packages of the AI SDK are clients of a worker, which reads 
   });
 });
 
-test('the guide shows the provider as it is executed', () => {
+test('the guide shows the executed code of the provider', () => {
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const code = read('examples/provider/ollama.ts');
   expect(read('docs/providers.md')).toContain(`<!-- examples/provider/ollama.ts -->\n\`\`\`ts\n${code}\`\`\``);

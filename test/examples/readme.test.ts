@@ -19,7 +19,7 @@ test.each([
   ['docs/workflows.md', 'examples/workflow/report.ts'],
   ['docs/openai.md', 'examples/openai/follow.ts'],
   ['docs/http.md', 'examples/next/route.ts'],
-])('%s shows %s as it is executed', (page, path) => {
+])('%s shows the executed code of %s', (page, path) => {
   expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
 });
 

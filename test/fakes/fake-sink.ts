@@ -12,7 +12,7 @@ export interface Published {
 /** A sink that keeps what it gets. */
 export interface FakeSink extends StreamSink {
   readonly published: Published[];
-  /** The environments in which it was opened. */
+  /** The environments that it was opened in. */
   readonly opened: StreamSinkContext[];
   /** The number of times that it was closed. */
   closed: number;

@@ -12,7 +12,7 @@ export interface RecordedRequest {
   closed: Promise<void>;
 }
 
-/** The functions with which a handler answers. */
+/** The functions that a handler answers with. */
 export interface Reply {
   json(status: number, body: unknown, headers?: Record<string, string>): void;
   text(status: number, body: string, headers?: Record<string, string>): void;

@@ -14,7 +14,7 @@ const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter:
 
 const RUNS: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
 
-/** A run whose histories were recorded, as it is read without a worker. */
+/** A run with recorded histories, read without a worker. */
 export interface RecordedServerRun extends ReadableRun {
   /** The events of all its executions. */
   events: HistoryEvent[];
@@ -23,8 +23,8 @@ export interface RecordedServerRun extends ReadableRun {
 let runsRead: Promise<Map<string, RecordedServerRun>> | undefined;
 
 /**
- * Returns the recorded runs that are workflows of their own, by their ids, as a server would have them that no worker polls. All tests of a
- * process share them.
+ * Returns the recorded runs that are separate workflows, by their ids, like a server that no worker polls. All tests of a process share
+ * them.
  */
 export function recordedRuns(): Promise<Map<string, RecordedServerRun>> {
   return (runsRead ??= readRuns());

@@ -82,7 +82,7 @@ export class BegunProject implements AsyncDisposable {
     await this.terminals[Symbol.asyncDispose]();
   }
 
-  /** The files that were written, without those of git and of the installation. */
+  /** The written files, except the files of git and of the installation. */
   async files(): Promise<string[]> {
     const all = await readdir(this.path, { recursive: true, withFileTypes: true });
     return all
@@ -134,7 +134,7 @@ export class BegunProject implements AsyncDisposable {
     return found;
   }
 
-  /** Runs the commands. The id of the run stands in what the first one prints; what waits for the run is looked at until it shows it. */
+  /** Runs the commands. The first one prints the id of the run. A command that waits for the run is read until it shows it. */
   async #asked(commands: readonly string[]): Promise<string> {
     let run = '';
     let printed = '';

@@ -26,7 +26,7 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'longhaul-first-hours-'));
-    // One after the other: what has started is ended, also if the other does not start.
+    // Sequentially: what has started is ended, even if the other does not start.
     server = await startDevServer({ say: () => undefined, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
     registry = await LocalRegistry.start(folder);
   }, 300_000);
@@ -37,7 +37,7 @@ describe.skipIf(missing !== '')(`the first hours of a person with an empty home$
     await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
-  test('whoever follows the page of ten minutes, fence by fence, with the package as it is packed, has a tested agent', async () => {
+  test('following the page of ten minutes fence by fence with the packed package leads to a tested agent', async () => {
     const within = join(folder, 'ten-minutes');
     await mkdir(within);
     // "Copy it into an empty folder, open a terminal there, and run".

@@ -22,7 +22,7 @@ export class LocalRegistry implements AsyncDisposable {
   readonly url: string;
   /** The environment of a person who has never used the project: an empty home, and this registry. */
   readonly env: NodeJS.ProcessEnv;
-  /** The package as it is published. */
+  /** The package as published. */
   tarball = '';
   readonly #child: ChildProcess;
 
@@ -88,7 +88,7 @@ export class LocalRegistry implements AsyncDisposable {
     await mkdir(packed);
     await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'create-longhaul'], { cwd: root });
     await run(process.execPath, [join(root, 'dist/worker/write-packaged-bundle-main.js')], { cwd: root });
-    // The project is built: its own "prepack" would build it anew.
+    // The project is built: its own "prepack" would rebuild it.
     for (const at of [root, join(root, 'create-longhaul')])
       await run('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { cwd: at, maxBuffer: 64 * 1024 * 1024 });
     const files = await readdir(packed);

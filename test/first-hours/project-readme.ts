@@ -9,7 +9,7 @@ export interface ProjectReadme {
   opened?: string;
   /** In the last one, a command after the other. Empty if the question is asked elsewhere. */
   asked: string[];
-  /** The page at which the question is asked, if it says one. */
+  /** The page where the question is asked, if it names one. */
   page?: string;
   /** The scripts of its table. */
   scripts: string[];

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 250;
 /** How long a program may take to end by Ctrl-C. */
 const ENDED_WITHIN_MS = 60_000;
 
-/** The terminals of a person in one folder: some in which a program stays open, and one for short commands. */
+/** The terminals of a person in one folder: some with a program that stays open, and one for short commands. */
 export class TwoTerminals implements AsyncDisposable {
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -48,7 +48,7 @@ export class TwoTerminals implements AsyncDisposable {
     }
   }
 
-  /** Opens a terminal in which a program stays, and waits until it prints a text. */
+  /** Opens a terminal with a program that stays open, and waits until it prints a text. */
   async open(text: string, ready: string | RegExp, seconds = 120): Promise<void> {
     let printed = '';
     const child = this.#shell(text, (piece) => (printed += piece));
@@ -83,11 +83,11 @@ export class TwoTerminals implements AsyncDisposable {
     return stripVTControlCharacters(printed);
   }
 
-  /** Ends the programs in the open terminals as a person does, the last one first. Throws if one goes on. */
+  /** Ends the programs in the open terminals as a person does, the last one first. Throws if one keeps running. */
   async pressCtrlC(): Promise<void> {
     for (const child of this.#open.splice(0).toReversed()) {
       if (!this.#shells.has(child)) continue;
-      // Not its exit: the programs may go on without their shell.
+      // Not its exit: the programs may outlive their shell.
       const ended = once(child, 'close').then(() => true);
       signalGroup(child, 'SIGINT');
       if (await Promise.race([ended, sleep(ENDED_WITHIN_MS, false, { ref: false })])) continue;
@@ -135,7 +135,7 @@ export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Signals a shell and what it has started. */
+/** Signals a shell and the processes that it has started. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);

@@ -28,7 +28,7 @@ export interface Step {
   begin: { tenant: string; priority: number; count: number; tokens: number }[];
   /** The part of the calls under way that ends. */
   ends: number;
-  /** The process keeps what it was lent for so long, or gives it back. */
+  /** How long the process keeps what it was lent, or that it gives it back. */
   givesBack: boolean;
   wanted: number;
   refused: boolean;
@@ -67,7 +67,7 @@ export const KEPT = fc.record({
   concurrency: fc.oneof(fc.constant(1e12), fc.integer({ min: 1, max: 40 })),
 });
 
-/** One process as a test plays it: it keeps what it was told, and reports it. */
+/** One process, simulated by a test: it keeps its grants, and reports them. */
 export class PlayedProcess {
   readonly name: string;
   inFlight = 0;

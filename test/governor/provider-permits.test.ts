@@ -9,7 +9,7 @@ import { WorkerGovernor } from '../../activities/governor/worker-governor.ts';
 const NO_METER = { granted: () => undefined, refused: () => undefined, held: () => undefined };
 const WAIT = { holdMs: 60_000, signal: new AbortController().signal };
 
-/** A ledger that notes what it is asked. */
+/** A ledger that records its requests. */
 class NotedLedger extends MemoryLedger {
   readonly reports: LedgerReport[] = [];
 
@@ -123,7 +123,7 @@ describe('the permits of a provider', () => {
     expect(permits.last?.requestsPerMinute).toBeGreaterThan(most - 80);
   });
 
-  test('limits that headers name hold below those of the configuration', async () => {
+  test('limits from headers apply if they are below the configured limits', async () => {
     const { permits } = opened({ requestsPerMinute: 600 });
     permitOf(await after(5, permits.acquire(call(), WAIT))).learn({ requestsPerMinute: 120 });
     await after(100, permits.acquire(call(), WAIT));
@@ -166,6 +166,6 @@ test.each<[what: string, options: Parameters<typeof WorkerGovernor.of>[0], messa
   expect(() => WorkerGovernor.of(options, { providers: ['p'], telemetry: undefined, log: () => undefined })).toThrow(message);
 });
 
-test('an address that is none of Redis is refused', () => {
+test('an address that is not a Redis address is refused', () => {
   expect(() => redisGovernor({ url: 'http://x' })).toThrow('redisGovernor: "url" is no address of Redis');
 });

@@ -183,7 +183,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
       await vi.waitUntil(async () => (await untilOf(server, KILLED_WORKERS)) > first + 1_000, WAITS);
       expect(granted).toBe(0);
       await holding.end('SIGKILL');
-      // By the clock of Redis, in which its permits are counted.
+      // By the clock of Redis, which counts its permits.
       const killedAt = await timeOf(server);
       expect((await untilOf(server, KILLED_WORKERS)) - killedAt).toBeLessThan(1_000);
       await Promise.all(calls);

@@ -13,7 +13,7 @@ const untouched = new Proxy(clientWithRun({}), {
   },
 });
 
-/** The routes of the service, and those of the protocols of others. */
+/** The routes of the service, and of third-party protocols. */
 const ROUTES = [...OWN_ROUTES, mcpRoute([], () => undefined)];
 
 /** The path of a route, with parameters that it accepts. */

@@ -24,7 +24,7 @@ export async function documentOf(handler: Handler, prefix = ''): Promise<Openapi
 
 /**
  * A handler whose every response fits its document: the status, the type and the body, without any member that the document does not name.
- * The messages of server-sent events are checked as they are read: a stream with one that does not fit breaks off, with the problems.
+ * The messages of server-sent events are checked as they are read: a stream with an invalid one breaks off, with the problems.
  */
 export async function checkedHandler(client: LonghaulClient, options: HandlerOptions = {}): Promise<Handler> {
   const handler = createHandler(client, options);
@@ -61,7 +61,7 @@ async function checkedResponse(
   return response;
 }
 
-/** Returns the schema of the items of a stream, from that of its events: the data of an event is the text of an item. */
+/** Returns the schema of the items of a stream, from the schema of its events: the data of an event is the text of an item. */
 function itemSchema(event: JsonObject): JsonObject {
   const { data } = event['properties'] as { data: JsonObject };
   const texts = (data['anyOf'] ?? [data]) as { contentSchema?: JsonObject }[];

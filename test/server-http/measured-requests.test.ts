@@ -91,7 +91,7 @@ test('a request without credentials is measured by its route, too, and a path th
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
-test('no run can begin with an id that a path of the service has as a word of its own', async () => {
+test('no run can begin with an id that is a fixed word in a path of the service', async () => {
   const { paths } = await documentOf(service().handler);
   const words = Object.keys(paths).flatMap((path) => /^\/v1\/(?:runs|sessions)\/(\w+)$/.exec(path)?.[1] ?? []);
   expect(words.toSorted()).toEqual([...TAKEN_RUN_IDS].toSorted());

@@ -18,7 +18,7 @@ test('every reference of the document leads to a schema, and every schema is ref
   expect(names.filter((name) => !referred.has(name))).toEqual([]);
 });
 
-test('operations have ids of their own, and say which scope they need', () => {
+test('operations have unique ids, and say which scope they need', () => {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as object[];
   const ids = operations.map((operation) => ('operationId' in operation ? operation.operationId : undefined));
   expect(new Set(ids).size).toBe(operations.length);
@@ -56,7 +56,7 @@ test('every refusal that says when to come back names the header for it, and str
   expect(tokens.map(({ operationId }) => operationId).toSorted()).toEqual(['getFile', 'streamRun', 'streamSession']);
 });
 
-test('streams are described as they are on the wire: events, whose data is the text of an item', () => {
+test('streams are described as sent on the wire: events, whose data is the text of an item', () => {
   const streams = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.values(operations).flatMap(({ responses }) => {
       const schema = responses['200']?.content?.['text/event-stream']?.schema;

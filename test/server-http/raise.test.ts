@@ -17,7 +17,7 @@ async function raised(limits: object | undefined, scopes: Scope[]): Promise<[sta
   return [status, body.code, asked];
 }
 
-test('a limit at which a run asks a person is raised by callers who may decide alone', async () => {
+test('a limit where a run asks a person is raised only by callers who may decide', async () => {
   const asking = { ...LIMITS, onLimit: 'ask' };
   expect(await raised(asking, ['runs:read', 'runs:write'])).toEqual([403, 'forbidden', false]);
   expect(await raised(asking, ['runs:write', 'approvals:decide'])).toEqual([200, undefined, true]);
@@ -25,7 +25,7 @@ test('a limit at which a run asks a person is raised by callers who may decide a
   expect(await raised(asking, ['approvals:decide'])).toEqual([403, 'forbidden', false]);
 });
 
-test('a limit at which a run ends is raised by callers who may write', async () => {
+test('a limit where a run ends is raised by callers who may write', async () => {
   expect(await raised(LIMITS, ['runs:write'])).toEqual([200, undefined, true]);
 });
 

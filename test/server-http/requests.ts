@@ -26,7 +26,7 @@ export async function answer<Body = Problem>(
   return { status: response.status, body: (await response.json()) as Body, headers: response.headers };
 }
 
-/** A client of which only these methods of a run are called. */
+/** A client with only these methods of a run. */
 export function clientWithRun(methods: object, others: object = {}): LonghaulClient {
   const client: object = {
     handle: (runId: string) => ({ runId, ...methods }),

@@ -30,7 +30,7 @@ async function recorded(methods: string[], caller: Partial<Caller> = {}, answers
   return { handler: await checkedHandler(client, { authenticate: () => whole, onError: () => undefined }), calls };
 }
 
-test('the caller is the one who decides, raises and cancels, whoever the body names', async () => {
+test('decisions, raises and cancellations are attributed to the caller, whoever the body names', async () => {
   const answers = {
     approve: DECIDED,
     reject: DECIDED,

@@ -11,7 +11,7 @@ const handler = createHandler(new LonghaulClient(new Client({ connection })), { 
 
 afterAll(() => connection.close());
 
-/** Half of the time for which a client tries its calls: a test that waits for that is over before. */
+/** Half of the time that a client retries its calls: a test that waits this long ends before. */
 const TIMEOUT_MS = 9_000;
 
 const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };

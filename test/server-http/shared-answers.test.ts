@@ -68,7 +68,7 @@ test('another question is another answer', async () => {
   expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test('a failure is that of those who have asked for it, and the next ones are answered anew', async () => {
+test('a failure goes to the callers who were waiting, and the next ones get a new answer', async () => {
   const { handler, release, fail } = slowService();
   const first = ask(handler);
   await turn();
@@ -81,7 +81,9 @@ test('a failure is that of those who have asked for it, and the next ones are an
   expect((await second).status).toBe(200);
 });
 
-/** A service of several callers, whose timelines say whom they were read for. The credentials of a request are the name of its caller. */
+/**
+ * A service with several callers, whose timelines name the caller that they were read for. A request's credentials are its caller's name.
+ */
 function serviceOf(callers: Record<string, Omit<Caller, 'id'>>): { handler: Handler; read: string[]; release: () => void } {
   const read: string[] = [];
   const released = Promise.withResolvers<void>();
@@ -120,11 +122,11 @@ test('callers with another principal, or with other claims, never get the answer
   const owners = (await Promise.all(all)).map(({ body }) => body.ms.owner);
   const [ada, bob, user] = [{ tenant: 'a' }, { tenant: 'b' }, { user: 'a' }].map((principal) => JSON.stringify(principal));
   expect(owners).toEqual([ada, ada, bob, user, JSON.stringify({ tenant: 'a', claims: { team: 'x' } }), 'all']);
-  // The two that act for the same principal are answered by the one that was begun, and by the next one.
+  // The two that act for the same principal get the answer in progress and the next one.
   expect(read.filter((owner) => owner === ada)).toHaveLength(2);
 });
 
-test('an answer that is being made is none for a caller without the right to it, or with a token for another run', async () => {
+test('an answer in progress is not shared with a caller without the right to it, or with a token for another run', async () => {
   const principal = { tenant: 'a' };
   const { handler, read, release } = serviceOf({
     reader: { scopes: ['runs:read'], principal },

@@ -86,7 +86,7 @@ test('the same key is another run for each tenant that a caller without a princi
     }
   }
   expect(new Set(ids).size).toBe(3);
-  // A user of that tenant has keys of its own.
+  // A user of that tenant has separate keys.
   expect(ids).not.toContain(runIdOfKey({ tenant: 'acme', user: 'ada' }, 'k'));
   expect(ids).not.toContain(runIdOfKey({ tenant: 'acme' }, 'k'));
 });
@@ -105,7 +105,7 @@ test.each([runIdOfKey({ tenant: 'acme' }, 'k'), `chat-${'0'.repeat(40)}`])(
   },
 );
 
-test('a caller that acts for a principal takes no id of the form of a run below another one', async () => {
+test('a caller that acts for a principal cannot take an id in the form of a child run\'s id', async () => {
   const id = 'order-43/u.C';
   const refused = { status: 422, code: 'invalid_request', starts: [] };
   const unknown = { status: 404, code: 'run_not_found', starts: [] };
@@ -130,7 +130,7 @@ test.each([
     'a body that names another place counts',
     { path: '/v1/runs', body: { agent: 'clerk', input: 'Q', traceparent: OWN }, header: PLACE, expected: OWN },
   ],
-  ['a header that is none is ignored', { path: '/v1/runs', body: { agent: 'clerk', input: 'Q' }, header: 'a trace', expected: undefined }],
+  ['an invalid header is ignored', { path: '/v1/runs', body: { agent: 'clerk', input: 'Q' }, header: 'a trace', expected: undefined }],
   ['a program takes it, too', { path: '/v1/programs', body: { program: 'errand' }, header: PLACE, expected: PLACE }],
 ])('the place of a caller in a trace: %s', async (_, { path, body, header, expected }) => {
   const given: (string | undefined)[] = [];

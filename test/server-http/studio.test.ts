@@ -13,7 +13,7 @@ test('a service has no page unless it is told to', async () => {
   expect((await get('/studio')).status).toBe(200);
 });
 
-test('the page has the policy, and names its files under the path at which it is', async () => {
+test('the page has the policy, and names its files under its own path', async () => {
   for (const prefix of ['', '/api']) {
     const handler = createHandler(clientWithRun({}), { studio: true, prefix });
     const page = await get(`${prefix}/studio`, {}, handler);

@@ -48,7 +48,7 @@ function notesOf(events: readonly Event[], at: string): StepNote[] {
 }
 
 describe('an ask with tools', () => {
-  test('calls its tools and then answers, as an agent of its own with the texts of its unit', async () => {
+  test('calls its tools and then answers, as a separate agent with the texts of its unit', async () => {
     const model = scriptedModel([call, say('Dear customer')]);
     const { result, events, requests } = await testProgram(asking({ tools: [findOrder] }), { input, model, runId: 'r', deps: { user: 1 } });
     expect(result).toMatchObject({ status: 'completed', output: 'Dear customer', toolCallsTotal: 1, toolCallsByName: { find_order: 1 } });
@@ -192,7 +192,7 @@ describe('the limits of an ask with tools', () => {
 describe('a lenient program', () => {
   const lenient = (options: AskOptions) => asking(options, { lenient: true });
 
-  test('takes an answer of another form as it is', async () => {
+  test('accepts an answer of another form unchanged', async () => {
     const { result } = await testProgram(lenient({ tools: [findOrder], output: { type: 'object', required: ['letter'] } }), {
       input,
       model: scriptedModel([call, say('plain text')]),
@@ -213,7 +213,7 @@ test('an unknown tool is a problem of the program before anything is paid', asyn
   expect(result.error).toContain('units[0].steps[0].ask.tools[1]: no tool is named "refnd"');
 });
 
-test('an agent with the name of a program, or of a step with tools, has tools of its own', async () => {
+test('an agent with the name of a program, or of a step with tools, has its own tools', async () => {
   const own = defineTool({ name: 'find_order', description: 'Another one.', parameters: z.object({}), execute: () => 'of the agent' });
   const called = { name: 'desk/reply.Letter', model: 'scripted/model' as const, deps: z.object({ strict: z.literal(true) }), tools: [own] };
   const [desk, letter] = [defineAgent({ ...called, name: 'desk' }), defineAgent(called)];

@@ -86,7 +86,7 @@ test('a turn keeps its model, and the next turn begins with the first one', asyn
   expect(events.flatMap(({ usage, answeredBy }) => (usage === undefined ? [] : [answeredBy]))).toEqual([B, B, undefined, undefined]);
 });
 
-test('an agent that takes over, and one that runs as a child, have lists of their own', async () => {
+test('an agent that takes over, and one that runs as a child, have their own lists', async () => {
   const second = defineAgent({ name: 'second', description: 'Knows', model: [A, B], fallback: { coolDown: 0 } });
   const child = defineAgent({ name: 'child', description: 'Helps', model: [A, B], fallback: { coolDown: 0 } });
   const first = listed({ tools: [agentTool(child, { description: 'Helps' })] as never, handoffs: [second] });

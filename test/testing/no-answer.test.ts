@@ -33,7 +33,7 @@ const NONE: [string, ScriptEntry, string][] = [
   ['a filter in other words', say('', { finishReason: 'SAFETY' }), 'content_filter'],
 ];
 
-describe('an answer that is none', () => {
+describe('an unusable answer', () => {
   test.each(NONE)('is asked for again: %s', async (_, none) => {
     const { result, requests, steps } = await testAgent(clerk, {
       input: 'Weather?',
@@ -115,7 +115,7 @@ describe('the finish reason of a run', () => {
     ['OTHER', 'OTHER'],
     ['eh', 'eh'],
     ['Something Else', 'Something Else'],
-  ])('is that of its last answer: "%s" is "%s"', async (finishReason, expected) => {
+  ])('comes from its last answer: "%s" is "%s"', async (finishReason, expected) => {
     const { result, steps } = await testAgent(clerk, { input: 'Weather?', model: scriptedModel([say('It is', { finishReason })]) });
     expect(result).toMatchObject({ status: 'completed', output: 'It is', finishReason: expected });
     expect(steps[0]?.finishReason).toBe(expected);
@@ -146,7 +146,7 @@ describe('a cut or empty answer of a child', () => {
     expect(steps[0]?.toolCalls[0]?.result).toMatch(new RegExp(`^It is\\n\\[The answer ${note}`));
   });
 
-  test.each(NONE)('that is none is an error that its parent reads: %s', async (_, none) => {
+  test.each(NONE)('that is unusable is an error that its parent reads: %s', async (_, none) => {
     const once = defineAgent({ name: 'helper', model: 'scripted/m', modelMaxAttempts: 1 });
     const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(once)] });
     const script = [callTool('helper', { request: 'Help' }), none, say('Done.')];

@@ -337,7 +337,7 @@ async function outcomeOfAgent(maker: Maker, row: Row): Promise<Outcome> {
   return course.outcome(record?.result ?? null, result);
 }
 
-test('each gate has rows, but those of the final attempt and of other agents, which only a model meets', () => {
+test('each gate has rows, except the gates of the final attempt and of other agents, which only a model meets', () => {
   const names = gatesInOrder().map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(CAPABILITIES.flatMap(({ gates = [] }) => gates.map(({ name }) => name))));
   expect(names.filter((name) => name !== 'attempt' && name !== 'handoffs')).toEqual(Object.keys(ROWS));

@@ -6,7 +6,7 @@ import { approve, callTool, raiseLimits, reject, say, scriptedModel, testProgram
 
 const model = (): ReturnType<typeof scriptedModel> => scriptedModel([say('text')], { repeatLast: true });
 
-/** A program of three model calls side by side, of which the limit allows one. */
+/** A program of three parallel model calls with a limit of one. */
 const three = defineProgram({
   name: 'three',
   model: 'scripted/model',
@@ -19,7 +19,7 @@ const three = defineProgram({
 const input = { items: [1, 2, 3] };
 
 describe('a program that asks at its limits', () => {
-  test('requests one approval, however many steps wait, and goes on with the proposal', async () => {
+  test('requests one approval, however many steps wait, and continues with the proposed limits', async () => {
     const waits: Waiting[] = [];
     const { result } = await testProgram(three, {
       input,
@@ -104,7 +104,7 @@ describe('a child at its limit', () => {
     expect(result).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 2 });
   });
 
-  test('ends if it was given no more, and its steps count as those of the parent', async () => {
+  test('ends if it was given no more, and its steps count as steps of the parent', async () => {
     const { result } = await runAbove(1);
     expect(result).toMatchObject({ status: 'error', errorCode: 'child_failed', stepsUsed: 1 });
     expect(result.error).toContain('step_limit');

@@ -40,7 +40,7 @@ describe('the result of a step', () => {
     expect(tested.result.usage).toMatchObject({ totalTokens: 20, llmCalls: 2 });
   });
 
-  test('has its own usage, also if others run beside it', async () => {
+  test('has its own usage, also if others run at the same time', async () => {
     const program = defineProgram({
       name: 'p',
       model: 'scripted/m',
@@ -51,7 +51,7 @@ describe('the result of a step', () => {
     expect(usages).toEqual([10, 10]);
   });
 
-  test('has the text beside a structured value, and no text that is the value', async () => {
+  test('has the text in addition to a structured value, and no text that is the value', async () => {
     const beside = await asked([answer({ content: 'I checked it twice.', structured: { score: 1 } })], { output: SCORE });
     expect(stepOf(beside)).toMatchObject({ output: { score: 1 }, text: 'I checked it twice.' });
     expect(stepOf(await asked([structured({ score: 1 })], { output: SCORE }))).not.toHaveProperty('text');
@@ -119,7 +119,7 @@ describe('the failure of a step', () => {
 
   test.each<[string, ScriptEntry]>([
     ['that the answer declares', structured({ score: 1, confidence: 0.5 })],
-    ['that the model reports beside it', answer({ content: '{"score": 1}', structured: { score: 1 }, confidence: 0.5 })],
+    ['that the model reports next to it', answer({ content: '{"score": 1}', structured: { score: 1 }, confidence: 0.5 })],
   ])('is too low a confidence, %s', async (_, entry) => {
     expect(stepOf(await asked([entry], { output: SCORE, confidenceFloor: 0.9 }))).toMatchObject({
       status: 'failed',

@@ -8,7 +8,7 @@ import { testAgent } from '../../src/testing/index.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
 
-/** A model client of a user: it calls a tool, answers, and remembers what it was given. */
+/** A model client of a user: it calls a tool, answers, and remembers its requests. */
 function clientOf(first: Partial<ModelResponse>): ModelClient & { given: ConversationEvent[][] } {
   const given: ConversationEvent[][] = [];
   return {
@@ -29,7 +29,7 @@ function clientOf(first: Partial<ModelResponse>): ModelClient & { given: Convers
 const itemsGiven = ({ given }: { given: ConversationEvent[][] }): unknown[] =>
   given.map((events) => events.flatMap(({ providerItems = [] }) => providerItems));
 
-test('what a model client returns beside an answer comes back to it, is recorded once, and says whose it is', async () => {
+test('what a model client returns along with an answer comes back to it, is recorded once, and says whose it is', async () => {
   const items: JsonValue[] = [{ any: 'thing' }, 'at all', 7];
   const model = clientOf({ providerItems: items, account: 'acme' });
   const run = await testAgent(defineAgent({ name: 'a', model: 'mine/m', tools: [look] }), { input: 'Q', model });
@@ -39,7 +39,7 @@ test('what a model client returns beside an answer comes back to it, is recorded
   expect(recorded).toEqual([[{ by: 'mine/m', account: 'acme' }, ...items]]);
 });
 
-test('items of another model are not given to the model of an agent that takes over, and those of its own are', async () => {
+test('items of another model are not given to the model of an agent that takes over, and items of its own model are', async () => {
   const given = new Map<string, unknown[][]>();
   const model: ModelClient = {
     capabilities: { structuredOutput: true },

@@ -28,8 +28,8 @@ describe('quiet hours from 22:00 to 07:00 in Berlin', () => {
     ['in winter, in the morning', '2026-01-11T06:00:00Z', undefined],
     ['in winter, before the evening', '2026-01-10T20:59:59Z', undefined],
     ['in summer', '2026-07-10T20:00:00Z', '2026-07-11T05:00:00Z'],
-    ['in the night in which the clock is put forward', '2026-03-28T21:00:00Z', '2026-03-29T05:00:00Z'],
-    ['in the night in which it is put back', '2026-10-24T20:00:00Z', '2026-10-25T06:00:00Z'],
+    ['in the night when the clock is put forward', '2026-03-28T21:00:00Z', '2026-03-29T05:00:00Z'],
+    ['in the night when it is put back', '2026-10-24T20:00:00Z', '2026-10-25T06:00:00Z'],
     ['nine years later', '2035-07-10T20:00:00Z', '2035-07-11T05:00:00Z'],
     ['after the years that are pinned, with the last offset', '2040-07-10T21:30:00Z', '2040-07-11T06:00:00Z'],
   ])('%s', (_, at, end) => {
@@ -45,7 +45,7 @@ describe('quiet hours from 22:00 to 07:00 in Berlin', () => {
   });
 
   test.each(['UTC', 'Asia/Kathmandu', 'America/St_Johns', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Pacific/Apia'])(
-    'of the zone %s, the pinned offsets are those of the clock there',
+    'of the zone %s, the pinned offsets match the clock there',
     (timeZone) => {
       const offsets = offsetsOf(timeZone, Date.parse('2026-06-01T00:00:00Z'));
       const format = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' });
@@ -241,7 +241,7 @@ describe('the quiet hours of the agents of a run', () => {
     expect(zonesPassedOn(state).toSorted()).toEqual(['first', 'second', 'third']);
   });
 
-  test('of an agent whose definition has changed hold as they are now, also after it has handed over', async () => {
+  test('of an agent whose definition has changed hold in their new form, also after it has handed over', async () => {
     const state = await begun();
     const before = state.snapshot;
     lets(state, hoursIn('changed'));
@@ -251,7 +251,7 @@ describe('the quiet hours of the agents of a run', () => {
     expect(zonesPassedOn(state)).toEqual(['changed']);
   });
 
-  test('of an agent whose definition has none any more do not hold', async () => {
+  test('of an agent whose definition no longer has any do not hold', async () => {
     const state = await begun();
     const before = state.snapshot;
     lets(state, undefined);

@@ -166,7 +166,7 @@ describe('a run in memory', () => {
     expect(steps[0]?.toolCalls[0]?.isError).toBe(true);
   });
 
-  test('opens and closes resources, those of a worker that dies too', async () => {
+  test('opens and closes resources, also of a worker that dies', async () => {
     const seen: string[] = [];
     const pool = resource({
       open: () => {
@@ -244,7 +244,7 @@ describe('a run in memory', () => {
     await channel.close();
   });
 
-  test('runs beside others', async () => {
+  test('runs at the same time as others', async () => {
     const runs = Array.from({ length: 20 }, (_, index) =>
       testAgent(agent, { input: `${index}`, model: scriptedModel([callTool('look'), say(`${index}`)]) }),
     );

@@ -82,7 +82,7 @@ describe('a program', () => {
   test.each<[string, { passFailureContext?: boolean }, unknown[]]>([
     ['by itself, and at the end of the prompt', {}, failures],
     ['only if the step passes it on', { passFailureContext: false }, [undefined, undefined, undefined]],
-  ])('tells the model client what failed in the attempt before, %s', async (_, options, expected) => {
+  ])('passes the failure of the previous attempt to the model client, %s', async (_, options, expected) => {
     const refine = { maxAttempts: 3, ...options };
     const units = [unit('u', { anchors: ['NoHallucination'] }, [ask('A', 'q', { refine })])];
     const script = scriptedModel([say('I believe so'), say('Probably'), say('Yes [1]')]);

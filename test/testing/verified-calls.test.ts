@@ -6,7 +6,7 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, dropCompletion, say, scriptedModel, testAgent, type TestedRun } from '../../src/testing/index.ts';
 import { commandIo } from '../cli/command-io.ts';
 
-/** A run in which the answer of a payment is lost, and its tool verifies the outcome. */
+/** A run that loses the answer of a payment, whose tool verifies the outcome. */
 function paid(found: VerifiedOutcome, faults = [dropCompletion('pay')]): Promise<TestedRun> {
   const pay = defineTool({
     name: 'pay',

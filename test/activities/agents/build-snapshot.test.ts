@@ -26,7 +26,7 @@ test('the snapshot of a worker that upgrades on continue-as-new says so', () => 
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: true })).toHaveProperty('upgradeOnContinueAsNew', true);
 });
 
-test('without that option, the snapshot of a versioned worker equals that of an unversioned one', () => {
+test('without that option, a versioned and an unversioned worker have equal snapshots', () => {
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: false })).toEqual(buildSnapshot(agent, circumstances));
 });
 
@@ -95,7 +95,7 @@ describe('approvals are pinned as JSON', () => {
   });
 });
 
-describe('limits of a start replace those of the agent', () => {
+describe('limits of a start replace the agent\'s limits', () => {
   const clerk = defineAgent({
     name: 'clerk',
     model: 'p/m',
@@ -104,7 +104,7 @@ describe('limits of a start replace those of the agent', () => {
     onLimit: 'ask',
   });
 
-  test('each limit is replaced by itself, those of single tools too', () => {
+  test('each limit is replaced separately, including the limits of single tools', () => {
     const limits = { steps: 4, toolCalls: 3, totalTokens: 500, deadlineMs: 1_000, toolCallsByName: { look_up: 2 } };
     expect(buildSnapshot(clerk, { ...circumstances, limits }).limits).toEqual({
       steps: 4,
@@ -117,7 +117,7 @@ describe('limits of a start replace those of the agent', () => {
     });
   });
 
-  test('a start without limits has those of the agent', () => {
+  test('a start without limits has the agent\'s limits', () => {
     expect(buildSnapshot(clerk, circumstances).limits).toEqual(clerk.limits);
     expect(buildSnapshot(agent, circumstances).limits).toEqual({ steps: 10, finalAttempt: false });
   });
@@ -170,7 +170,7 @@ describe('prices', () => {
     );
   });
 
-  test('a limit in dollars of its session needs the price of each model, that of titles included', () => {
+  test('a limit in dollars of its session needs the price of each model, including the model of titles', () => {
     const titled = defineAgent({ name: 'one', model: 'p/m', window: { summarise: false, summaryModel: 'p/small' } });
     const problem = (prices: PriceTable) => () => buildSnapshot(titled, { ...circumstances, priced: true, prices });
     const unknown = (model: string): unknown =>

@@ -23,7 +23,7 @@ function resolving(by: ActivityRuntime): (input: ResolveAgentInput) => Promise<A
   return (input) => new MockActivityEnvironment().run(activity, input);
 }
 
-test('the limits of the start replace those of the agent in the snapshot', async () => {
+test('the limits of the start replace the agent\'s limits in the snapshot', async () => {
   const resolve = resolving(runtime());
   const snapshot = await resolve({ agent: 'clerk', limits: { steps: 3, toolCalls: 2, deadlineMs: 60_000 } });
   expect(snapshot.limits).toEqual({ steps: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
@@ -35,7 +35,7 @@ test('the snapshot of a live run says so', async () => {
   expect(await resolve({ agent: 'clerk' })).not.toHaveProperty('live');
 });
 
-test('model, settings and tags of the start replace those of the agent in the snapshot', async () => {
+test('model, settings and tags of the start replace the agent\'s in the snapshot', async () => {
   const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
   const registry = new AgentRegistry([warm], {
     p: scriptedModel([]),
@@ -51,7 +51,7 @@ test('model, settings and tags of the start replace those of the agent in the sn
     tags: ['acme'],
     tagAttribute: true,
   });
-  // The window is that of this model.
+  // The window of this model.
   expect(snapshot.window?.maxTokens).toBeLessThan(1_000);
   expect(await resolving(runtime({ registry, searchAttributes: known(false) }))(start)).not.toHaveProperty('tagAttribute');
   const plain = await resolve({ agent: 'warm' });
@@ -95,7 +95,7 @@ test('the snapshot has the hooks and prices of the worker, and the search attrib
   });
 });
 
-test('the snapshot of a worker without hooks, prices and attributes has none of them', async () => {
+test('the snapshot of a worker without hooks, prices and attributes has no such fields', async () => {
   const snapshot = await resolving(runtime())({ agent: 'clerk' });
   expect(snapshot).toHaveProperty('searchAttributes', false);
   for (const name of ['authorize', 'notify', 'prices', 'waitingForAttribute']) expect(snapshot).not.toHaveProperty(name);
@@ -122,7 +122,7 @@ test('deps with a likely secret are refused without a retry, and the error gives
   });
 });
 
-test('a worker that lacks a hook of the runs above refuses the run, and so another worker gets it', async () => {
+test('a worker that lacks a hook of an ancestor refuses the run, so that another worker gets it', async () => {
   const hooks = [{ name: 'guard', on: 'pre_tool_use' as const, of: 'lead' }];
   await expect(resolving(runtime())({ agent: 'clerk', hooks })).rejects.toMatchObject({
     type: 'unknown_hook',

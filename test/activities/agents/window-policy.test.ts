@@ -8,7 +8,7 @@ function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: 
   return windowPolicy(defineAgent({ name: 'bot', model: 'openai/gpt-4o', ...options }), capabilities);
 }
 
-test('by default, the window is that of the model, less an eighth for the answer and a tenth for the error of the estimate', () => {
+test('by default, the window is the model\'s window, less an eighth for the answer and a tenth for the error of the estimate', () => {
   expect(policyOf({})).toEqual({ maxTokens: Math.floor(128_000 * 0.875 * 0.9), maxBytes: 1_000_000, keepResults: 4, summarise: true });
 });
 
@@ -17,7 +17,7 @@ test("the agent chooses the room for the answer, up to half of the model's windo
   expect(policyOf({ settings: { maxOutputTokens: 127_000 } }).maxTokens).toBe(57_600);
 });
 
-test('the window that a provider declares for its model wins over the one that is known for the name', () => {
+test('the window that a provider declares for its model wins over the window that is known for the name', () => {
   expect(policyOf({}, 16_000).maxTokens).toBe(12_600);
 });
 

@@ -159,7 +159,7 @@ const waiting: PendingApproval = {
 
 const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
 
-test('the notify hook gets a stable id, for whom and for what the run acts, the arguments, and the possible decisions', async () => {
+test('the notify hook gets a stable id, the identity and the purpose of the run, the arguments, and the possible decisions', async () => {
   const told: WaitingNotice[] = [];
   const environment = activityEnvironment({ events, answers, notify: (one) => void told.push(one) });
   await environment.run(notifyWaitingActivity(environment.runtime), notice);

@@ -64,7 +64,7 @@ test('an error without secrets is unchanged', async () => {
 
 test('a secret is removed before a text is cut, even if the cut goes through the secret', async () => {
   const vault = await usedVault();
-  // The cut is at every position inside the value, and at some beside it.
+  // The cut is at positions inside the value, and at some outside it.
   for (let before = BYTE_BUDGETS.errorMessage - 100; before < BYTE_BUDGETS.errorMessage; before += 3) {
     const message = `${'x'.repeat(before)}${VALUE}${'y'.repeat(500)}`;
     expect(inspect(await failureWith(vault, new LonghaulError('internal', message)), { maxStringLength: null })).not.toContain(
@@ -133,7 +133,7 @@ test('a cancellation aborts every activity of its execution, and no other', () =
   expect(other.controller.signal.aborted).toBe(false);
 });
 
-test('an interruption aborts the model call of its run alone: tools and other runs in the workflow go on', () => {
+test('an interruption aborts the model call of its run alone: tools and other runs in the workflow continue', () => {
   const aborts = new AbortRegistry();
   const model = aborts.register('e1', 'first');
   const tool = aborts.register('e1');
@@ -197,7 +197,7 @@ describe('an attempt that fails', () => {
 
   test.each([
     { what: 'a final failure', thrown: ApplicationFailure.nonRetryable('no') },
-    { what: 'a failure with a delay of its own', thrown: ApplicationFailure.create({ message: 'later', nextRetryDelay: 50 }) },
+    { what: 'a failure with its own delay', thrown: ApplicationFailure.create({ message: 'later', nextRetryDelay: 50 }) },
     { what: 'a cancellation', thrown: new CancelledFailure('cancelled') },
   ])('is unchanged if it is $what', async ({ thrown }) => {
     expect(await failureOf(thrown)).toBe(thrown);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../fixtures/unhandled-rejection.ts', import.meta.url));
 
-/** Runs the program in a process of its own, because Vitest has a listener for rejections. */
+/** Runs the program in a separate process, because Vitest has a listener for rejections. */
 function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr: string }> {
   return new Promise((resolve) => {
     const done = execFile(process.execPath, [...args.filter((arg) => arg.startsWith('--')), PROGRAM, ...args], (_, stdout, stderr) =>
@@ -13,7 +13,7 @@ function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr
   });
 }
 
-test('an unhandled rejection of a tool is logged with the tool and the run, and the process goes on', async () => {
+test('an unhandled rejection of a tool is logged with the tool and the run, and the process continues', async () => {
   const { code, lines, stderr } = await run();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const message = 'A promise of "careless" was rejected and not handled: await it, or add a catch';

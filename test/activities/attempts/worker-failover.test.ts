@@ -11,7 +11,7 @@ interface Attempt {
   /** The number of earlier attempts that reached a worker without the tool. */
   lacked?: number;
   details?: unknown;
-  /** Milliseconds from the scheduling of the activity to that of the attempt. */
+  /** Milliseconds between the scheduling of the activity and of the attempt. */
   elapsedMs?: number;
   wait?: WorkerWait;
 }

@@ -87,7 +87,7 @@ test('it costs at most eight billed actions in its first hour: what the server k
   expect(attempts.slice(1).map(({ actions }) => actions)).toEqual(attempts.slice(1).map(() => 1));
 });
 
-test('none of these attempts counts, although only the first is noted', async () => {
+test('these attempts do not count, although only the first is recorded', async () => {
   const { attempts, details } = await attemptsWithin(600);
   expect(new Set(attempts.map(({ number }) => number))).toEqual(new Set([1]));
   expect(registrationIn(details)).toMatchObject({ provider: 'openai', first: 1, collector: 0 });

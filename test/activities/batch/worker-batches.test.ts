@@ -38,7 +38,7 @@ test('an agent of the tier "batch" is refused by a worker that has no batches of
   batches.requireFor(agents.slice(0, 1));
 });
 
-test('a tier that is none is refused when the agent is defined', () => {
+test('an unknown tier is refused when the agent is defined', () => {
   expect(() => defineAgent({ name: 'a', model: 'openai/gpt-5', tier: 'cheap' as 'batch' })).toThrow(
     /"tier" is "cheap": write "interactive" or "batch"/,
   );

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { attemptsBefore, attemptsSince } from '../../../activities/bursts/run-burst.ts';
 import { checkpointIn } from '../../../src/core/bursts/burst.ts';
 
-/** What the server has of a burst of which nothing was stored. */
+/** What the server has of a burst that has stored nothing. */
 const NOTHING = { attempt: 1 };
 
 test.each([
-  { what: 'the first attempt at a burst has none before it', stored: NOTHING, attempt: 1, before: 0 },
+  { what: 'the first attempt at a burst has no earlier one', stored: NOTHING, attempt: 1, before: 0 },
   { what: 'each attempt at a burst that has stored nothing may have begun the call', stored: NOTHING, attempt: 3, before: 2 },
   { what: 'the attempt that has stored the outcomes may have begun the next call', stored: { attempt: 1 }, attempt: 2, before: 1 },
   { what: 'so may those after it', stored: { attempt: 2 }, attempt: 5, before: 3 },

@@ -5,7 +5,7 @@ import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { activityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
-/** The reports of an attempt at a burst with three calls, the last of which is left to the run. Each reports its name. */
+/** The reports of an attempt at a burst with three calls; the last call is left to the run. Each reports its name. */
 class Reporting {
   readonly telemetry = new Telemetry(plainApi(new RecordingSdk(idGenerator)), { meterProvider: new RecordingMeter() });
   readonly reports = new BurstReports(this.telemetry);

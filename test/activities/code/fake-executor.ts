@@ -22,7 +22,7 @@ export interface FakeExecutors {
   begun: () => string[];
   /** The text that `surprise` prints: a test changes it to make code do something else. */
   surprise: string;
-  /** The kind of error by which every cell ends, if a test sets one; or no cell ends before it is killed. */
+  /** The kind of error that ends every cell, if a test sets one. `hang`: no cell ends before it is killed. */
   fault?: ExecutionErrorKind | 'hang';
 }
 

@@ -136,7 +136,7 @@ test('a rebuild that takes too long is given up, and the namespace is lost', asy
   expect(run.executors.alive()).toBe(0);
 });
 
-test('a retry of a segment does not go on in a namespace that an attempt has taken further', async () => {
+test('a retry of a segment does not continue in a namespace that an attempt has advanced', async () => {
   const run = new CodeRun();
   run.begin('let a 1\ncall orders {"id":1}\nprint $');
   const first = await run.segment(run.input());
@@ -152,7 +152,7 @@ test('a retry of a segment does not go on in a namespace that an attempt has tak
   expect(await run.cell('print $')).toMatchObject({ content: ['[{"id":1,"total":10}]'] });
 });
 
-test('a namespace in which another cell ended is not used, even if as many cells ended in it', async () => {
+test('a namespace is not used if a different cell ended in it, even if the number of ended cells is the same', async () => {
   const run = new CodeRun();
   run.begin('let a 1');
   await run.segment(run.input());
@@ -189,7 +189,7 @@ test('a checkpoint is taken after cells that took two seconds together, or if th
   expect(run.executors.all).toHaveLength(1);
 });
 
-test('a worker that restores a checkpoint runs none of the cells before it again', async () => {
+test('a worker that restores a checkpoint does not rerun the cells before it', async () => {
   const run = new CodeRun({ payloadStore: await store() });
   await run.cell('let a 1\nspend 2000');
   await run.cell('let b 2');

@@ -8,7 +8,7 @@ import { CodeRun, found } from './code-run.ts';
 
 const digest = expect.stringMatching(/^[\w-]{22}$/) as string;
 
-test('a segment returns the calls that its code waits for, and the next goes on with their results', async () => {
+test('a segment returns the calls that its code waits for, and the next continues with their results', async () => {
   const run = new CodeRun();
   const ended = await run.cell('let a 1\ncall orders {"id":41} | orders {"id":42}\nprint $\ncall orders {"id":43}\nfinal $');
   const [first, second] = run.outputs;
@@ -148,7 +148,7 @@ test('the result of a cell is kept for the next model call', async () => {
   ]);
 });
 
-test('a local segment tells its location, and asks for the journal if this worker lacks the namespace', async () => {
+test('a local segment reports its location, and asks for the journal if this worker lacks the namespace', async () => {
   const run = new CodeRun({ isLocal: true });
   run.begin('let a 1');
   expect(await run.segment(run.input())).toEqual({ type: 'cold', at: [1, 0], segment: 0 });

@@ -27,7 +27,7 @@ function archive(environment: ActivityEnvironment): Promise<void> {
   return environment.run(archiveEventsActivity(environment.runtime), { from: 0, through: 1 });
 }
 
-test('a batch says whom the run acts for, without its claims', async () => {
+test('a batch contains the identity on whose behalf the run acts, without its claims', async () => {
   const batches: ArchiveBatch[] = [];
   const principal = { tenant: 'acme', user: 'ada', claims: { role: 'admin' } };
   for (const data of [{ deps: {}, state: {}, principal }, answers[QUERIES.data]]) {

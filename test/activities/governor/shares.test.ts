@@ -5,7 +5,7 @@ import { WorkerGovernor } from '../../../activities/governor/worker-governor.ts'
 import type { GovernedRequest } from '../../../src/governor/provider-permits.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
-/** Whom a call is for. */
+/** The tenant and user of a call. */
 interface Caller {
   tenant?: string;
   agent?: string;

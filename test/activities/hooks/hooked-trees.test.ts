@@ -33,7 +33,7 @@ function calling(hooks: readonly AnyHook[]): AnyAgent {
 const paying = (): ScriptEntry[] => [callTool('payer', { request: 'Pay' }), callTool('pay', { amount: 7 }), say('Paid 7.'), say('Done.')];
 
 describe('the hooks of a run hold below it', () => {
-  test('with the name of the agent that acts, and not for the start and the end of the runs below', async () => {
+  test('with the name of the agent that acts, and not for the start and the end of descendants', async () => {
     const seen: string[] = [];
     const noting = (on: 'session_start' | 'pre_request' | 'post_response' | 'pre_tool_use' | 'post_tool_use' | 'session_end'): AnyHook =>
       defineHook({ name: on, on, run: (_: unknown, { agent }: HookContext) => void seen.push(`${agent} ${on}`) });
@@ -66,7 +66,7 @@ describe('the hooks of a run hold below it', () => {
     ]);
   });
 
-  test('and those for messages and answers do not, but for those of the worker', async () => {
+  test('except hooks for messages and answers, unless they are the worker\'s', async () => {
     const seen: string[] = [];
     const noting = (name: string, on: 'input' | 'output'): AnyHook =>
       defineHook({ name, on, run: ({ text }: { text: string }, { agent }: HookContext) => void seen.push(`${name}: ${agent} ${text}`) });
@@ -89,7 +89,7 @@ describe('the hooks of a run hold below it', () => {
     expect(steps[0]?.toolCalls).toMatchObject([{ isError: true, result: expect.stringContaining('no numbers') }]);
   });
 
-  test('also once a run below is handed over to another agent', async () => {
+  test('also once a descendant is handed over to another agent', async () => {
     const guard = defineHook({ name: 'guard', on: 'pre_tool_use', match: 'pay', run: () => ({ deny: 'not today' }) });
     const first = defineAgent({ name: 'first', model: 'scripted/m', handoffs: [payer] });
     const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(first)], hooks: [guard] });
@@ -111,7 +111,7 @@ describe('the hooks of a run hold below it', () => {
     expect(calls).toBe(1);
   });
 
-  test('by name: a worker that lacks one refuses the run below', () => {
+  test('by name: a worker that lacks one refuses the descendant', () => {
     const registry = new AgentRegistry([payer], { scripted: scriptedModel([]) });
     expect(() => hooksOfRun(registry, payer, [{ name: 'guard', on: 'pre_tool_use', of: 'lead' }])).toThrow(
       'No hook "guard" of agent "lead" for "pre_tool_use" in this worker',
@@ -146,7 +146,7 @@ describe('after an agent', () => {
     expect(requests.at(-1)?.conversation.at(-1)?.content).toMatchObject([{ content: ['Paid.'], status: 'error' }]);
   });
 
-  test('they leave the result of a final agent as it is', async () => {
+  test('they do not change the result of a final agent', async () => {
     const mask = defineHook({ name: 'mask', on: 'subagent_stop', run: () => ({ modify: { result: 'nothing' } }) });
     const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(payer, { final: true })], hooks: [mask] });
     const { result, steps } = await run(lead, [callTool('payer', { request: 'Pay' }), say('Paid 7.')]);
@@ -187,7 +187,7 @@ describe('at the start and at the end', () => {
     ]);
   });
 
-  test('an agent that takes over goes on with the run: its hooks for the start are not called', async () => {
+  test('an agent that takes over continues the run: its hooks for the start are not called', async () => {
     const seen: string[] = [];
     const begin = (name: string): AnyHook => defineHook({ name, on: 'session_start', run: () => void seen.push(name) });
     const second = defineAgent({ name: 'second', model: 'scripted/m', hooks: [begin('of-second')] });

@@ -98,7 +98,7 @@ function payloadStore(store: PayloadStore['store']): PayloadStore {
   return { name: 'files', type: 'files', store, retrieve: missing, deleteRun: () => Promise.resolve() };
 }
 
-/** The hooks whose failures fail their activity, with the code of a failure that has no code of its own. */
+/** The hooks whose failures fail their activity, with the code for a failure without its own code. */
 export const FAILING: readonly [hook: string, code: string, run: HookRun][] = [
   [
     'the instructions of an agent',

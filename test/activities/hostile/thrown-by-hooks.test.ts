@@ -10,7 +10,7 @@ const MOST_BYTES = 250_000;
 /** The largest size of a result, such as the answer of a model. */
 const MOST_RESULT_BYTES = 1_900_000;
 
-/** The failure types that are allowed beside the code of the activity: those that the user's function chose, and cancellations. */
+/** The failure types that are allowed besides the code of the activity: types that the user's function chose, and cancellations. */
 const CHOSEN = /^(?:Mine|T.*|model_rate_limited|CancelledFailure|AbortError)$/s;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

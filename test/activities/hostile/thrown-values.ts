@@ -39,7 +39,7 @@ function selfCaused<Caused extends Error>(error: Caused): Caused {
   return Object.assign(error, { cause: error });
 }
 
-/** An object none of whose members can be read. */
+/** An object with unreadable members. */
 function sealed(target: object): object {
   const traps = { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse, set: refuse };
   return new Proxy(target, traps);
@@ -70,7 +70,7 @@ function rejected(): Promise<never> {
 
 const MESSAGE_PARTS = ['message', 'name', 'stack', 'code', 'kind', 'cause', 'retryAfterMs'];
 
-/** The values that hooks throw, by their description. Each value is made anew, because some can be used only once. */
+/** The values that hooks throw, by their description. Each value is made for each use, because some can be used only once. */
 export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -124,7 +124,7 @@ export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['a failure with a proxy as its details', () => application({ details: sealed([1]) })],
   ['a failure with a sparse list', () => application({ details: Array.from({ length: 100_000 }, () => 1) })],
   ['a failure that waits NaN', () => application({ nextRetryDelay: NaN })],
-  ['a failure that waits for ever', () => application({ nextRetryDelay: Infinity })],
+  ['a failure that waits forever', () => application({ nextRetryDelay: Infinity })],
   ['a failure that waits -5', () => application({ nextRetryDelay: -5 })],
   ['a failure that waits 1e300', () => application({ nextRetryDelay: 1e300 })],
   ['a failure that waits a date', () => application({ nextRetryDelay: new Date() })],

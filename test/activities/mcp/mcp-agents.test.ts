@@ -15,7 +15,7 @@ import { MemoryServer, type MemoryTool } from './memory-server.ts';
 
 const search = defineTool({ name: 'search', description: 'Searches', parameters: z.object({}), execute: () => 'found' });
 
-/** An agent with an MCP server with these tools, in an environment of its own. */
+/** An agent with an MCP server with these tools, in a separate environment. */
 function environmentOf(
   tools: MemoryTool[],
   options: Partial<McpServerOptions> = {},
@@ -45,7 +45,7 @@ const input: RunToolInput = {
   mcp: { server: 'crm', tool: 'deals/get' },
 };
 
-test("a run begins with the agent's own tools and those of its servers", async () => {
+test("a run begins with the agent's own tools and its servers' tools", async () => {
   const snapshot = await resolved(environmentOf([{ name: 'put' }, { name: 'get' }]));
   expect(snapshot.tools.map(({ name, mcp }) => [name, mcp])).toEqual([
     ['search', undefined],

@@ -155,7 +155,7 @@ test('closing ends a connection that is being opened', async () => {
   expect(await calling).toMatchObject({ message: 'the worker is shutting down' });
 });
 
-test('the tools of all pages are listed, anew each time', async () => {
+test('the tools of all pages are listed again each time', async () => {
   const server = serve(...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name })));
   server.pageSize = 2;
   expect((await pool.tools(definition, never)).map(nameOfTool)).toEqual(['a', 'b', 'c', 'd', 'e']);

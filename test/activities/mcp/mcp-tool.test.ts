@@ -123,7 +123,7 @@ test('several texts become one text', () => {
   expect(converted({ content })).toEqual({ content: ['one\ntwo'], isError: false });
 });
 
-test('a result without content has none', () => {
+test('a result without content stays empty', () => {
   expect(converted({ content: [] })).toEqual({ content: [], isError: false });
 });
 
@@ -256,7 +256,7 @@ test.each<[string, unknown, unknown[]]>([
   ],
   ['a resource without an address', { type: 'resource', resource: { text: 'x' } }, ['[Resource]\nx']],
   ['a resource without content', { type: 'resource', resource: { uri: 'a://b', text: null } }, ['[Resource a://b]']],
-  ['a resource beside its field', { type: 'resource', uri: 'a://b', text: 'x' }, ['[Resource a://b]\nx']],
+  ['a resource outside its field', { type: 'resource', uri: 'a://b', text: 'x' }, ['[Resource a://b]\nx']],
   ['a resource that is null', { type: 'resource', resource: null }, ['[Resource]']],
   [
     'a resource with a data URL',
@@ -284,7 +284,7 @@ test.each<[string, unknown, unknown[], boolean?]>([
   ['content that is a text', { content: 'done' }, ['done']],
   ['content that is one part', { content: { type: 'text', text: 'done' } }, ['done']],
   ['content that is an object', { content: { id: 7 } }, ['{"id":7}']],
-  ['fields of its own', { id: 7, _meta: {} }, [{ id: 7 }]],
+  ['custom fields', { id: 7, _meta: {} }, [{ id: 7 }]],
   ['the field of an old server', { toolResult: { id: 7 } }, [{ id: 7 }]],
   ['structured content alone', { structuredContent: { id: 7 }, content: null }, [{ id: 7 }]],
   ['structured content that is a list', { content: [], structuredContent: [1] }, [[1]]],
@@ -297,7 +297,7 @@ test.each<[string, unknown, unknown[], boolean?]>([
   expect(converted(result)).toEqual({ content, isError });
 });
 
-test('of parts of which some cannot be read, the others are kept, and media come last', () => {
+test('readable parts are kept if other parts cannot be read, and media come last', () => {
   const content = [{ type: 'image', data: '?' }, { type: 'text', text: 'a' }, null, { type: 'image', data: PNG, mimeType: 'image/png' }];
   expect(converted({ content })).toEqual({
     content: [
@@ -334,7 +334,7 @@ test.each<[what: string, value: unknown, property: JsonObject | undefined, probl
   ['a text itself', 'a', {}, 'expected object, got string'],
   ['a value that is not listed', { a: 'c' }, { enum: ['a', 'b'] }, 'a: '],
   ['another fixed value', { a: 'c' }, { const: 'a' }, 'a: '],
-  ['none of the alternatives', { a: 1 }, { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'a: '],
+  ['no matching alternative', { a: 1 }, { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'a: '],
   ['a wrong item of a list', { a: [1, 'x'] }, { type: 'array', items: { type: 'number' } }, 'a[1]: expected number, got string'],
   ['a field too many', { a: { b: 1 } }, { type: 'object', properties: {}, additionalProperties: false }, 'a: '],
 ])('structured content with %s reaches the model, which reads that the tool has acted', (_, value, property, problem) => {

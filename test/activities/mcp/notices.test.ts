@@ -56,7 +56,7 @@ test('a run whose tools are as they should be has no such event', async () => {
   ]);
 });
 
-test('the notices are beside the snapshot, and not part of its digest', async () => {
+test('the notices are next to the snapshot, and not part of its digest', async () => {
   const tools: unknown[] = [OK];
   const server = await serverOf({ 'tools/list': () => ({ tools }) });
   const mcp = realPool();
@@ -118,7 +118,7 @@ test.each<[string, unknown, unknown]>([
     },
     expect.stringContaining('has acted'),
   ],
-  ['has an error beside it that is null', { jsonrpc: '2.0', result: { content: [{ type: 'text', text: 'paid' }] }, error: null }, 'paid'],
+  ['has a null error next to it', { jsonrpc: '2.0', result: { content: [{ type: 'text', text: 'paid' }] }, error: null }, 'paid'],
   ['has isError: null', { content: [{ type: 'text', text: 'paid' }], isError: null }, 'paid'],
 ])('a call whose result %s has acted once: the model reads what can be read, and no error', async (_, result, read) => {
   const pay = { ...OK, outputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } };

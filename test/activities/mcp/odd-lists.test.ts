@@ -10,7 +10,7 @@ afterAll(() => pool.close());
 
 const OK = { name: 'echo', description: 'Echoes', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } };
 
-/** The tools of a server with these answers, as they are pinned. */
+/** The pinned tools of a server with these answers. */
 async function listed(
   answers: Answers,
   speaking: Speaking = {},
@@ -84,7 +84,7 @@ const PAGES: [string, (cursor: unknown) => unknown, string[], number][] = [
   ],
 ];
 
-test.each(PAGES)('a list in which %s is read to its end', async (_, page, names, lists) => {
+test.each(PAGES)('a list where %s is read to its end', async (_, page, names, lists) => {
   const answers = { 'tools/list': ({ params = {} }: { params?: { cursor?: unknown } }) => page(params.cursor) };
   for (const form of ['json', 'stream', 'sse'] as const) {
     if (names.length === 1 && lists === 2 && form !== 'json') continue;
@@ -189,7 +189,7 @@ test.each<[string, object, string | undefined, boolean]>([
     false,
   ],
   [
-    'an odd hint beside a good one',
+    'an odd hint next to a good one',
     { annotations: { readOnlyHint: 'yes', idempotentHint: true } },
     'has the annotation readOnlyHint with a value that is not true or false: it is ignored',
     true,
@@ -233,9 +233,9 @@ test.each<[string, unknown, string[], string[]]>([
     ['echo'],
     ['tool "echo" is listed twice, with differences: the first one is used'],
   ],
-  ['that of nothing: the tool is null', null, ['echo'], ['the tool at position 2 is left out: it has no name']],
-  ['that of nothing: the tool is a text', 'tool', ['echo'], ['the tool at position 2 is left out: it has no name']],
-  ['that of nothing: the tool is a list', [OK], ['echo'], ['the tool at position 2 is left out: it has no name']],
+  ['no name: the tool is null', null, ['echo'], ['the tool at position 2 is left out: it has no name']],
+  ['no name: the tool is a text', 'tool', ['echo'], ['the tool at position 2 is left out: it has no name']],
+  ['no name: the tool is a list', [OK], ['echo'], ['the tool at position 2 is left out: it has no name']],
 ])('of a tool whose name is %s, the others are used', async (_, tool, names, notices) => {
   const found = await read([OK, tool]);
   expect(found.names).toEqual(expect.arrayContaining(names));
@@ -275,7 +275,7 @@ test.each<[string, unknown]>([
     { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' }, instructions: ['x'] },
   ],
   [
-    'an error that is null beside it',
+    'a null error next to it',
     {
       jsonrpc: '2.0',
       error: null,
@@ -283,7 +283,7 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    'a field that nobody knows beside it',
+    'an unknown field next to it',
     {
       jsonrpc: '2.0',
       method: null,

@@ -12,14 +12,14 @@ export interface Sent {
   params: { name?: string; arguments?: unknown; cursor?: unknown };
 }
 
-/** The answers of a server by method: the whole of a message beside its id, or the result alone. */
+/** The answers of a server by method: a whole message except its id, or the result alone. */
 export type Answers = Partial<Record<string, (sent: Sent, all: readonly Sent[]) => unknown>>;
 
 /** How a server speaks. */
 export interface Speaking {
   /** `json` answers each request with JSON, `stream` with an event stream, `sse` is the protocol before streamable HTTP. */
   form?: 'json' | 'stream' | 'sse';
-  /** The status with which a server of the older protocol answers a POST to its address. */
+  /** The status of a server of the older protocol for a POST to its address. */
   refusal?: number;
   /** Handles a request in another way. True if it has. */
   http?: (request: IncomingMessage, response: ServerResponse, body: string) => boolean;

@@ -58,7 +58,7 @@ test('tuples of older drafts are validated', () => {
   expect(problems(schema, { at: [1, 'x'] })).toEqual(['expected number, got string']);
 });
 
-test('a pattern is left to the server: it could be invalid or take for ever', () => {
+test('a pattern is left to the server: it could be invalid or take forever', () => {
   const schema = {
     type: 'object',
     properties: { slow: { type: 'string', pattern: '^(a+)+$' }, wrong: { type: 'string', pattern: '(' } },

@@ -193,7 +193,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   if (id === undefined) return;
   const known = Object.hasOwn(answers, method);
   const text = JSON.stringify({ jsonrpc: '2.0', id: String(id), result: answers[method] ?? null, error: known ? null : { code: -32601, message: 'no', data: null } });
-  // In two pieces, with a line of its own before it.
+  // In two pieces, after a separate line.
   process.stdout.write('starting…\\n' + text.slice(0, 20));
   setTimeout(() => process.stdout.write(text.slice(20) + '\\r\\n'), 5);
 });

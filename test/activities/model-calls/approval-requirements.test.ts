@@ -52,10 +52,7 @@ interface Response {
   environment: ActivityEnvironment;
 }
 
-/**
- * Returns the record that the activity makes of a reply; `pinned` is the agent with which the run began, if the worker's
- * differs.
- */
+/** Returns the record that the activity makes of a reply. `pinned` is the agent that the run began with, if the worker's differs. */
 async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?: AnyAgent; final?: true } = {}): Promise<Response> {
   const { pinned = agent, final } = options;
   const data = { deps: {}, state: { seen: true } };

@@ -18,9 +18,9 @@ import { activityEnvironment, type ActivityEnvironment, EXECUTION, type Environm
 /** What a model of a test does with one call: it throws, or answers with a text. */
 type Act = (context: ModelCallContext, request: ModelRequest) => string | Partial<ModelResponse> | Promise<string | Partial<ModelResponse>>;
 
-/** A provider with several models, each of which does the same in every call. */
+/** A provider with several models. Each model does the same in every call. */
 interface Provider extends ModelClient {
-  /** The models in the order in which they were asked. */
+  /** The models in the order they were called. */
   asked: string[];
   requests: ModelRequest[];
 }
@@ -34,7 +34,7 @@ function providerOf(acts: Record<string, Act>, capabilities: ModelClient['capabi
     asked,
     requests,
     capabilities,
-    // Each test has a provider of its own, and no calls that wait for one another.
+    // Each test has its own provider, and no calls that wait for one another.
     rateLimitKey: () => undefined,
     call: async (request, context) => {
       asked.push(request.model);
@@ -264,7 +264,7 @@ describe('the order of the models', () => {
     expect(provider.asked).toEqual(['a']);
   });
 
-  test('each model gets its own items back, and none of another', async () => {
+  test('each model gets its own items back, and no items of another', async () => {
     const events = [question, ...step(1), ...step(2, 'scripted/b')];
     const { provider, call } = calling({ a: answers, b: fails('model_server_error'), c: answers }, { events });
     await call();
@@ -286,7 +286,7 @@ describe('the order of the models', () => {
     ]);
   });
 
-  test('calls that a model was told of before it had sent any reasoning stay as they are', async () => {
+  test('calls that a model was shown before it had sent any reasoning do not change', async () => {
     const events = [question, ...step(1), ...step(2, 'scripted/b')];
     const { provider, call } = calling({ a: answers, b: answers }, { events });
     await call();
@@ -316,7 +316,7 @@ describe('the order of the models', () => {
     expect(provider.asked).toEqual(['claude-x']);
   });
 
-  test('if it fits none of them, the largest one is asked: sizes are estimated', async () => {
+  test('if it fits no model, the largest one is called: sizes are estimated', async () => {
     const large: Folded = { ...question, content: [{ type: 'message', role: 'user', content: 'x'.repeat(900_000) }] };
     const { provider, call } = calling({ 'gpt-4o': answers, 'claude-x': answers }, { events: [large] });
     await call();
@@ -419,7 +419,7 @@ describe('the live output of a list', () => {
     expect(outputs[eventId]).toEqual([{ type: 'text', text: 'whole' }]);
   });
 
-  test('nothing is taken back from readers who have read nothing', async () => {
+  test('nothing is retracted for readers who have read nothing', async () => {
     const { attempts, eventId } = await published(fails('model_unreachable'));
     expect(attempts).toEqual([eventId]);
   });

@@ -4,7 +4,7 @@ import { Pace } from '../../../activities/model-calls/patience.ts';
 /** A provider that counts requests in the second before each. */
 interface Provider {
   perSecond: number;
-  /** How it counts: in any second, by the second of a clock, or by tokens that come back one after the other. */
+  /** How it counts: in any second, by the second of a clock, or by tokens that are refilled one at a time. */
   counts: 'sliding' | 'fixed' | 'bucket';
   /** The wait that it asks for, in milliseconds. */
   asks: number | undefined;

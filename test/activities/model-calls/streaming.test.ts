@@ -171,7 +171,7 @@ describe('the recorded event has the id that was streamed', () => {
   });
 });
 
-test('every attempt has an id of its own, and its number', async () => {
+test('every attempt has its own id, and its number', async () => {
   const first = streaming(scriptedModel([failWith('model_unreachable')]), { info: { attempt: 1 } });
   await expect(first.callModel()).rejects.toMatchObject({ type: 'model_unreachable' });
   const second = streaming(scriptedModel([say('A')]), { info: { attempt: 2 } });
@@ -214,7 +214,7 @@ test('whatever a model client reports, its call succeeds', async () => {
   expect(folded(sink.entries())).toEqual({ [eventId]: [{ type: 'text', text: 'B' }] });
 });
 
-test('the details of the stream of a call are sent beside its cost, until it ends, and the next attempt reads the cost', async () => {
+test('the details of the stream of a call are sent along with its cost until it ends, and the next attempt reads the cost', async () => {
   const reported = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
   const model: ModelClient = {
     capabilities: { structuredOutput: true },
@@ -272,7 +272,7 @@ describe('reasoning at the beginning of an answer', () => {
     expect(folded(sink.entries('run-1').slice(1))[eventIdOf(output) ?? '']).toEqual([{ type: 'text', text: ANSWER }]);
   });
 
-  test('that does not end leaves no answer, and what is only like it is text', async () => {
+  test('that does not end leaves no answer, and similar text is not reasoning', async () => {
     const { callModel } = streaming(clientOf('<think>Is it', 3));
     await expect(callModel()).rejects.toMatchObject({
       type: 'model_no_answer',

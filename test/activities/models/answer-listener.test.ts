@@ -53,7 +53,7 @@ test('the listener gets arguments, reasoning, refusal and usage of a Chat Comple
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('the listener gets usage and all output beside text of a Responses answer that fails', async () => {
+test('the listener gets usage and all output other than text of a Responses answer that fails', async () => {
   const heard = listener();
   const usage = {
     input_tokens: 20,

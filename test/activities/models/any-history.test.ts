@@ -29,7 +29,7 @@ interface Api {
   unsoundness: (body: unknown) => string | undefined;
   /** The answer that fits the schema of the agent. */
   answer: Handler;
-  /** What a provider sent beside an answer with this text and so many calls. Its value is `whose`. */
+  /** The items that a provider sent with an answer with this text and so many calls. Their value is `whose`. */
   opaqueItems: (whose: string, hasText: boolean, calls: number) => JsonValue[];
 }
 
@@ -84,7 +84,7 @@ const AGENT = snapshotOf(
 const clientOf = (api: Api['name']): ReturnType<typeof openai> => openai({ api, apiKey: 'sk-test-0123456789', baseURL: server.url });
 const requestOf = (conversation: ConversationEvent[]): ReturnType<typeof buildRequest> => buildRequest(AGENT, conversation, false);
 
-/** One thing that happens in a run: a message, an answer, or an answer with calls and those of their results that there are. */
+/** One thing that happens in a run: a message, an answer, or an answer with calls and any results of them. */
 type Happening =
   | { type: 'user'; texts: string[]; image: boolean }
   | { type: 'system' }
@@ -153,7 +153,7 @@ function conversationOf(api: Api, happenings: readonly Happening[]): { conversat
   return { conversation, words };
 }
 
-/** What the run gives the client back of what a provider sent beside an answer. */
+/** The items sent with an answer that the run returns to the client. */
 function itemsOf(api: Api, kind: Opaque, said: string, calls: number): Pick<ConversationEvent, 'providerItems' | 'account'> {
   if (kind === 'none') return {};
   const items = api.opaqueItems(kind === 'own' ? 'own' : 'foreign', said.trim() !== '', kind === 'that does not fit' ? calls + 1 : calls);

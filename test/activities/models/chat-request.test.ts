@@ -97,7 +97,7 @@ const result = (toolCallId: string, ...content: JsonValue[]): ContentItem => ({
 const sentCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{"z":1,"a":2}' } });
 
 describe('messages of Chat Completions', () => {
-  test('each instruction is a system message of its own', () => {
+  test('each instruction is a separate system message', () => {
     expect(buildChatMessages(['I1', 'I2'], [user('u')])).toEqual([
       { role: 'system', content: 'I1' },
       { role: 'system', content: 'I2' },

@@ -255,7 +255,7 @@ test('answers of several choices with text alone are not merged', () => {
   ).toEqual([]);
 });
 
-/** The ways in which servers send calls: each makes chunks of the parts of each call. */
+/** The ways servers send calls: each splits the parts of each call into chunks. */
 const DIALECTS: Record<string, (call: RawToolCall, parts: string[], index: number) => Fields[]> = {
   openai: (call, parts, index) =>
     parts.map((text, at) => piece(at === 0 ? String(call.name) : undefined, text, { index, ...(at === 0 ? { id: call.id } : {}) })),

@@ -344,7 +344,7 @@ describe('an error of the connection', () => {
       ['JSON behind blanks', `\n\n ${WHOLE}`],
       ['events', `data: ${JSON.stringify(chatChunk({ content: 'hi' }, 'stop'))}\n\ndata: [DONE]\n\n`],
       ['events behind comments', `\n: hello\n\ndata: ${WHOLE}\n\n`],
-    ])('is read as what it is: %s', async (_, body) => {
+    ])('is read by its content: %s', async (_, body) => {
       expect(await ask((reply) => reply.text(200, body, { 'content-type': type }))).toMatchObject({ content: 'hi', finishReason: 'stop' });
     });
 

@@ -27,7 +27,7 @@ const agent = { name: 'clerk', model: 'scripted/m' as const, tools: [pay] };
 const AGENT = snapshotOf(defineAgent(agent));
 const JSON_AGENT = snapshotOf(defineAgent({ ...agent, replyFormat: 'json' }));
 
-/** Returns the arguments with which the tool would run; undefined if it does not. */
+/** Returns the arguments that the tool would run with, or undefined if it does not run. */
 function ranWith(response: ModelResponse, snapshot = AGENT): JsonObject | undefined {
   const recorded = interpretReply(response, { snapshot, knownCallIds: new Set(), eventId: 'e', replyId: 'r', uuid: () => 'u' }, false);
   const call = recorded.content.find(isToolCall);

@@ -21,7 +21,7 @@ describe('the message of an error is shown, in whatever form it comes', () => {
     ['a text below "error"', 400, { error: 'no such tool' }, 'no such tool'],
     ['a list (Gemini)', 400, [{ error: { code: 400, message: 'no such tool', status: 'INVALID_ARGUMENT' } }], 'no such tool'],
     [
-      'details beside the message (Google)',
+      'details next to the message (Google)',
       400,
       { error: { message: 'no such tool', details: [{ reason: 'BAD', '@type': 't' }] } },
       'no such tool',
@@ -63,7 +63,7 @@ describe('the message of an error is shown, in whatever form it comes', () => {
       'field required (body.tools.0); not a number (body.n)',
     ],
     ['a problem', 400, { type: 'about:blank', title: 'No such tool', status: 400 }, 'No such tool'],
-    ['a text beside a message (Fastify)', 400, { statusCode: 400, error: 'Bad Request', message: 'no such tool' }, 'no such tool'],
+    ['a text next to a message (Fastify)', 400, { statusCode: 400, error: 'Bad Request', message: 'no such tool' }, 'no such tool'],
     ['an error of OAuth', 400, { error: 'invalid_request', error_description: 'no such tool' }, 'no such tool'],
     ['Bedrock', 400, { message: 'no such tool', __type: 'ValidationException' }, 'no such tool'],
     ['API Gateway', 400, { Message: 'no such tool' }, 'no such tool'],

@@ -54,7 +54,7 @@ export function fakeProvider(): {
   return { server: started, ask, askForError: async (handler, callOptions) => failureOf(ask(handler, callOptions)) };
 }
 
-/** Returns the error with which a call rejects, which must be a ModelCallError. */
+/** Returns the rejection of a call, which must be a ModelCallError. */
 export async function failureOf(call: Promise<unknown>): Promise<ModelCallError> {
   const error: unknown = await call.then(
     () => new Error('the call succeeded'),

@@ -36,7 +36,7 @@ const SEEDS = [
   'é',
 ];
 
-/** The ways in which a text of a provider reaches the classification. */
+/** The ways a provider's text reaches the classification. */
 const WAYS: readonly (readonly [way: string, classify: (text: string) => unknown])[] = [
   ['the message of a status', (text) => classifyError(new APIError(400, { error: { message: text } }, undefined, new Headers()), CALL)],
   ['the message of a refusal', (text) => classifyError(new APIError(429, { message: text }, undefined, new Headers()), CALL)],

@@ -30,7 +30,7 @@ function askWith(client: ReturnType<typeof openai>, request: Partial<ModelReques
 const bodies = (): Sent[] => server.requests.map(({ body }) => body as Sent);
 
 describe('a request that a server refuses', () => {
-  test.each(LESSONS)('is sent once more as the server takes it: %s, %i: %j', async (_, status, body, learned) => {
+  test.each(LESSONS)('is sent again in the form that the server accepts: %s, %i: %j', async (_, status, body, learned) => {
     refusing(status, body);
     const answer = await ask();
     expect(answer.content).toBe('Hi.');
@@ -114,7 +114,7 @@ describe('a request that a server refuses', () => {
     expect(new Set(server.requests.map(({ text }) => text)).size).toBe(5);
   });
 
-  test('that is refused whatever it looks like is not sent for ever, and never twice', async () => {
+  test('that is refused in any form is not sent forever, and never twice in the same form', async () => {
     server.script((reply) =>
       reply.json(400, error('temperature, stream_options, strict, tool_choice, images, system role not supported; roles must alternate')),
     );
@@ -199,7 +199,7 @@ describe('a request to Responses that a server refuses', () => {
     ['strict tools', 422, { detail: "tools[0]: 'strict' is not supported" }, (body: string) => body.includes('"strict":false')],
     ['images', 400, error('This model does not support image input.'), (body: string) => !body.includes('input_image')],
     ['a forced tool', 400, error("tool_choice 'required' is not supported"), (body: string) => body.includes('"tool_choice":"auto"')],
-  ])('is sent once more as the server takes it: %s', async (_, status, body, learned) => {
+  ])('is sent again in the form that the server accepts: %s', async (_, status, body, learned) => {
     refusing(status, body, answer);
     expect((await ask(over)).content).toBe('Hi.');
     expect(server.requests).toHaveLength(2);

@@ -146,7 +146,7 @@ const DIALECTS: Dialect[] = [
     { content: 'Hi', reasoning_content: 'I.', encrypted_content: 'EEE' },
   ],
   [
-    'gateways: a signature beside the reasoning',
+    'gateways: a signature next to the reasoning',
     [{ reasoning: 'I.', reasoning_signature: 'sss' }, { content: 'Hi' }],
     { content: 'Hi', reasoning: 'I.', reasoning_signature: 'sss' },
   ],
@@ -253,7 +253,7 @@ async function messageAfter(events: ConversationEvent[], options: OpenAIOptions 
   return Array.isArray(messages) ? messages[0] : undefined;
 }
 
-describe('what a provider sends beside an answer', () => {
+describe('what a provider sends along with an answer', () => {
   test.each(DIALECTS)('goes back to the same place: %s', async (_, deltas, sentBack) => {
     const answer = await ask(chatStream(deltas, 'stop'));
     expect(await messageAfter(eventsOf(answer))).toEqual({ role: 'assistant', ...sentBack });
@@ -264,7 +264,7 @@ describe('what a provider sends beside an answer', () => {
     expect(await messageAfter(eventsOf(answer))).toEqual({ role: 'assistant', ...sentBack });
   });
 
-  test('is nothing for an answer that has nothing beside it', async () => {
+  test('is undefined for an answer that has nothing along with it', async () => {
     expect(await ask(says('Hi'))).not.toHaveProperty('providerItems');
     expect(
       await ask(chatStream([{ content: 'Hi', reasoning_content: '', reasoning_details: [], extra_content: null }])),

@@ -30,7 +30,7 @@ const CONVERSATION = [
 ];
 const request = { model: 'gpt-5.6', instructions: ['Be brief.', 'Be kind.'], conversation: CONVERSATION };
 
-/** The texts at whose end a mark is. */
+/** The texts that end with a mark. */
 function marked(body: unknown): string[] {
   const found: string[] = [];
   JSON.stringify(body, (_, value: unknown) => {
@@ -88,7 +88,7 @@ describe.each(['chat', 'responses'] as const)('a request of %s', (api) => {
   test.each([
     ['prompt_cache_key', ['Be kind.', 'of b', 'of d']],
     ['prompt_cache_breakpoint', []],
-  ])('whose server refuses %s is sent once more without it', async (field, ends) => {
+  ])('whose server refuses %s is sent again without it', async (field, ends) => {
     const refusal = { error: { message: `Unknown parameter: '${field}'.`, type: 'invalid_request_error' } };
     server().script((reply) => reply.json(400, refusal), answer);
     const { openai } = await import('../../../activities/models/openai/openai.ts');

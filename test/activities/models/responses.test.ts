@@ -196,7 +196,7 @@ describe('the Responses API', () => {
     ['a whole call that is missing at the end', [done(CALL), last([outputMessage('hm')])]],
     ['one call twice at the end', [last([CALL, CALL])]],
     ['one call twice under two ids of items', [done(CALL), done({ ...CALL, id: 'fc_2' }), last()]],
-    ['an end that is none', [done(CALL), last([CALL], 'in_progress')]],
+    ['a last event that says it is in progress', [done(CALL), last([CALL], 'in_progress')]],
   ])('an answer with %s is malformed', async (_, events) => {
     const failure = await askForError((reply) => (reply.events(...events), reply.end()), over());
     expect(failure.code).toBe('model_bad_response');

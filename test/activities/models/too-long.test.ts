@@ -510,7 +510,7 @@ describe('an error that only looks alike is not', () => {
     expect(codeOf(status, body)).toBe(code);
   });
 
-  test('none of them is tried again if a repetition cannot cure it', () => {
+  test('a request that is too long is not retried', () => {
     expect(ERROR_CODES.context_length_exceeded.retryable).toBe(false);
   });
 });

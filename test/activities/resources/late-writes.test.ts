@@ -37,7 +37,7 @@ async function callsOf(run: WritingRun, write: () => Promise<string> = async () 
 }
 
 describe('a write for a run', () => {
-  it('stays if the run goes on', async () => {
+  it('stays if the run continues', async () => {
     expect(await callsOf(runWith(['open', 'open', 'gone']))).toEqual(['write']);
   });
 

@@ -77,7 +77,7 @@ describe('a resource that cannot be opened again', () => {
   }
   const message = 'Resource "db" of the worker cannot be opened: ECONNREFUSED';
 
-  test('fails the uses that name it, each of which tries again', async () => {
+  test('fails the uses that name it, and each use tries again', async () => {
     const pool = await lost();
     const names = ['db'];
     await expect(pool.use(names)).rejects.toMatchObject({ code: 'resource_unavailable', message });

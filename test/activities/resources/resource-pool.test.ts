@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** The time for which a health check is valid. */
+/** How long a health check is valid. */
 const HELD = 30_000;
 
 test('resources that are not lazy are opened in order before the worker polls, and closed in reverse order after it has drained', async () => {
@@ -152,7 +152,7 @@ describe('a lazy resource', () => {
 });
 
 describe('closing', () => {
-  test('goes on after a resource that fails or takes too long, which is logged', async () => {
+  test('continues after a resource that fails or takes too long, which is logged', async () => {
     const pool = fakes.pool({
       db: fakes.resource('db'),
       stuck: fakes.resource('stuck', { close: () => new Promise(() => undefined), timeout: '3s' }),

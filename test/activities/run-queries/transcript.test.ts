@@ -51,7 +51,7 @@ test('a conversation that this process has in memory is not requested', async ()
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('the conversation of a run that has ended is forgotten, and that of another run is not', async () => {
+test('the conversation of a run that has ended is forgotten, and the conversation of another run is not', async () => {
   const [ended, other] = [runOf([event('e0')]), runOf([event('e0')])];
   const another = { chain: 'another', execution: 'another@1' };
   const reference = { through: 1, lastEventId: 'e0' };
@@ -122,7 +122,7 @@ test('events that were handed over count towards the memory limit', async () => 
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('a result is found in the execution after the one that requested it', async () => {
+test('a result is found in the execution after the one with its call', async () => {
   const fetch = runOf([event('e0'), event('e1')]);
   await cache.load(run, { through: 2, lastEventId: 'e1' }, fetch);
   const next = { ...run, execution: 'run@2' };
@@ -207,7 +207,7 @@ test('the next execution of a run uses the events of the one before, and request
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('after a compaction only the compaction is requested, and the window equals that of the run', async () => {
+test('after a compaction only the compaction is requested, and the window equals the run\'s window', async () => {
   const results = { id: 'e2', author: 'a', content: [{ ...toolResult, content: ['x'.repeat(500)] }] };
   const before = [event('e0'), event('e1'), results];
   await cache.load(run, { through: 3, lastEventId: 'e2' }, runOf(before));

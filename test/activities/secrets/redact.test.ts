@@ -79,7 +79,7 @@ describe('redaction', () => {
   });
 });
 
-test('a leak is reported with its path, in which the secret is redacted', async () => {
+test('a leak is reported with its path, with the secret redacted', async () => {
   const vault = await reading({ pin: '4711', token: 'tok-en-1' });
   expect(vault.leak({ a: [{ b: 'tok-en-1' }] }, 'deps')).toBe('deps.a[0].b');
   expect(vault.leak([1, 4711])).toBe('[1]');

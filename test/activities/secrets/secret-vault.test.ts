@@ -10,7 +10,7 @@ function vaultOf(values: Record<string, string>, options: SecretVaultOptions = {
   return new SecretVault((name) => values[name], options);
 }
 
-/** Returns the error with which `work` fails. */
+/** Returns the error of `work`. */
 async function failureOf(work: Promise<unknown>): Promise<Error> {
   const failure: unknown = await work.then(
     () => undefined,

@@ -17,7 +17,7 @@ const TASK = { workflowId: 'clerk-1', executionId: 'f0e1', historyLength: 9, at:
 const ENDED = { agent: 'clerk', status: 'completed', isWorkflow: false, usage: noUsage(), toolCalls: 0, from: 0, to: 1_000 };
 const EMPTY: TracedPart = { waits: [], children: [], turns: [] };
 
-/** What a worker reports, and a server that says what it has accepted. */
+/** The reports of a worker, and a server that says what it has accepted. */
 class Reporting {
   readonly sdk = new RecordingSdk(idGenerator);
   readonly meter = new RecordingMeter();
@@ -44,7 +44,7 @@ class Reporting {
     this.reports.report(this.client, { ...TASK, part: { ...EMPTY, ...more, end: { ...ENDED, ...end } as TracedEnd } });
   }
 
-  /** How often a run counts as that of an agent. */
+  /** How often a run counts as an agent's run. */
   get agents(): number {
     return this.meter.measured.filter(({ name }) => name === 'gen_ai.invoke_agent.duration').length;
   }
@@ -54,7 +54,7 @@ test.each([
   [{}, 1],
   [{ isWorkflow: true }, 0],
   [{ isFlow: true as const }, 0],
-])('the end %j counts %i times as that of an agent: runs of programs and of flows are workflows, as in their spans', async (end, times) => {
+])('the end %j counts %i times as the end of an agent: runs of programs and of flows are workflows, as in their spans', async (end, times) => {
   const reporting = new Reporting();
   reporting.end(end);
   await reporting.reports.flush();
@@ -62,7 +62,7 @@ test.each([
   expect(reporting.sdk.exported).toHaveLength(1);
 });
 
-test('an end of which the server does not say whether it has accepted it is not counted, and each of its spans is as lost', async () => {
+test('an end that the server does not confirm is not counted as a run, and each of its spans counts as dropped', async () => {
   const reporting = new Reporting();
   reporting.answers = Promise.reject(new Error('unreachable'));
   reporting.answers.catch(() => undefined);
@@ -73,7 +73,7 @@ test('an end of which the server does not say whether it has accepted it is not 
   expect(reporting.telemetry.dropped).toBe(3);
 });
 
-test('so is that of a session, which has no span', async () => {
+test('the unconfirmed end of a session, which has no span, counts as one dropped', async () => {
   const reporting = new Reporting();
   reporting.answers = Promise.reject(new Error('unreachable'));
   reporting.answers.catch(() => undefined);
@@ -82,7 +82,7 @@ test('so is that of a session, which has no span', async () => {
   expect(reporting.telemetry.dropped).toBe(1);
 });
 
-test('a part of a run in which nothing has ended asks the server nothing', async () => {
+test('a part of a run without any end asks the server nothing', async () => {
   const reporting = new Reporting();
   reporting.reports.report(reporting.client, { ...TASK, part: EMPTY });
   await reporting.reports.flush();

@@ -71,7 +71,7 @@ describe('the delay after an attempt that has failed', () => {
     { attempt: 2, delay: 300 },
     { attempt: 3, delay: 900 },
     { attempt: 9, delay: 1_000 },
-  ])('is that of the tool, and grows: $delay ms after attempt $attempt', async ({ attempt, delay }) => {
+  ])('is the tool\'s, and grows: $delay ms after attempt $attempt', async ({ attempt, delay }) => {
     const limits = { attempt, maximumAttempts: 10 };
     await expect(attemptOf({ execute: fails, backoff }, limits).act()).rejects.toMatchObject({ nextRetryDelay: delay });
     await expect(attemptOf(slow, limits).act()).rejects.toMatchObject({ type: 'tool_timeout', nextRetryDelay: delay });
@@ -89,7 +89,7 @@ describe('a call with effect `once`', () => {
     expect(await attemptOf({ ...once, execute: fails }, { maximumAttempts: 1 }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
-  test('is lost after its time limit, because it may still go on', async () => {
+  test('is lost after its time limit, because it may still be running', async () => {
     expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
       lost: true,
       reason: expect.stringContaining('timed out') as string,

@@ -56,7 +56,7 @@ test('data reaches the readers at once, numbered, and is no part of the result',
   ]);
 });
 
-test('data of a later attempt bears its number, and that of a local call is published too', async () => {
+test('data of a later attempt has its number, and data of a local call is published too', async () => {
   const later = calling(({ emit }) => emit('rows', 1), { info: { attempt: 3 } });
   await later.run();
   expect(later.sink.entries()).toMatchObject([{ of: { attempt: 3 } }]);

@@ -6,7 +6,7 @@ import { Interruption } from '../../../src/cli/terminal.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, AT, waiting } from '../pending-approvals.ts';
 
-/** For whom and for what the runs act. */
+/** The identity and the purpose of the runs. */
 const about = { agentName: 'clerk', tenant: 'acme', user: 'ada', tags: ['vip', 'eu'], title: 'A lamp', question: 'Refund order 42' };
 
 function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<typeof approvalsOfAll>[1] {
@@ -17,7 +17,7 @@ function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<
   };
 }
 
-test('a pending approval is shown with its arguments, for whom and for what its run acts, its reason, its deadline, and the commands that decide it', async () => {
+test('a pending approval is shown with its arguments, the identity and the purpose of its run, its reason, its deadline, and the commands that decide it', async () => {
   const { io, stdout } = commandIo();
   const deadline = { deadlineAt: new Date(Date.parse(AT) + 3_600_000).toISOString(), onDeadline: 'reject' as const };
   const found = [
@@ -57,7 +57,7 @@ test('texts of users and models cannot control the terminal, hide, or pass for a
   expect(stdout().match(/^ *since/gm)).toHaveLength(1);
 });
 
-test('the approvals of one run say once for whom and for what it acts, and those below it what theirs do', async () => {
+test('the approvals of one run show its identity and purpose once, and descendants show their own', async () => {
   const below = waiting({ callId: 'c2', runId: 'clerk-1/u', about: { agentName: 'helper', question: 'Look it up' } });
   const { io, stdout } = commandIo();
   const run = { runId: 'clerk-1', approvals: () => Promise.resolve(runApprovals([waiting(), below])) };
@@ -65,7 +65,7 @@ test('the approvals of one run say once for whom and for what it acts, and those
   expect(stdout().match(/(?<=asked {2}).*/g)).toEqual(['Where is order 42?', 'Look it up']);
 });
 
-test('a call that waits in a run below is decided in that run', async () => {
+test('a call that waits in a descendant is decided in that run', async () => {
   const { io, stdout } = commandIo();
   const run = { runId: 'outer-1', approvals: () => Promise.resolve(runApprovals([waiting({ runId: 'outer-1/u.Letter' })])) };
   await approvalsOfRun(io, run, {});

@@ -30,7 +30,7 @@ function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'd
 const LISTED = { callId: 'c1', digest: 'digest of c1' };
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
-test('without a call id, the only pending call may be that of a run below', async () => {
+test('without a call id, the only pending call may be a descendant\'s', async () => {
   const { run, sent } = fakeRun([waiting({ runId: 'clerk-1/u.Letter' })]);
   await approveCall(commandIo().io, run, { runId: 'clerk-1', by: 'ann' });
   expect(sent).toEqual([['approve', { ...LISTED, runId: 'clerk-1/u.Letter' }, { id: ID, by: 'ann' }]]);
@@ -69,13 +69,13 @@ test('a beginning that several calls have names them, and decides none', async (
   expect(sent).toEqual([]);
 });
 
-test('the run below that waits may be named by the beginning of its id', async () => {
+test('the waiting descendant may be named by a prefix of its id', async () => {
   const { run, sent } = fakeRun([waiting({ runId: 'clerk-1/u.Letter' }), waiting({ runId: 'clerk-1/v.Letter', digest: 'other' })]);
   await approveCall(commandIo().io, run, { runId: 'clerk-1', callId: 'c', in: 'clerk-1/v', by: 'ann' });
   expect(sent).toEqual([['approve', { callId: 'c1', digest: 'other', runId: 'clerk-1/v.Letter' }, { id: ID, by: 'ann' }]]);
 });
 
-test('with --json, an id of a call is taken as it is', async () => {
+test('with --json, a call id is used unchanged', async () => {
   const { run, sent } = fakeRun([waiting({ callId: 'call_abc' })]);
   await approveCall(commandIo({ json: true }).io, run, { runId: 'clerk-1', callId: 'call', by: 'ann' });
   expect(sent).toEqual([['approve', 'call', { id: ID, by: 'ann' }]]);

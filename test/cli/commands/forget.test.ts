@@ -8,7 +8,7 @@ let folder: string;
 beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'longhaul-forget-'))));
 afterEach(() => rm(folder, { recursive: true }));
 
-/** An address at which no server is: a command that asks one fails with another exit code. */
+/** An address without a server: a command that calls one fails with another exit code. */
 const NOWHERE = '127.0.0.1:1';
 
 function forget(...args: string[]): ReturnType<typeof callCli> {

@@ -17,7 +17,7 @@ test('a saved context is printed as one document, with the number of messages on
   expect(stderr()).toBe('Run "clerk-1": 1 message\n');
 });
 
-test('a saved context is written to a file, and nothing is left beside it', async () => {
+test('a saved context is written to a file, and nothing else is left', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-'));
   const { io, stdout } = commandIo();
   await writeSaved(io, run, join(folder, 'context.json'));

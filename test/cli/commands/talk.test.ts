@@ -76,7 +76,7 @@ test.each([
   expect(stdout()).toBe(said);
 });
 
-test('a retry prints the run id on stdout, and on stderr the step from which it goes on and the messages to send again', async () => {
+test('a retry prints the run id on stdout, and on stderr the step it continues from and the messages to send again', async () => {
   const receipt = { ...RUN, fromStep: 3, executionId: 'e2', dropped: ['send', 'raise'] };
   const asked: unknown[] = [];
   const run = { ...RUN, retry: (options: unknown) => Promise.resolve((asked.push(options), receipt)) };

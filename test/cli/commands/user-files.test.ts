@@ -93,7 +93,7 @@ test('a path through a file, and a name that is too long, are refused in words',
   expect((await callCli(['check', `${'a'.repeat(300)}.json`])).stderr).toContain('has a name that is too long');
 });
 
-test('a file that is not found by its relative path is named with the folder in which it was looked for', async () => {
+test('a file that is not found by its relative path is reported with the folder that was searched', async () => {
   expect((await callCli(['check', 'nowhere.json'])).stderr).toBe(
     `longhaul: The program "nowhere.json" does not exist (looked for "${join(process.cwd(), 'nowhere.json')}")\n`,
   );

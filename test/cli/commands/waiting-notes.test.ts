@@ -32,7 +32,7 @@ The run is paused. It continues after:
 `);
 });
 
-test('the commands that wait for a result print the notes beside the result', async () => {
+test('the commands that wait for a result print the notes next to the result', async () => {
   const kept = commandIo();
   const asked = Promise.withResolvers<void>();
   const run = {

@@ -25,7 +25,7 @@ export function missingShell(name: ShellName): string | undefined {
   return spawnSync(name, ['--version']).status === 0 ? undefined : `${name} is not installed`;
 }
 
-/** An address at which no server listens. */
+/** An address where no server listens. */
 const NOWHERE = '127.0.0.1:9';
 
 /** A shell on a pseudo-terminal, with this program as `longhaul`, and with a server if there is an address. */

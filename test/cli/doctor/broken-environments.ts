@@ -34,7 +34,7 @@ const PYTHON_CLERK = CLERK.replace(
   "'scripted/m', tools: [defineTool({ name: 't', description: 'd', parameters: z.object({}), execute: () => 1 })], code: { executor: python() }",
 );
 
-/** A command that sets or removes a variable repairs the environment in which the program is called. */
+/** A command that sets or removes a variable repairs the environment that the program is called in. */
 const inShell = (command: string, environment: Environment): void => {
   environment.machine.env = afterCommand(command, environment);
 };
@@ -143,7 +143,7 @@ export const BROKEN: readonly BrokenEnvironment[] = [
   {
     name: 'a namespace without search attributes',
     check: 'search-attributes',
-    // The CLI leaves out a name without a type of its own.
+    // The CLI leaves out a name that has no type.
     names: /LonghaulAgent[^]*search-attribute create(?: --name Longhaul\w+ --type Keyword(?:List)?){7} --address/,
     server: { attributes: {} },
     repair: 'fix',
@@ -324,7 +324,7 @@ export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 
     },
   },
   {
-    name: 'a payload store that loses what it is given',
+    name: 'a payload store that loses its payloads',
     check: 'payload-store',
     names: /does not return what was written/,
     break: (environment) =>
@@ -501,7 +501,7 @@ async function codecServer(environment: Environment, key: string, origin = 'http
   environment.flags.codecEndpoint = server.url;
 }
 
-/** Starts a Redis that knows no command but those of a greeting, and says this of itself. Returns its address. */
+/** Starts a Redis that knows only the commands of a greeting, and describes itself with `info`. Returns its address. */
 async function fakeRedis(info: string, environment: Environment): Promise<string> {
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {

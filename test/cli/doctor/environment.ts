@@ -77,7 +77,7 @@ export class Environment implements AsyncDisposable {
     return file;
   }
 
-  /** Installs packages into the folder, and examines it as the project: those of Temporal as they should be, and these. */
+  /** Installs Temporal's packages at the right versions and these packages into the folder, and examines it as the project. */
   async install(packages: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
     const all = { ...Object.fromEntries(SDK.map((name) => [`@temporalio/${name}`, '1.24.0'])), protobufjs: '8.8.1', ...packages };
     await this.write('package.json', '{"name": "project"}');

@@ -10,23 +10,23 @@ export interface FakeTemporalOptions {
   retentionDays?: number;
   /** Methods that refuse every call, with PERMISSION_DENIED. */
   refuses?: readonly string[];
-  /** Methods that answer no call, as those of a server that is away. */
+  /** Methods that answer no call, like a server that is away. */
   away?: readonly string[];
-  /** Milliseconds by which the header `date` is ahead. Absent: no answer has the header. */
+  /** How many milliseconds the header `date` is ahead. Absent: no answer has the header. */
   aheadMs?: number;
   /** The custom search attributes, by name: changed by calls that add some. */
   attributes?: Record<string, number>;
   pollers?: readonly object[];
   currentBuild?: { deploymentName: string; buildId: string };
   backlog?: { count: number; ageSeconds: number };
-  /** The agents of which runs are open. */
+  /** The agents that have open runs. */
   openAgents?: readonly string[];
 }
 
 const KEYWORD = 2;
 const KEYWORD_LIST = 7;
 
-/** The search attributes of a namespace in which workers have run. */
+/** The search attributes of a namespace where workers have run. */
 export const ALL_ATTRIBUTES: Readonly<Record<string, number>> = {
   LonghaulAgent: KEYWORD,
   LonghaulStatus: KEYWORD,

@@ -28,7 +28,7 @@ test('packages in the layout of pnpm are installed once', async () => {
   expect(await statusOf('protobufjs', environment)).toBe('ok');
 });
 
-test('a proxy in capital letters is none for calls to a server on this machine', async () => {
+test('a proxy variable in capital letters does not apply to calls to a server on this machine', async () => {
   await using environment = await Environment.open();
   Object.assign(environment.machine.env, { HTTPS_PROXY: 'http://proxy.example:3128', NODE_USE_ENV_PROXY: '1' });
   expect(await statusOf('proxy', environment)).toBe('ok');
@@ -80,7 +80,7 @@ test('with repairs, a person is asked once before a model is called, and no secr
   });
 });
 
-/** An agents module whose provider keeps what it is asked, as far as a limit of tokens says it. */
+/** An agents module whose provider keeps its requests, up to a limit of tokens. */
 const PROMPT = 'You know that the margin is forty percent.';
 const KEEPING = `export const agents = [defineAgent({ name: 'clerk', model: 'echo/m', instructions: ${JSON.stringify(PROMPT)},
   tools: [defineTool({ name: 't', description: 'Reads the secret margin', parameters: z.object({}), execute: () => 1 })] })];

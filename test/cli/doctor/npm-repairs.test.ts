@@ -8,7 +8,7 @@ import type { CheckReport } from '../../../src/cli/doctor/doctor.ts';
 import { Environment } from './environment.ts';
 import { networkReason } from '../../installing.ts';
 
-// The commands of the doctor that install packages, run as they stand in the report, in projects that npm has installed.
+// The commands of the doctor that install packages, run exactly as reported, in projects that npm has installed.
 
 let folder = '';
 beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'longhaul-repairs-'))));
@@ -57,7 +57,7 @@ test.for<{ name: string; check: string; dependencies: Record<string, string> }>(
 });
 
 test(
-  'a package that asks for another version is named, and the command says of what it is a part',
+  'a package that asks for another version is named, and the command names the package that it belongs to',
   { timeout: 300_000 },
   async ({ skip }) => {
     const missing = await installed({ ...at('1.24.0'), '@temporalio/external-storage-s3': '1.22.0', protobufjs: '8.8.1' });

@@ -38,7 +38,7 @@ test.each([
   '/home/ada-lovelace/x',
   'npm-check-updates is no key',
   'Bearer tokens',
-])('"%s" stays as it is', (text) => {
+])('"%s" is not changed', (text) => {
   expect(redact(text)).toBe(text);
 });
 

@@ -31,7 +31,7 @@ describe('text on a terminal', () => {
     expect(written()).toBe('');
   });
 
-  it('of the next response waits until that of the one before is shown', () => {
+  it('of the next response waits until the text of the previous one is shown', () => {
     const { text, written } = live();
     text.add('e1', 'One');
     text.add('e2', 'Tw');
@@ -44,7 +44,7 @@ describe('text on a terminal', () => {
     expect(text.settle('e2', 'Two')).toBe(true);
   });
 
-  it('that another attempt takes back ends with a word about it', () => {
+  it('that another attempt discards ends with a note about it', () => {
     const { text, written } = live();
     text.add('e1', 'One');
     text.reset();
@@ -77,6 +77,6 @@ test.each([
   ],
   ['credentials without a service', { LONGHAUL_SERVICE_TOKEN: 'k' }, 'localhost:7233', { url: 'http://127.0.0.1:8787' }],
   ['none', { LONGHAUL_SERVICE: 'none' }, 'localhost:7233', undefined],
-])('the service beside %s', (_, env, address, service) => {
+])('the service for %s', (_, env, address, service) => {
   expect(liveService(env, address)).toEqual(service);
 });

@@ -85,7 +85,7 @@ test('results are shown under their tools, with a mark for errors', () => {
   ]);
 });
 
-test('changes of the deps are shown after the results with which they came', () => {
+test('changes of the deps are shown after the results that they came with', () => {
   const result: ContentItem = { type: 'tool_result', toolCallId: 'c1', name: 'add', status: 'success', content: ['ok'] };
   const contextUpdates: Event['contextUpdates'] = [
     {
@@ -206,7 +206,7 @@ test('colours are applied by the look that the caller passes', () => {
   expect(line).toBe('<dim>  1.23s</>  <bold>bot             </>  <cyan>→ go()</>');
 });
 
-test('code is shown as it is, and the calls that it makes under its name', () => {
+test('code is shown unchanged, and its calls under its name', () => {
   const cell = event('desk', [
     { type: 'tool_call', toolCallId: 'c1', name: 'run_code', arguments: { code: 'for (const id of [1, 2]) {\n  pay({ id });\n}\n' } },
   ]);

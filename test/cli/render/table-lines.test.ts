@@ -84,7 +84,7 @@ test('ids that are cut still name one run each', () => {
   for (const id of ids) expect(runs.filter(({ runId }) => runId.startsWith(id))).toHaveLength(1);
 });
 
-test('a wide terminal, and a reader that is none, get every cell whole', () => {
+test('a wide terminal, and an output that is not a terminal, get every cell whole', () => {
   for (const output of [{ look }, { look, columns: 400 }]) {
     const text = listLines(runs, output).join('\n');
     expect(text).not.toContain('…');

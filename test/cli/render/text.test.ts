@@ -61,7 +61,7 @@ test('a call that waits until a time is shown with that time and the reason', ()
   ]);
 });
 
-test('the answers of hooks are shown with the calls and steps that they are about, and those of the run at its end', () => {
+test('the answers of hooks are shown with the calls and steps that they are about, and the answers about the run at its end', () => {
   const about = { on: 'pre_tool_use' as const, callId: 'call_1' };
   const call = {
     ...newToolCallRecord('search', 'call_1', AT),

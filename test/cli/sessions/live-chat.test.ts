@@ -22,7 +22,7 @@ const text = (eventId: string, piece: string): StreamItemContent => ({
   delta: { type: 'text', text: piece },
 });
 
-/** A chat whose session streams and records these, one after the other, when `next` is called. */
+/** A chat whose session streams and records these in order, one for each call of `next`. */
 function chatWith(items: readonly StreamItemContent[], events: readonly object[]): { chat: FakeChat; record: () => void } {
   let record = (): void => undefined;
   const recorded = new Promise<void>((resolve) => (record = resolve));
@@ -46,7 +46,7 @@ async function leave({ lines, exitCode }: FakeChat): Promise<void> {
   await exitCode;
 }
 
-test('an answer is shown as it is written, and once', async () => {
+test('an answer is shown as it is written, once', async () => {
   const { chat, record } = chatWith([text('e1', 'The '), text('e1', 'Moon')], [says('e1', 'The Moon is far.'), ends()]);
   await chat.lines.enter('hello');
   await until(() => chat.kept.stdout().includes('The Moon'));

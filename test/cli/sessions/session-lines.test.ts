@@ -138,7 +138,7 @@ test('a session at a limit shows the command that raises exactly that limit, abo
   expect(hint('totalTokens', { limits: { ...view.limits, totalTokens: 100 } })).toContain(' --tokens 1800 ');
   expect(hint('costUsd', { limits: { ...view.limits, costUsd: 0.5 } })).toContain(' --cost 1 ');
   expect(hint('costUsd', { limits: { ...view.limits, costUsd: 0.01 } })).toContain(' --cost 0.5 ');
-  // Limits that are not reached stay as they are.
+  // Limits that are not reached do not change.
   expect(hint('deadline', { turns: 10 })).toBe("longhaul session raise 'talk 1' --deadline none --namespace shop");
   expect(raiseHint('talk 1', view, {}, 'longhaul')).toBeUndefined();
 });

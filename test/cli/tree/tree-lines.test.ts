@@ -24,13 +24,13 @@ function run(runId: string, totalTokens: number, more: Partial<RunTree> = {}): R
   };
 }
 
-test('a session shows its turns and steps: the limit of steps is that of each turn', () => {
+test('a session shows its turns and steps: the limit of steps applies to each turn', () => {
   expect(treeLines(run('talk-1', 30, { status: 'idle', turns: 3, steps: 12 }), plain)).toEqual([
     'talk-1 idle · talk-1 · 3 turns · 12 steps · 30 tokens',
   ]);
 });
 
-test('a tree of runs shows status, steps, tokens, cost and what waits, and ids relative to the run above', () => {
+test('a tree of runs shows status, steps, tokens, cost and what waits, and ids relative to the parent', () => {
   const waiting = run('p-1/all.Inner/one.Letter', 20, { status: 'pending_confirmation', waitingFor: ['refund'] });
   const inner = run('p-1/all.Inner', 0, { kind: 'program', status: 'pending_confirmation', steps: 0, children: [waiting] });
   const priced = { ...noUsage(), totalTokens: 5, costUsd: 0.25, estimated: { promptTokens: 1, completionTokens: 1, totalTokens: 2 } };

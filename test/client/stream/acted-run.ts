@@ -87,7 +87,7 @@ async function answer(run: FakeRun, one: Act & { type: 'answer' }, number: numbe
     const interrupted = one.isInterrupted ? { interrupted: true as const } : {};
     run.record(of.eventId, [{ type: 'message', role: 'assistant', content: text }], { usage: null, ...interrupted });
     if (!one.isSilent) run.announce();
-    // The worker that was killed goes on for a while without knowing.
+    // The worker that was killed continues for a while without knowing it.
     if (one.failedAttempts > 0) {
       const late = { ...of, eventId: `answer-${number}-1`, attempt: 1 };
       run.publish({ type: 'delta', of: late, index: one.deltas, delta: { type: 'text', text: 'late' } });

@@ -73,7 +73,7 @@ it('shows no output of a failed attempt to a reader that comes once the step has
   expect(items.filter(({ type }) => type === 'delta')).toEqual([]);
 });
 
-it('takes back the output of a failed attempt before the step ends by its fallback, and leaves that of other steps', async () => {
+it('discards the output of a failed attempt before the step ends by its fallback, and keeps the output of other steps', async () => {
   const run = new FakeRun();
   const { items, reading } = collect(run);
   await settled();
@@ -113,7 +113,7 @@ it('takes back the output of a failed attempt before the step ends by its fallba
   expect(resetsAndEvents(items)).toEqual(['e1', reset, 'e2', 'e3', 'e4', 'e5', 'e6']);
 });
 
-it('takes back the output of a failed attempt at the end of a step that records no attempt', async () => {
+it('discards the output of a failed attempt at the end of a step that records no attempt', async () => {
   const run = new FakeRun();
   const { items, reading } = collect(run);
   await settled();
@@ -129,7 +129,7 @@ it('takes back the output of a failed attempt at the end of a step that records 
   expect(resetsAndEvents(items)).toEqual(['e1', { type: 'reset', step: 1, attempt: 2, callId: 'main.Draft' }, 'e2']);
 });
 
-it('begins a retry with a reset that names the step and the attempt, and the call if it is that of a tool or a step', async () => {
+it('begins a retry with a reset that names the step and the attempt, and the call if it belongs to a tool or a step', async () => {
   const run = new FakeRun();
   const { items, reading } = collect(run);
   await settled();
@@ -151,7 +151,7 @@ it('begins a retry with a reset that names the step and the attempt, and the cal
       if (call.callId === 'look-2') emit(run, of, `${attempt}`);
       else begin(run, of, `${attempt}`);
       await settled();
-      // What the attempt before has shown is taken back, and nothing else.
+      // Only the output of the previous attempt is discarded.
       expect(liveIn(items).at(-1)).toEqual([call.callId, `${attempt}`]);
     }
   }

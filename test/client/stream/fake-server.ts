@@ -20,7 +20,7 @@ export class FakeServer {
   readonly #run: FakeRun;
   readonly #principal: Principal;
 
-  /** `principal`: whom the run acts for. */
+  /** `principal`: the identity on whose behalf the run acts. */
   constructor(run: FakeRun, principal: Principal = {}) {
     this.#run = run;
     this.#principal = principal;
@@ -114,7 +114,7 @@ export class FakeSink implements StreamSink {
     return this.read.mock.calls.map(([runId]) => runId);
   }
 
-  /** The number of readings that go on. */
+  /** The number of reads in progress. */
   get reading(): number {
     return this.read.mock.calls.filter(([, { signal }]) => !signal.aborted).length;
   }

@@ -117,7 +117,7 @@ describe('a reader that reads slowly', () => {
     await feeds.close();
   });
 
-  test('a run that was announced to end and goes on, because its worker was killed before the server knew, is read on', async () => {
+  test('a run whose end was announced, but which continues because its worker was killed before the server knew, is read further', async () => {
     const { run, items, asked, leave } = await idle();
     run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
     run.publish({ type: 'recorded', executionId: run.executionId, events: 2, steps: 1, status: 'completed' });

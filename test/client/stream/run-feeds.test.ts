@@ -58,13 +58,13 @@ describe('the readers of a run in one process', () => {
     expect(server.requests.query).toBeLessThanOrEqual(5);
   });
 
-  it('share nothing with those of another run but the sink', async () => {
+  it('share only the sink with the readers of another run', async () => {
     const { sink, feeds } = stage();
     for (const runId of ['run-1', 'run-2', 'run-1', 'run-2']) await feeds.follow(runId).feed.start();
     expect([sink.open.mock.calls.length, sink.runs]).toEqual([1, ['run-1', 'run-2']]);
   });
 
-  it('share it as clients of principals, too, and those of another principal reach nothing', async () => {
+  it('share it also as clients of principals, and clients of another principal reach nothing', async () => {
     const run = new FakeRun();
     const ada = { tenant: 'acme', user: 'ada' };
     const sink = new FakeSink(run);
@@ -83,7 +83,7 @@ describe('the readers of a run in one process', () => {
 });
 
 describe('the feed of a run', () => {
-  it('goes on while it has a reader, and for two seconds after its last one', async () => {
+  it('continues while it has a reader, and for two seconds after its last one', async () => {
     const { sink, feeds } = stage();
     const [one, other] = [feeds.follow('run-1'), feeds.follow('run-1')];
     await one.feed.start();
@@ -115,7 +115,7 @@ describe('the feed of a run', () => {
     expect([sink.reading, sink.runs]).toEqual([1, ['run-1', 'run-1']]);
   });
 
-  it('goes on for two seconds after its last reader, also if that one came back shortly before', async () => {
+  it('continues for two seconds after its last reader, also if that reader came back shortly before', async () => {
     const { sink, feeds } = stage();
     const before = feeds.follow('run-1');
     await before.feed.start();
@@ -128,7 +128,7 @@ describe('the feed of a run', () => {
     expect(sink.reading).toBe(0);
   });
 
-  it('is another one once it is over: a reader that comes after the end reads the run anew', async () => {
+  it('is replaced once it is over: a reader that comes after the end reads the run from the beginning', async () => {
     const { run, server, feeds } = stage();
     const { feed } = feeds.follow('run-1');
     const reading = all(streamRun(feeds, 'run-1', {}));
@@ -188,7 +188,7 @@ describe('the feeds of a client that is closed', () => {
 });
 
 describe('the health of the feeds', () => {
-  it('is that of the sink, which is opened once for it and for readers', async () => {
+  it('is the sink\'s health: the sink is opened once for it and for readers', async () => {
     const { sink, feeds } = stage();
     await expect(feeds.health()).resolves.toBeUndefined();
     sink.health.mockRejectedValueOnce(new Error('Redis is away'));

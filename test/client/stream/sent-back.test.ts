@@ -32,7 +32,7 @@ async function read(readers: Readers, cursor?: string, most = Infinity): Promise
 const viewOf = (items: readonly StreamItem[], before: StreamView = newView()): StreamView => items.reduce(fold, before);
 const soon = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('a reader that is connected while a run is sent back takes back what it has, and reads the run as it is', async () => {
+test('a reader that is connected while a run is reset discards what it has, and reads the new state of the run', async () => {
   const run = new FakeRun();
   for (const id of ['R1', 'R2', 'R3']) answer(run, id);
   const reading = read(feedsOf(run));
@@ -96,7 +96,7 @@ test('a client that is closed ends its readers with an error', async () => {
   await expect(reading).rejects.toThrow('The client is closed');
 });
 
-test('the answer of an attempt of which nothing was carried takes back the output of the one before', async () => {
+test('the answer of an attempt whose output was not carried discards the output of the previous attempt', async () => {
   const run = new FakeRun();
   const reading = read(feedsOf(run));
   const of: StreamedAttempt = { executionId: run.executionId, eventId: 'A1', through: 0, activity: 1, attempt: 1 };

@@ -22,7 +22,7 @@ test('readers at the same place of a run get the same items, and one that begins
   run.announce();
   await vi.waitFor(() => expect([one.length > 2, other.length]).toEqual([true, one.length]));
   expect(other.slice(2).every((item, index) => item === one[index + 2])).toBe(true);
-  // A reader that continues behind the first event gets what is behind it, with cursors of its own.
+  // A reader that continues after the first event gets the rest, with its own cursors.
   const late = reading(feeds.stream(one[0]?.cursor, leaving.signal));
   const content = ({ cursor: _, ...item }: StreamItem): object => item;
   await vi.waitFor(() =>

@@ -7,10 +7,12 @@ import { feedsOf, type StreamItem } from './read-stream.ts';
 import { act, acts } from './acted-run.ts';
 import { FakeRun } from './fake-run.ts';
 
-/** A reader that waits for ever is reported with its plan, instead of as a test that does not end. */
+/** A reader that waits forever is reported with its plan, instead of as a test that does not end. */
 const BOUNDED: fc.Parameters<unknown> = { timeout: 10_000, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
 
-/** After how many items a reader is cut off each time; then it goes on with the cursor of the last one, in the same process or another. */
+/**
+ * The number of items after which a reader is cut off each time. It then continues from the last cursor, in the same process or another.
+ */
 const cuts = fc.array(fc.record({ items: fc.integer({ min: 1, max: 7 }), sameProcess: fc.boolean() }), { maxLength: 12 });
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -106,8 +108,8 @@ function expectDeltasOnce(items: readonly StreamItem[]): void {
 }
 
 /**
- * The first delta of another attempt of a call follows a reset that names its step and its attempt and takes back what was shown, and no
- * reset takes back the deltas of an attempt that goes on. Returns the number of those attempts.
+ * The first delta of another attempt of a call follows a reset that names its step and its attempt and discards the shown output, and no
+ * reset discards the deltas of an attempt that continues. Returns the number of those attempts.
  */
 function expectResets(items: readonly StreamItem[]): number {
   const shown = new Map<string | undefined, { delta: Delta; reset?: Attempt }>();

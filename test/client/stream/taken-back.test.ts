@@ -11,7 +11,7 @@ function shows(run: FakeRun, of: StreamedAttempt, text: string): void {
   run.publish({ type: 'delta', of, index: 0, delta: { type: 'text', text } });
 }
 
-/** The ways in which the output of a first attempt is taken back. */
+/** The ways the output of a first attempt is discarded. */
 const RETRIES: [string, StreamedAttempt, (run: FakeRun) => void][] = [
   ['another attempt of a model call', OF, (run) => run.publish({ type: 'attempt', of: { ...OF, eventId: 'second', attempt: 2 } })],
   [
@@ -20,7 +20,7 @@ const RETRIES: [string, StreamedAttempt, (run: FakeRun) => void][] = [
     (run) => shows(run, { ...OF, callId: 'look-1', attempt: 2 }, 'Hello'),
   ],
   [
-    'the answer of an attempt of which nothing was carried',
+    'the answer of an attempt whose output was not carried',
     OF,
     (run) => {
       run.record('second', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
@@ -41,7 +41,7 @@ async function rest(readers: Readers, cursor: string): Promise<StreamItem[]> {
 }
 
 describe.each(RETRIES)('the cursor of a reset by %s', (_, first, retry) => {
-  it.each(['the same process', 'another process'])('goes on behind it in %s: what was taken back is not shown again', async (process) => {
+  it.each(['the same process', 'another process'])('continues after it in %s: discarded output is not shown again', async (process) => {
     const run = new FakeRun();
     run.record('question', [{ type: 'message', role: 'user', content: 'Hi' }], { author: 'user' });
     const readers = feedsOf(run);

@@ -15,7 +15,7 @@ const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 /** The result texts of calls whose outcome was unusual, by call id. */
 type Told = Readonly<Record<string, string>>;
 
-/** A record of a run with ids and times of its own. */
+/** A record of a run with its own ids and times. */
 function recordOf(told: Told = {}): RunRecord {
   const runId = `run-${(runs += 1)}`;
   const calls = SCRIPT.map((step) => step.map(({ name, id }) => ({ name: String(name), callId: String(id) })));
@@ -195,7 +195,7 @@ test('in a random run, a call with effect `once` may be unknown if the server ha
   expect(randomProblems(undisturbed, recordOf({ s1: unknownOutcome('look_up') }))).toHaveLength(2);
 });
 
-test('the run with which all others are compared must itself be complete', () => {
+test('the run that all others are compared with must itself be complete', () => {
   const record = { ...recordOf(), kills: 0 };
   expect(undisturbedProblems(record)).toEqual([]);
   expect(undisturbedProblems({ ...recordOf(LETTER_UNKNOWN), kills: 0 })).toHaveLength(1);

@@ -3,7 +3,7 @@ import { diff } from 'node:util';
 /** The number of lines of a difference that are printed. */
 const SHOWN = 40;
 
-/** The lines in which two values differ as JSON: `-` is missing, `+` is additional. Undefined for equal values. */
+/** The lines where two values differ as JSON: `-` is missing, `+` is additional. Undefined for equal values. */
 export function difference(expected: unknown, actual: unknown): string | undefined {
   const [wanted, given] = [linesOf(expected), linesOf(actual)];
   if (wanted.join('\n') === given.join('\n')) return undefined;

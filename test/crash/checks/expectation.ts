@@ -34,7 +34,7 @@ export function unclearAt(pass: Pass, point: string): UnclearCalls {
   return NONE;
 }
 
-/** The record of a run in which these calls are unclear, made from that of an undisturbed run. */
+/** The record of a run where these calls are unclear, derived from the record of an undisturbed run. */
 export function expectedRecord({ result, events }: PlainRecord, unclear: UnclearCalls): PlainRecord {
   if (unclear.size === 0) return { result, events };
   const told = events.map((event) => ({ ...event, content: event.content.map((item) => toldOf(item, unclear)) }));

@@ -14,10 +14,7 @@ export class HistoryCheck {
     this.#replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath }, sinks: { crash: { reached: nothing } } } });
   }
 
-  /**
-   * The problems with the histories of a run. Runs are checked one after the other, because a replayer does one replay at a
-   * time.
-   */
+  /** The problems with the histories of a run. Runs are checked sequentially, because a replayer does one replay at a time. */
   problems(client: Client, runId: string): Promise<string[]> {
     const checked = this.#last.then(async () => {
       const executions = await replayed(this.#replayer, runId, await readChain(client, runId));

@@ -41,7 +41,7 @@ export function hitProblems({ pass }: Hit, record: AskedRecord): string[] {
   ];
 }
 
-/** The problems with the model calls of a run that was hit at random: each kill may make a call necessary once more. */
+/** The problems with the model calls of a run that was hit at random: each kill may make one more call necessary. */
 export function randomAsks(record: AskedRecord): string[] {
   return asksOver(
     record,
@@ -50,7 +50,7 @@ export function randomAsks(record: AskedRecord): string[] {
   );
 }
 
-/** The parts in which a record differs from that of the undisturbed run. */
+/** The parts where a record differs from the undisturbed run's. */
 export function partsThatDiffer<Plain extends object>(undisturbed: Plain, actual: Plain): string[] {
   return (Object.keys(actual) as (keyof Plain & string)[]).flatMap((part) => {
     const changes = difference(undisturbed[part], actual[part]);

@@ -7,7 +7,7 @@ import { type PlainRecord, plainRecord } from './plain-record.ts';
 import { answerOf, ONCE, SCRIPT } from '../reference/reference-script.ts';
 import type { RunRecord } from '../runs/run-record.ts';
 
-/** The problems with the undisturbed run, with which all others are compared. */
+/** The problems with the undisturbed run, the reference for all others. */
 export function undisturbedProblems(record: RunRecord): string[] {
   const { result, executions, kills } = record;
   const everything = answerOf(SCRIPT.flat().map(({ id }) => ({ toolCallId: String(id), status: 'success' })));

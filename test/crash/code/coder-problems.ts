@@ -9,10 +9,10 @@ import { CELLS, CHARGE, EFFECTS } from './coder-script.ts';
 /** The output of the last cell, which shows the values of all cells before. */
 const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 28';
 
-/** The fewest points at which a run of code must be hit. */
+/** The minimum number of points where a run of code must be hit. */
 const FEWEST_POINTS = 25;
 
-/** The problems with the undisturbed run, with which all others are compared. */
+/** The problems with the undisturbed run, the reference for all others. */
 export function undisturbedProblems(record: RunRecord, points: readonly string[]): string[] {
   const { result, executions, kills } = record;
   return [
@@ -61,7 +61,7 @@ function differences(undisturbed: PlainRecord, record: RunRecord): string[] {
   ];
 }
 
-/** Each effect must have happened with one key, and the one that happens once at most once. */
+/** Each effect must have happened with one key, and the `once` effect at most once. */
 function effectProblems(effects: readonly Effect[]): string[] {
   const keys = (effect: string): number => effects.filter((one) => one.effect === effect).length;
   const charged = effects.filter(({ effect }) => effect === CHARGE).reduce((sum, { acts }) => sum + acts, 0);

@@ -18,7 +18,7 @@ print(paid);`,
   // A call that a person decides about.
   `const refunded = refund({ n: found.length });
 print(refunded);`,
-  // A cell that fails, and keeps what it has changed.
+  // A cell that fails, and keeps its changes.
   `found.push('third');
 throw new Error('on purpose');`,
   // A callback that waits for calls.

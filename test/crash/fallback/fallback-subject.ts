@@ -63,7 +63,7 @@ function recordProblems(undisturbed: PlainFallback, record: FallbackRecord): str
   return [...others, ...sessionProblems(record)];
 }
 
-/** The moments between the two models, of which each failure has one, and a change of the execution. */
+/** The moments between the two models: one for each failure, and one for a change of the execution. */
 const isBetween = (point: string): boolean => point.startsWith('between ');
 
 /** All moments between two models for workers, and every eighth for servers. */

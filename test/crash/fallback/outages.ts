@@ -40,8 +40,8 @@ export function answerTo(message: string): string {
 }
 
 /**
- * Both models: what they do depends on the conversation alone. `asked` is called when the second one is asked; `movesOn` before, in an
- * attempt in which the first one has failed.
+ * Both models: their answers depend on the conversation alone. `asked` is called when the second model is called, `movesOn` before that, in
+ * an attempt where the first one has failed.
  */
 export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: () => void }): ModelClient {
   let hasFailed = false;

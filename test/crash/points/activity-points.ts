@@ -5,7 +5,7 @@ import { ACTIVITIES } from '../../../src/core/protocol.ts';
 import { withAroundCalls } from '../../../activities/bursts/around-calls.ts';
 import { activityPoint, executionName, ofTopRun, storedPoint } from './points.ts';
 
-/** The execution of an activity, by the run at the top and the point at which that has read its result. */
+/** The execution of an activity, by the root run and the point where the root has read its result. */
 interface Execution {
   runId: string;
   told: string;

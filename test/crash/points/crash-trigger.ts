@@ -4,7 +4,7 @@ import { KILLED } from './points.ts';
 export interface Kill {
   runId: string;
   point: string;
-  /** The id of the process: this one, or that of the server. */
+  /** The id of the process: this one, or the server. */
   victim: number;
 }
 

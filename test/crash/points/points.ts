@@ -1,6 +1,6 @@
 import type { StoredEntry } from '../../../src/core/bursts/burst.ts';
 
-/** The points at which a run can be hit, by name. Used in the worker and inside the sandbox of its workflows: only text here. */
+/** The points where a run can be hit, by name. Used in the worker and inside the sandbox of its workflows: only text here. */
 
 /** The moment of an activity. */
 export type Moment =
@@ -21,7 +21,7 @@ export const END = 'end';
 export const CONTINUE = 'continue-as-new';
 /** The first workflow task of the next execution. */
 export const CONTINUED = 'continued';
-/** The run waits for a decision, and nothing else goes on. */
+/** The run waits for a decision, and nothing else is in progress. */
 export const IDLE = 'approval wait';
 /** A session sleeps between two turns. */
 export const ASLEEP = 'asleep';
@@ -31,7 +31,7 @@ export const KILLED = 'killed';
 /** Milliseconds after which a workflow task whose worker has died is given to another one. */
 export const TASK_TIMEOUT_MS = 2_000;
 
-/** The point at which an activity is at this moment. */
+/** The point of an activity at this moment. */
 export function activityPoint(moment: Moment, execution: string): string {
   return `${moment} ${execution}`;
 }
@@ -55,7 +55,7 @@ export function isCallInside(point = ''): boolean {
   return point.startsWith('before ') && !point.includes('runBurst');
 }
 
-/** The workflow task that accepts an Update. Messages have ids of their own. */
+/** The workflow task that accepts an Update. Messages have separate ids. */
 export function updatePoint(name: string, input: unknown): string {
   const { id } = (input ?? {}) as { id?: string };
   return name === 'send' && id !== undefined ? `update ${name} ${id}` : `update ${name}`;

@@ -33,7 +33,7 @@ export interface WorkerSetting {
   eventsOfExecution: number;
   /** The number of cached runs; the default of the SDK if it is left out. */
   cached?: number;
-  /** The URL of the collector that traces are reported to. Absent: there are none. */
+  /** The URL of the collector that traces are reported to. Absent: no traces. */
   collector?: string;
 }
 
@@ -111,7 +111,7 @@ const HARDLY_ANY = 2;
 /** The options of one testbed. */
 interface TestbedOptions extends RunTiming {
   pass: Pass;
-  /** Default: one of its own. */
+  /** Default: a separate one. */
   sharedServer?: CrashServer;
 }
 
@@ -124,7 +124,7 @@ export interface RunTiming {
 
 let opened = 0;
 
-/** Opens a testbed, on the given server, or on one of its own. */
+/** Opens a testbed, on the given server or on a separate one. */
 export async function openTestbed(
   resources: SharedResources,
   { pass, eventsOfExecution, heartbeatMs, sharedServer }: TestbedOptions,

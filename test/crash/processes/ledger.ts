@@ -12,7 +12,7 @@ export interface Act {
 
 /** A model call in the ledger. */
 export interface Ask {
-  /** The point at which the run has read the answer. */
+  /** The point where the run has read the answer. */
   told: string;
   /** The number of times that the provider was called for it. */
   times: number;

@@ -5,7 +5,7 @@ import { ofTopRun } from '../points/points.ts';
 import { type Disturbance, killIdle } from '../runs/disturbance.ts';
 import { untilRun } from '../runs/start-once.ts';
 
-/** The question for which the run waits when nothing else goes on. */
+/** The question that the run waits for when nothing else is in progress. */
 const QUESTION = 'work.Who';
 
 /** The run whose requests are decided. */
@@ -65,7 +65,7 @@ export class ErrandDecisions {
     });
   }
 
-  /** Waits until nothing goes on, disturbs the run there, and notes its status. */
+  /** Waits until nothing is in progress, disturbs the run there, and records its status. */
   async #atRest(): Promise<void> {
     const { runId, disturbance, deadline } = this.#run;
     if (this.waiting !== undefined) return;

@@ -6,7 +6,7 @@ import { errand, KEPT } from './errand.ts';
 import { type PlainErrand, plainErrand } from './plain-errand.ts';
 import { stepsWithoutPoint } from './step-points.ts';
 
-/** The problems with the undisturbed run, with which all others are compared. Every step must have a point at which runs are hit. */
+/** The problems with the undisturbed run, the reference for all others. Every step must have a point where runs are hit. */
 export function undisturbedProblems(record: ErrandRecord, points: readonly string[]): string[] {
   const { result, executions, kills } = record;
   const lost = stepsWithoutPoint(errand(() => undefined).document, points);
@@ -30,7 +30,7 @@ export function pointProblems(undisturbed: PlainErrand, hit: Hit, record: Errand
   return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
-/** The problems with a run that was hit at random: each kill may make a model call necessary once more. */
+/** The problems with a run that was hit at random: each kill may make one more model call necessary. */
 export function randomProblems(undisturbed: PlainErrand, record: ErrandRecord): string[] {
   return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }

@@ -18,7 +18,7 @@ const ASKS: Ask[] = [
   { told: 'told askStep gather.Kind', times: 1, inFlight: true },
 ];
 
-/** A record with ids and times of its own, whose steps side by side are recorded in this order. */
+/** A record with its own ids and times, whose parallel steps are recorded in this order. */
 function recordOf(steps: string[] = ['gather.Kind', 'check.Claim']): ErrandRecord {
   const runId = `run-${(runs += 1)}`;
   const events = steps.flatMap((at) =>
@@ -106,7 +106,7 @@ test('an effect with two idempotency keys is reported', () => {
   expect(pointProblems(undisturbed, HIT, twice)).toContain('"pack work.Pack[0]" was done with 2 idempotency keys: a, b');
 });
 
-test('in a random run, each kill may make a model call necessary once more', () => {
+test('in a random run, each kill may make one more model call necessary', () => {
   const asked = (times: number): ErrandRecord => ({ ...recordOf(), kills: 2, asks: ASKS.map((ask) => ({ ...ask, times })) });
   expect(randomProblems(undisturbed, asked(3))).toEqual([]);
   expect(randomProblems(undisturbed, asked(4))).toHaveLength(2);
@@ -119,7 +119,7 @@ test('an undisturbed run must reach a point of each step, which continues as new
   expect(undisturbedProblems({ ...record, executions: 1 }, POINTS)).toEqual(['it did not continue as new']);
 });
 
-test('the sample has a point of each step in the pass of the workers, and a third as many others in that of the servers', () => {
+test('the sample has a point of each step in the pass of the workers, and a third as many others in the pass of the servers', () => {
   const moments = ['before', 'after', 'told'];
   const points = ['gather.Kind', 'work.Part[0]', 'work.Part[1]', 'check.Claim', 'check.Claim #2', 'close.Send'].flatMap((step) =>
     moments.map((moment) => `${moment} askStep ${step}`),

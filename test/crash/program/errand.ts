@@ -29,7 +29,7 @@ export const KEPT = 'refund';
 /** Attempts that are lost with their worker are made again soon. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
 
-/** Options in which a tool of the program differs from the others. */
+/** Options of a tool of the program that differ from the others. */
 interface Special {
   tier?: 'local';
   approval?: 'always';

@@ -4,8 +4,8 @@ import { activityPoint, executionName, ofTopRun } from '../points/points.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
 
 /**
- * The number of attempts that the server has given up because their heartbeats stopped, by the points at which the activities are
- * told: of a process that was killed, or of one that was too busy for heartbeats.
+ * The number of attempts that the server has given up because their heartbeats stopped (the process was killed, or too busy for
+ * heartbeats), by the points of the activities.
  */
 export async function attemptsGivenUp({ client: { temporal } }: CrashTestbed, runIds: readonly string[]): Promise<Map<string, number>> {
   const givenUp = new Map<string, number>();

@@ -13,7 +13,7 @@ export interface PlainErrand {
   children: JsonValue;
   /** The effects of tools, by name. */
   effects: string[];
-  /** The model calls, by the points at which their answers were read. */
+  /** The model calls, by the points where their answers were read. */
   asks: string[];
 }
 
@@ -21,8 +21,8 @@ export interface PlainErrand {
 const OF_ONE_PROGRAM = new Set([...OF_ONE_RUN, 'startedAt', 'start_time', 'end_time', 'duration_ms', 'estimated']);
 
 /**
- * A record without the fields that differ between runs. What runs side by side is recorded in any order: it is put into the
- * order of its steps, and what belongs to one step stays in the order in which it was recorded.
+ * A record without the fields that differ between runs. Parallel steps are recorded in any order: the record is sorted by step, and the
+ * events of one step stay in their order.
  */
 export function plainErrand({ runId, result, events, trace, children, effects, asks }: ErrandRecord): PlainErrand {
   const plain = (value: unknown): JsonValue => withoutTimes(JSON.parse(JSON.stringify(value).replaceAll(runId, 'the run')) as JsonValue);

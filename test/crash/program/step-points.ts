@@ -1,7 +1,7 @@
 import { allSteps, isBlock, type ProgramDocument } from '../../../src/core/domain/program-document.ts';
 import type { Pass } from '../pass.ts';
 
-/** The steps at which no run can be hit. A block is hit at the steps inside of it. */
+/** The steps where no run can be hit. A block is hit at the steps inside it. */
 export function stepsWithoutPoint(document: ProgramDocument, points: readonly string[]): string[] {
   const steps = allSteps(document).filter(({ step }) => !isBlock(step));
   const addresses = steps.map(({ unit, step }) => `${unit.name}.${step.name}`);

@@ -32,7 +32,7 @@ export interface RecoveryOptions {
   runs: number;
   workers: number;
   kills: number;
-  /** The time in which the runs are started and the workers killed, in milliseconds. */
+  /** The time for starting the runs and killing the workers, in milliseconds. */
   ms: number;
   seed: number;
 }
@@ -46,10 +46,10 @@ export interface Recovery {
     openAtLastKill: number;
     /** The load of the machine at the last kill, and at the end. */
     load: number[];
-    /** The time at which a run no longer waited for anything that a dead worker had. */
+    /** The time when a run no longer waited for anything that a dead worker had. */
     back: Timings | null;
     ended: Timings | null;
-    /** The runs that waited for a cause, and the time for which they did. */
+    /** The runs that waited for a cause, and how long they did. */
     waits: Partial<Record<Cause, { runs: number } & Timings>>;
     calls: { timedOut: number };
     tasks: { timedOut: number };
@@ -112,7 +112,7 @@ export async function measureRecovery(options: RecoveryOptions, say: (line: stri
   }
 }
 
-/** Starts the runs one after the other, evenly over the time. */
+/** Starts the runs sequentially, evenly over the time. */
 async function startRuns(client: LonghaulClient, { runs, ms }: RecoveryOptions): Promise<string[]> {
   const started: string[] = [];
   for (let number = 1; number <= runs; number += 1) {

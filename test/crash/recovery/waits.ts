@@ -55,7 +55,7 @@ export function causeOf({ atMs, calls, task }: OpenRun, { living, killedMs }: Wo
 
 /** A run that was open when the last worker was killed. Times are in milliseconds after that kill. */
 export interface RecoveredRun {
-  /** The time at which it had what it waited for. */
+  /** The time when its wait ended. */
   backMs: number;
   endedMs: number;
   /** The time that it waited for each cause. */

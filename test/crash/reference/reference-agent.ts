@@ -27,7 +27,7 @@ interface Pace {
   burst?: { steps: number; seconds: number };
 }
 
-/** Options in which a tool of the agent differs from the others. */
+/** Options of a tool of the agent that differ from the others. */
 interface Special extends ToolPolicyOptions<Deps> {
   approval?: 'always';
   category?: 'read';
@@ -35,8 +35,8 @@ interface Special extends ToolPolicyOptions<Deps> {
 }
 
 /**
- * The agent of the reference run: tools of every kind, each of which records its effect in the ledger. `onceTimeoutMs`: the
- * time without a heartbeat after which a call with effect `once` is given up.
+ * The agent of the reference run: tools of every kind, each of which records its effect in the ledger. `onceTimeoutMs`: a call with effect
+ * `once` is given up after this time without a heartbeat.
  */
 export function referenceAgent(ledger: Ledger, onceTimeoutMs: number, pace: Pace = { name: AGENT }): AnyAgent {
   const tool = (name: string, { gives = () => `${name}: done`, ...special }: Special = {}) =>

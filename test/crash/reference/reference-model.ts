@@ -10,8 +10,8 @@ const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 export const ABSENT = 'absent';
 
 /**
- * Models whose answers depend on the conversation alone: they are the same for every worker and every repetition. `movesOn`: called
- * in an attempt in which one model has failed, and the next one is asked.
+ * Models whose answers depend on the conversation alone: they are the same for every worker and every repetition. `movesOn` is called in an
+ * attempt where one model has failed and the next one is called.
  */
 export function referenceModel(movesOn: () => void): ModelClient {
   let hasFailed = false;

@@ -21,7 +21,7 @@ export const REFUND = 's6';
 /** The calls with effect `once`: one whose tool can verify the outcome, and one whose tool cannot. */
 export const ONCE = { s4: { tool: 'charge', verify: true }, s5: { tool: 'post_letter', verify: false } } as const;
 
-/** The deps with which the run begins. */
+/** The deps that the run begins with. */
 export const DEPS = { customer: 'ann', rank: 'silver' };
 
 /** The model's answer. */

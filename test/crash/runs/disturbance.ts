@@ -6,7 +6,7 @@ export type Disturbance =
   | { type: 'none' }
   /** The testbed's victim is killed when the run reaches the point. */
   | { type: 'at'; point: string }
-  /** Work that goes on until the run has ended. */
+  /** Work that continues until the run has ended. */
   | { type: 'meanwhile'; work: (ended: AbortSignal) => Promise<void> };
 
 /** Prepares the kill of a run that is about to start. At `IDLE` the run itself kills. */

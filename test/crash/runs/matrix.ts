@@ -10,9 +10,11 @@ import { handleInTurn } from './handle-in-turn.ts';
 /** The options of a pass. */
 export interface PassOptions {
   parallel: number;
-  /** Hits the points at which a check failed once more, alone: on a busy machine a run may take longer than the test waits. The second try counts. */
+  /**
+   * Hits the points where a check failed again, alone: on a busy machine a run may take longer than the test waits. The second try counts.
+   */
   retry: boolean;
-  /** Chooses the points at which runs are hit, of those that the undisturbed run has reached. */
+  /** Chooses the points to hit runs at, out of the points that the undisturbed run has reached. */
   chosen: (points: readonly string[]) => readonly string[];
   /** Called with every outcome as it comes. */
   report: (outcome: Outcome) => void;
@@ -48,7 +50,7 @@ export async function runPass<Recorded extends RecordOfRun, Plain>(
   });
 }
 
-/** The most failed points that are hit once more: more of them are no accident. */
+/** The maximum number of failed points that are hit again: more failures are no accident. */
 const MOST_RETRIED = 3;
 
 /** The number of testbeds that begin with the slow points. The others take the remaining points meanwhile. */

@@ -5,7 +5,7 @@ import type { RunName } from '../subject.ts';
 export interface Outcome {
   subject: RunName;
   pass: Pass;
-  /** The point at which it was hit, or the name of a run that was hit at random. */
+  /** The point where it was hit, or the name of a run that was hit at random. */
   name: string;
   problems: string[];
   seconds: number;

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import { QUERIES } from '../../../src/core/protocol.ts';
 
-/** The queries of Longhaul's client, and those of the Temporal UI for the page of a run. */
+/** The queries of Longhaul's client, and of the Temporal UI for the page of a run. */
 const ASKED = [QUERIES.status, '__temporal_workflow_metadata', QUERIES.approvals, '__stack_trace'];
 const EVERY_MS = 30;
 const DEADLINE_MS = 3_000;

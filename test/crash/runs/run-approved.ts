@@ -10,7 +10,7 @@ import { startOnce, untilRun } from './start-once.ts';
 /** The longest wait is that for an attempt without heartbeats, which is given up after a minute. */
 const PATIENCE_MS = 150_000;
 
-/** A run of an agent in which one call waits for an approval. */
+/** A run of an agent with one call that waits for an approval. */
 export interface ApprovedRun {
   runId: string;
   input: RunInput;

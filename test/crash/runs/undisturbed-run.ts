@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { END, IDLE, queryPoint } from '../points/points.ts';
 import type { RecordOfRun, Subject } from '../subject.ts';
 
-/** The undisturbed run, with which all other runs are compared. */
+/** The undisturbed run, the reference for all other runs. */
 export interface Undisturbed<Plain> {
   record: Plain;
   /** The points that it reached, in order. */

@@ -37,7 +37,7 @@ function isAborted({ interrupted, failed, content }: Event): boolean {
   return failed !== undefined || (interrupted === true && content.length === 0);
 }
 
-/** The moment at which an entry of the memory was stored, in the text that the model is given. */
+/** The time when an entry of the memory was stored, in the text that the model gets. */
 const STORED_AT = /"when":"[^"]*"/g;
 
 function plain(value: unknown): JsonValue {

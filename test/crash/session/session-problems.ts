@@ -6,10 +6,10 @@ import { answerTo, EFFECTS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } fro
 import { type PlainSession, plainSession } from './plain-session.ts';
 import type { SessionRecord } from './session-record.ts';
 
-/** The fewest points at which the session must be hit. */
+/** The minimum number of points where the session must be hit. */
 const FEWEST_POINTS = 25;
 
-/** The problems with the undisturbed session, with which all others are compared. */
+/** The problems with the undisturbed session, the reference for all others. */
 export function undisturbedProblems(record: SessionRecord, points: readonly string[]): string[] {
   const { result, executions, kills } = record;
   return [
@@ -27,7 +27,7 @@ export function pointProblems(undisturbed: PlainSession, hit: Hit, record: Sessi
   return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
-/** The problems with a session that was hit at random: each kill may make a model call necessary once more. */
+/** The problems with a session that was hit at random: each kill may make one more model call necessary. */
 export function randomProblems(undisturbed: PlainSession, record: SessionRecord): string[] {
   return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }
@@ -77,7 +77,7 @@ function messageProblems({ events }: SessionRecord): string[] {
   ]);
 }
 
-/** The turns have the numbers of their messages, and their amounts are those of the session. */
+/** The turns have the numbers of their messages, and their amounts add up to the session's. */
 function turnProblems({ turns, answeredIn, result, events }: SessionRecord): string[] {
   const calls = turns.reduce((sum, { usage }) => sum + usage.llmCalls, 0);
   const tokens = turns.reduce((sum, { usage }) => sum + usage.totalTokens, 0);

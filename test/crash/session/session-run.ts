@@ -82,7 +82,7 @@ async function raiseAtLimit({ session, deadline }: HeldSession): Promise<string>
   return refusal;
 }
 
-/** Waits for the pending approval, and approves it once nothing else goes on. */
+/** Waits for the pending approval, and approves it once nothing else is in progress. */
 async function approve({ testbed, session, disturbance, deadline }: HeldSession): Promise<SessionRecord['waiting']> {
   const { run } = session;
   const digest = await within(

@@ -12,7 +12,7 @@ const HIT = { pass: 'worker', point: 'begin' } as const;
 
 let made = 0;
 
-/** A record with ids of its own. */
+/** A record with its own ids. */
 function recordOf(): SessionRecord {
   const runId = `session-${(made += 1)}`;
   const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };

@@ -18,7 +18,7 @@ interface DecidedRun {
 
 /** The decisions of an approver about one tree: all are listed and made at its root. */
 export class DelegationDecisions {
-  /** The answers of the root while a run below it waited and nothing else went on. */
+  /** The answers of the root while a descendant waited and nothing else was in progress. */
   waiting: TreeRecord['waiting'] | undefined;
   /** Rejects if a decision cannot be made. */
   readonly failed: Promise<never>;
@@ -47,7 +47,7 @@ export class DelegationDecisions {
     if (callId === REFUND.callId && this.waiting === undefined) {
       await this.#look('The tree', () => root.tree(), restsBelow);
       await killIdle(this.#testbed, runId, disturbance);
-      // The signal by which the root learns of the wait may come after the wait has begun.
+      // The signal that notifies the root of the wait may come after the wait has begun.
       const { status, waitingChildren = [] } = await this.#look(
         'The status',
         () => root.status(),
@@ -86,7 +86,7 @@ export class DelegationDecisions {
   }
 }
 
-/** True if all runs below the root have ended, but for those that wait. */
+/** True if all descendants of the root have ended, except the waiting ones. */
 function restsBelow({ children }: RunTree): boolean {
   return children.every((child) => (child.status === 'completed' || child.waitingFor.length > 0) && restsBelow(child));
 }

@@ -13,7 +13,7 @@ import type { RunOfTree, TreeRecord } from './tree-record.ts';
 /** The longest waits are those for attempts without heartbeats. */
 const PATIENCE_MS = 150_000;
 
-/** Does a run of the root, with all runs below it. Throws if it does not end. */
+/** Does a run of the root, with all its descendants. Throws if it does not end. */
 export async function runDelegation(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<TreeRecord> {
   const deadline = Date.now() + PATIENCE_MS;
   const { worker, client, ledger } = testbed;

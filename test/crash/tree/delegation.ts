@@ -7,7 +7,7 @@ import type { Act } from '../processes/ledger.ts';
 /** The name of the agent at the root of the tree. */
 export const CHIEF = 'chief';
 
-/** The tools that wait for an approval, with the ids of their calls: one in the root, one in a run below it. */
+/** The tools that wait for an approval, with the ids of their calls: one in the root, one in a descendant. */
 export const PUBLISH = { tool: 'publish', callId: 'p1' };
 export const REFUND = { tool: 'refund', callId: 'f1' };
 
@@ -26,7 +26,7 @@ const MODEL = 'delegation/scripted';
 /** Attempts that are lost with their worker are made again soon. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
 
-/** An agent that lets others work, two at once, one of which lets another one work. `act` records the effect of a tool. */
+/** An agent that delegates to two others at once; one of them delegates further. `act` records the effect of a tool. */
 export function delegation(act: (act: Act) => void): AnyAgent {
   const made = (name: string, special: { approval?: 'always' } = {}) =>
     defineTool({

@@ -8,7 +8,7 @@ export interface PlainTree {
   tally: JsonValue;
   /** The effects of tools, by name. */
   effects: string[];
-  /** The model calls, by the points at which their answers were read. */
+  /** The model calls, by the points where their answers were read. */
   asks: string[];
 }
 

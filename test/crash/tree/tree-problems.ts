@@ -5,13 +5,13 @@ import { EFFECTS } from './delegation.ts';
 import { type PlainTree, plainTree } from './plain-tree.ts';
 import type { TreeRecord } from './tree-record.ts';
 
-/** The fewest points at which the tree must be hit. */
+/** The minimum number of points where the tree must be hit. */
 const FEWEST_POINTS = 20;
 
 /** The number of runs of the tree. */
 const RUNS = 6;
 
-/** The problems with the undisturbed run, with which all others are compared. */
+/** The problems with the undisturbed run, the reference for all others. */
 export function undisturbedProblems(record: TreeRecord, points: readonly string[]): string[] {
   const { runs, executions, kills, tally } = record;
   const answers = Object.values(runs).reduce((sum, { result }) => sum + result.usage.llmCalls, 0);
@@ -38,7 +38,7 @@ export function pointProblems(undisturbed: PlainTree, hit: Hit, record: TreeReco
   return [...hitProblems(hit, record), ...recordProblems(undisturbed, record)];
 }
 
-/** The problems with a tree that was hit at random: each kill may make a model call necessary once more. */
+/** The problems with a tree that was hit at random: each kill may make one more model call necessary. */
 export function randomProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
   return [...recordProblems(undisturbed, record), ...randomAsks(record)];
 }
@@ -47,7 +47,7 @@ function recordProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
   return [...partsThatDiffer(undisturbed, plainTree(record)), ...waitProblems(record), ...effectProblems(record)];
 }
 
-/** The root says that it waits, and lists the call of the run below it. */
+/** The root says that it waits, and lists the call of its descendant. */
 function waitProblems({ waiting: { status, children, pending } }: TreeRecord): string[] {
   return [
     ...unless(status === 'pending_confirmation', `while a run below it waited, it said that it is ${status}`),

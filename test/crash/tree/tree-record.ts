@@ -13,11 +13,11 @@ export interface RunOfTree {
 /** The data about a tree of runs after its end. */
 export interface TreeRecord {
   runId: string;
-  /** By their place in the tree; that of the root is empty. */
+  /** By their place in the tree. The root's place is empty. */
   runs: Record<string, RunOfTree>;
   /** The sum over the events of the tree. */
   tally: AggregatedUsage;
-  /** The status of the root, and its pending approvals, while nothing went on but a wait below it. */
+  /** The status of the root, and its pending approvals, while only a descendant's wait was in progress. */
   waiting: { status: string; children: string[]; pending: string[] };
   /** The number of executions of the root. */
   executions: number;

@@ -9,7 +9,7 @@ const PATHS = ['', 'researcher.1.1', 'researcher.1.2', 'cashier.3.0', 'manager.3
 
 const POINTS = Array.from({ length: 20 }, (_, index) => `told callModel ${index}`);
 
-/** A record with ids and times of its own. */
+/** A record with its own ids and times. */
 function recordOf(): TreeRecord {
   const runId = `run-${(made += 1)}`;
   const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, cachedTokens: 0, reasoningTokens: 0, llmCalls: 1 };
@@ -47,7 +47,7 @@ test.each<[string, (record: TreeRecord) => Partial<TreeRecord>]>([
     'the answer at "told callModel 1" was asked for 3 times, in flight at the kill',
     ({ asks }) => ({ asks: asks.map((ask) => ({ ...ask, times: 3 })) }),
   ],
-  ['while a run below it waited, it said that it is running', ({ waiting }) => ({ waiting: { ...waiting, status: 'running' } })],
+  ['while a descendant waited, it said that it is running', ({ waiting }) => ({ waiting: { ...waiting, status: 'running' } })],
   ['it named these waiting runs: none', ({ waiting }) => ({ waiting: { ...waiting, children: [] } })],
   ['it listed: nothing', ({ waiting }) => ({ waiting: { ...waiting, pending: [] } })],
 ])('"%s" is reported for a tree with this problem', (problem, broken) => {

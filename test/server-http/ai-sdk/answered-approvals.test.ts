@@ -67,7 +67,7 @@ test.each<ErrorCode>(['invalid_arguments', 'digest_mismatch', 'not_authorized', 
   },
 );
 
-test('an id that is none of an approval is an error, but not to a new message', async () => {
+test('an id that belongs to no approval is an error, but not for a new message', async () => {
   const session = refusing('unknown_call');
   expect((await posted(serviceOf(session), { messages: [approved('forged')] })).status).toBe(422);
   const next = await posted(serviceOf(session), { messages: [approved('forged'), message] });
@@ -89,7 +89,7 @@ test('an answer that is refused is an error to a message that was sent before, u
   await again.body?.cancel();
 });
 
-test('an answer that is refused is an error to a page that goes on with the message of the call, behind which the user has written', async () => {
+test('a refused answer is an error to a page that continues the message of the call after the user has written', async () => {
   const session = refusing('invalid_arguments');
   const body = { messages: [approved(), message], messageId: 'c1-turn-1', trigger: 'submit-message' };
   expect((await posted(serviceOf(session), body)).status).toBe(422);
@@ -107,7 +107,7 @@ test('a new message is accepted with more answers than one request may have, and
   expect(session.calls.filter(([name]) => name === 'approve')).toHaveLength(32);
 });
 
-/** Lets a page approve a call of a run below, which refuses that with an error, and returns the part of the call. */
+/** Lets a page approve a call of a descendant, which refuses it with an error, and returns the part of the call. */
 async function approvedBelow(code: ErrorCode, below: FakeChat['below']): Promise<UIMessage['parts'][number] | undefined> {
   const session = new FakeChat();
   session.below = below;
@@ -130,7 +130,7 @@ async function approvedBelow(code: ErrorCode, below: FakeChat['below']): Promise
 
 const decisionBelow = (type: Decision['type'], reason: string) => [decided(0, { type, callId: 'p9', reason }).event];
 
-test('a call of a run below that somebody else has decided shows that decision', async () => {
+test('a descendant\'s call that somebody else has decided shows that decision', async () => {
   expect(await approvedBelow('already_decided', decisionBelow('reject', 'too much'))).toMatchObject({
     state: 'output-denied',
     approval: { approved: false, reason: 'too much' },
@@ -146,7 +146,7 @@ test.each<[ErrorCode, FakeChat['below']]>([
   ['unknown_call', []],
   ['already_decided', []],
   ['already_decided', new LonghaulError('history_removed', 'It is removed')],
-])('a call of a run below without a decision that is known (%s) is an error, and not done', async (code, below) => {
+])('a descendant\'s call without a known decision (%s) is an error, and not done', async (code, below) => {
   expect(await approvedBelow(code, below)).toMatchObject({
     state: 'output-error',
     errorText: expect.stringContaining('waits no more') as string,

@@ -5,12 +5,12 @@ import { eventsOf, expectedParts, itemsOf, steps, streamings } from './generated
 import { built, encoded, guarded, partsOf } from './recorded-turn.ts';
 import { propertyRuns } from '../../property-runs.ts';
 
-/** Reasoning is live alone: the record has none. */
+/** Reasoning is only live: the record has none. */
 function withoutReasoning(parts: unknown[]): unknown[] {
   return parts.filter((part) => (part as { type: string }).type !== 'reasoning');
 }
 
-it('the message that the AI SDK builds is the one of the record, whatever was taken back, lost or streamed twice', async () => {
+it('the message that the AI SDK builds equals the record, whatever was discarded, lost or streamed twice', async () => {
   await fc.assert(
     fc.asyncProperty(steps, streamings, async (all, ways) => {
       const live = await built(encoded(itemsOf(all, ways)));
@@ -36,7 +36,7 @@ it('the message of an agent whose answers are held back is the same, with the te
   );
 }, 60_000);
 
-it('text is sent once: the pieces of all texts that are not taken back are the texts of the record', () => {
+it('text is sent once: the pieces of all texts that are not discarded are the texts of the record', () => {
   fc.assert(
     fc.property(steps, streamings, (all, ways) => {
       const texts: string[] = [];
@@ -52,7 +52,7 @@ it('text is sent once: the pieces of all texts that are not taken back are the t
   );
 });
 
-it('a client that was asked for decisions goes on with its message to the same end', async () => {
+it('a client that was asked for decisions continues its message to the same end', async () => {
   await fc.assert(
     fc.asyncProperty(steps, streamings, fc.nat(), fc.boolean(), async (all, ways, pick, again) => {
       const items = itemsOf(all, ways);

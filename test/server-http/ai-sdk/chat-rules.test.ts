@@ -94,7 +94,7 @@ test('a message in the middle of a turn waits until the model has read it, and t
   expect(page.messages[1]?.parts.filter(({ type }) => type === 'text')).toMatchObject([{ text: 'Hello' }, { text: 'More' }]);
 });
 
-test('a message that a turn ends without reading is answered by the next turn, in a message of its own', async () => {
+test('a message that a turn ends without reading is answered by the next turn, in a separate message', async () => {
   const session = new FakeChat();
   session.beginTurn();
   session.isNew = false;
@@ -172,7 +172,7 @@ test('a call that waits is asked for once the other calls of the response have t
   ]);
 });
 
-test('an answer to a call of a run below is shown as given, and sent once', async () => {
+test('an answer to a descendant\'s call is shown as given, and sent once', async () => {
   const session = new FakeChat();
   session.onRequest = (name) => {
     if (name !== 'send') return session.publish(ended(2));
@@ -182,7 +182,7 @@ test('an answer to a call of a run below is shown as given, and sent once', asyn
   };
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hi' });
-  // The call of the session itself has no result: the page decides on its own when to go on.
+  // The call of the session itself has no result: the page itself decides when to continue.
   await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
   await page.sendMessage();
   expect(session.calls.map(([name]) => name)).toEqual(['send', 'approve']);

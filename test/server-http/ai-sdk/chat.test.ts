@@ -49,7 +49,7 @@ test('nothing is read of a request but the newest message of the user and the an
   ]);
 });
 
-test('an approval is asked for, answered by the page as the caller, and the answer goes on in the same message', async () => {
+test('an approval is requested, answered by the page as the caller, and the answer continues in the same message', async () => {
   const session = new FakeChat();
   const page = pageOf(serviceOf(session));
   session.onRequest = (name) => {

@@ -51,7 +51,7 @@ it('is the message that the AI SDK builds from the stream of the turn', async ()
   );
 }, 60_000);
 
-test('the messages of a chat are those of its turns, with calls, decisions and results', async () => {
+test('the messages of a chat are the messages of its turns, with calls, decisions and results', async () => {
   const session = chatWith(
     2,
     asks(0, 'Refund it'),
@@ -85,7 +85,7 @@ test('the messages of a chat are those of its turns, with calls, decisions and r
   expect(messages[2]?.parts).toEqual([{ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA' }]);
 });
 
-test('of a turn that goes on there is the message of the user, and the stream has the rest', async () => {
+test('a turn in progress has the message of the user, and the stream has the rest', async () => {
   const session = chatWith(1, asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2, 1), asks(3, 'And now?'), says(4, 'e2', '', call('c1')));
   session.beginTurn();
   const { messages } = await read(session);

@@ -19,7 +19,7 @@ export class FakeChat {
   isNew = true;
   /** The receipt of the next message, in place of the usual one. */
   receipt: object | undefined;
-  /** The record of the runs below; an error to throw instead. */
+  /** The record of the descendants, or an error to throw instead. */
   below: Event[] | LonghaulError = [];
   /** The number of streams that are open. */
   open = 0;
@@ -49,7 +49,7 @@ export class FakeChat {
     this.status = 'idle';
   }
 
-  /** Lets the calls wait, and tells the readers. */
+  /** Lets the calls wait, and notifies the readers. */
   wait(...pending: ApprovalView[]): void {
     this.pending = pending;
     this.publish(item({ type: 'status', status: 'pending_confirmation' }));

@@ -12,7 +12,7 @@ interface Step {
   isInterrupted: boolean;
 }
 
-/** The way in which one answer streams. */
+/** How one answer streams. */
 interface Streaming {
   /** The texts of attempts that fail, each without or with a reset behind it. */
   failed: { text: string; isReset: boolean }[];
@@ -39,7 +39,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-/** The ways in which the answers of a turn stream to one reader. */
+/** How the answers of a turn stream to one reader. */
 export const streamings: fc.Arbitrary<Streaming[]> = fc.array(
   fc.record({
     failed: fc.array(fc.record({ text, isReset: fc.boolean() }), { maxLength: 2 }),

@@ -23,7 +23,7 @@ function interrupted(offset: number, id: string, text: string): StreamItem {
   return recorded(offset, id, [{ type: 'message', role: 'assistant', content: text }], { usage: null, interrupted: true });
 }
 
-/** The texts of chunks that are sent, also of those that are taken back. */
+/** The texts of sent chunks, including discarded ones. */
 function textsOf(chunks: readonly UiChunk[]): string {
   return chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
 }
@@ -65,14 +65,14 @@ describe('the answer of an agent with guardrails for it', () => {
     );
   });
 
-  it('is no answer if the turn goes on, and is shown then, as is a text with calls', async () => {
+  it('does not count as the answer if the turn continues, and is shown then, as is a text with calls', async () => {
     const calls = says(3, 'e2', 'I look', call('c1'));
     expect(textsOf(encoded(guarded([...streamed, asks(2, 'And more'), piece('e2', { type: 'text', text: 'I' }), calls])))).toBe(
       'The secretI look',
     );
   });
 
-  it('goes on in the message of a client that has decided', async () => {
+  it('continues in the message of a client that has decided', async () => {
     const items = [asks(0, 'Hi'), says(1, 'e1', 'I look', call('c1')), recorded(2, 'r', [result('c1', ['found'])]), says(3, 'e2', 'It is')];
     const { message } = await built(encoded(guarded(items.slice(0, 2))));
     const behind = encoded(guarded([...items, blocks(4, [3]), tripped(5)]), { after: 1 });
@@ -85,12 +85,12 @@ describe('the answer of an agent with guardrails for it', () => {
 describe('what a guardrail blocks that nothing has held back', () => {
   const request = { ...BLOCKED, text: 'Request blocked: off topic' };
 
-  it('is taken back', async () => {
+  it('is discarded', async () => {
     const items = [asks(0, 'Hi'), textPiece('e1', 'The sec'), says(1, 'e1', 'The secret'), blocks(2, [1]), tripped(3)];
     expect(await shown(items)).toEqual([BLOCKED]);
   });
 
-  it('is taken back if the request is blocked after the model has begun to answer', async () => {
+  it('is discarded if the request is blocked after the model has begun to answer', async () => {
     const live = [asks(0, 'Hi'), textPiece('e1', 'The sec')];
     expect(await shown([...live, interrupted(1, 'e1', 'The sec'), blocks(2, [0, 1], 'input'), tripped(3)])).toEqual([request]);
     expect(await shown([...live, blocks(1, [0], 'input'), tripped(2)])).toEqual([request]);
@@ -102,7 +102,7 @@ describe('what a guardrail blocks that nothing has held back', () => {
   });
 });
 
-test('a page shows no guarded answer that is blocked, and is sent none of it, by a service that does not know the agent', async () => {
+test('a page shows no guarded answer that is blocked, and is sent no part of it, by a service that does not know the agent', async () => {
   const session = new FakeChat();
   session.onRequest = () => {
     session.beginTurn();

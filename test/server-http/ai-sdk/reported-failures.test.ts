@@ -5,7 +5,7 @@ import { asks } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat/c1/stream';
 
-test('a failure inside of the stream of a chat is reported once, and a reader that goes is none', async () => {
+test('a failure inside the stream of a chat is reported once, and a reader that leaves is not a failure', async () => {
   const reported: unknown[] = [];
   const session = new FakeChat();
   session.isNew = false;

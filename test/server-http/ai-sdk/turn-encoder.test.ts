@@ -34,7 +34,7 @@ describe('the chunks of a turn', () => {
     expect(rest).toContainEqual({ type: 'text-delta', id: 'e1', delta: 'lo' });
   });
 
-  it('take back an attempt that failed, and the whole of an answer that was recorded otherwise', async () => {
+  it('discard a failed attempt, and an answer that was recorded differently', async () => {
     const chunks = encoded([
       textPiece('e1', 'Wrong'),
       item({ type: 'reset', step: 1, attempt: 2 }),
@@ -107,7 +107,7 @@ describe('the chunks of a turn', () => {
     expect(stopped.at(-1)).toMatchObject({ finishReason: 'interrupted' });
   });
 
-  it('end with the words of the protocol, and with those of the run in the metadata', () => {
+  it('end with the reasons of the protocol, and with the run\'s own in the metadata', () => {
     const finish = (stopReason: 'step_limit' | 'guardrail') => encoded([ended(0, 1, { status: 'limit_reached', stopReason })]).at(-1);
     expect(finish('step_limit')).toMatchObject({ finishReason: 'other', messageMetadata: { stopReason: 'step_limit' } });
     expect(finish('guardrail')).toMatchObject({ finishReason: 'content-filter', messageMetadata: { stopReason: 'guardrail' } });
@@ -173,7 +173,7 @@ describe('approvals in a turn', () => {
     expect([...encoder.ask([waiting])]).toContainEqual(expect.objectContaining({ type: 'tool-approval-request', approvalId: id }));
   });
 
-  it('go on behind the request with the decision and the result, in the message that the client has', async () => {
+  it('continue after the request with the decision and the result, in the message that the client has', async () => {
     const { message } = await built(asked().chunks);
     const after = [
       decided(2, { type: 'approve', callId: 'c1', arguments: { amount: 4 } }),
@@ -208,7 +208,7 @@ describe('approvals in a turn', () => {
     });
   });
 
-  it('have a part of their own for a call of a run below, and for a limit', async () => {
+  it('have a separate part for a descendant\'s call, and for a limit', async () => {
     const below = { ...waiting, runId: 'chat-1/0', callId: 'c9', toolName: 'mail' };
     const limit = { ...waiting, kind: 'limit' as const, callId: 'limit-1', toolName: 'raise_limits', arguments: { steps: 20 } };
     const { message } = await built(asked([below, limit]).chunks);

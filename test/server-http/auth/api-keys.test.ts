@@ -68,7 +68,7 @@ describe('an API key', () => {
     expect(await verify(bearing(undefined, `http://localhost/v1/runs/x/stream?token=${text}`))).toBeUndefined();
   });
 
-  it('is refused if it has expired, is revoked, or is stored with a time or a hash that is none', async () => {
+  it('is refused if it has expired, is revoked, or is stored with an invalid time or hash', async () => {
     const changes: ((key: ApiKey) => ApiKey)[] = [
       (key) => ({ ...key, expiresAt: Date.now() - 1 }),
       (key) => ({ ...key, revokedAt: 0 }),
@@ -106,7 +106,7 @@ describe('API keys in a file', () => {
     expect(await readdir(folder)).toEqual(['keys.json']);
   });
 
-  it('are created and revoked by other processes while a server goes on', async () => {
+  it('are created and revoked by other processes while a server is running', async () => {
     const server = fileApiKeys({ file });
     const verify = apiKeys(server);
     expect(await server.list()).toEqual([]);

@@ -17,7 +17,7 @@ function refusalOf(authenticate: Authenticate, request = bearing('x')): Promise<
 }
 
 describe('the caller of a request', () => {
-  it('is the one that the credentials stand for', async () => {
+  it('is the caller of the credentials', async () => {
     expect(await requireCaller(bearing('x'), () => ADA)).toEqual(ADA);
     expect(await requireCaller(bearing('x'), () => ({ ...ADA, expiresAt: Date.now() + 60_000 }))).toMatchObject({ id: 'ada' });
   });
@@ -44,7 +44,7 @@ describe('the caller of a request', () => {
     expect(errorCode(await refusalOf(own))).toBe('forbidden');
   });
 
-  it('is a defect if it has rights that are none', async () => {
+  it('is a defect if it has invalid rights', async () => {
     const callers = [
       { ...ADA, id: '' },
       { ...ADA, scopes: 'admin' },

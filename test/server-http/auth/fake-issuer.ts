@@ -7,7 +7,7 @@ export interface FakeIssuer {
   keys: JSONWebKeySet;
   /** Signs claims as a token of an hour for the audience `longhaul`. `header` and `claims` replace what it would write; undefined leaves out. */
   token(claims?: Record<string, unknown>, header?: { typ?: string; kid?: string }): Promise<string>;
-  /** Signs claims as they are written, of which a later one of the same name counts. */
+  /** Signs claims as written: of several with one name, the last counts. */
   signed(json: string): Promise<string>;
 }
 

@@ -58,7 +58,7 @@ describe('the keys of an issuer', () => {
     ['one of another issuer', () => (site.documents[DISCOVERY] = { issuer: 'https://other.example', jwks_uri: `${site.url}/keys` })],
     ['one with an unsafe URL', () => (site.documents[DISCOVERY] = { issuer: site.url, jwks_uri: 'http://other.example/keys' })],
     ['no keys', () => delete site.documents['/keys']],
-    ['keys that are none', () => (site.documents['/keys'] = { keys: 'none' })],
+    ['invalid keys', () => (site.documents['/keys'] = { keys: 'none' })],
     ['an endless answer', () => (site.documents['/keys'] = JSON.stringify({ keys: [], text: 'x'.repeat(1_000_000) }))],
   ])('with %s: the token may be a good one, and is one once the issuer answers', async (_, breakSite) => {
     serveAll();

@@ -10,7 +10,7 @@ import { type FakeIssuer, fakeIssuer } from './fake-issuer.ts';
 interface TokenIssuer {
   url: string;
   asked: { authorization: string | undefined; form: Record<string, string> }[];
-  /** Beside what every discovery document has. */
+  /** In addition to what every discovery document has. */
   discovery: Record<string, unknown>;
   tokens: () => Promise<Record<string, string>>;
   close(): Promise<void>;

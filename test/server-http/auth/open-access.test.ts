@@ -29,7 +29,7 @@ async function asked({ headers = {}, environment, options = {}, path = '/v1/runs
   return [response.status, pause.mock.calls.length > 0];
 }
 
-/** Posts without a body on a connection of its own, which is over with the response. Returns the status. */
+/** Posts without a body on a separate connection, which ends with the response. Returns the status. */
 function posted(url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: 'POST', agent: false }, (response) => {
@@ -68,7 +68,7 @@ describe('a service without authentication', () => {
     expect(await asked({ environment: ofBun(undefined) })).toEqual([403, false]);
   });
 
-  it('checks the headers alone if the runtime tells no address', async () => {
+  it('checks the headers alone if the runtime gives no address', async () => {
     for (const environment of [undefined, null, {}, { params: Promise.resolve({}) }, 'text']) {
       expect(await asked({ environment })).toEqual([200, true]);
       expect(await asked({ environment, headers: { host: 'agents.acme.example' } })).toEqual([403, false]);
@@ -106,7 +106,7 @@ describe('a token for one run, sent to a service without authentication', () => 
   const bearing = (token: string): Asked => ({ headers: { authorization: `Bearer ${token}` }, options: { tokenSecrets: [SECRET] } });
   const made = async (caller: Caller = MAKER, by = tokens): Promise<string> => (await by.make(caller, { runId: 'r' })).token;
 
-  it('stands for its own rights, and not for those of the operator', async () => {
+  it('has its own rights, and not the operator\'s', async () => {
     expect(await asked(bearing(await made()))).toEqual([403, false]);
     expect(await asked({ ...bearing(await made()), path: '/v1/runs/r' })).toEqual([200, false]);
   });

@@ -4,7 +4,7 @@ import { answer, clientWithRun, send } from '../requests.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** Cancels a run as a caller, of whom the body says something else. Returns the one that the run records. */
+/** Cancels a run as a caller, with a body that names another one. Returns the caller that the run records. */
 async function recorded(caller: Partial<Caller>): Promise<unknown> {
   const cancel = vi.fn<(reason: string, by: object) => Promise<string>>(async () => 'requested');
   const handler = createHandler(clientWithRun({ cancel }), {
@@ -37,7 +37,7 @@ test('services that act for different tenants derive different ids from the same
   expect(await startedFor('acme')).toBe(ids[0]);
 });
 
-test('a stream of a service that acts for a tenant goes on when its credentials are verified again', async () => {
+test('a stream of a service that acts for a tenant continues when its credentials are verified again', async () => {
   vi.useFakeTimers();
   const signals: AbortSignal[] = [];
   const stream = async function* ({ signal }: { signal: AbortSignal }): AsyncGenerator<object> {

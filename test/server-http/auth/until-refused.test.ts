@@ -18,7 +18,7 @@ function streamOf(answer: Authenticate, caller = ADA): { signal: AbortSignal; re
 }
 
 describe('the signal of an open stream', () => {
-  it('goes on as long as the credentials are accepted, also if they cannot be verified for a time', async () => {
+  it('stays open as long as the credentials are accepted, also if they cannot be verified for a time', async () => {
     let calls = 0;
     const { signal, reader, verified } = streamOf(() => {
       calls += 1;
@@ -37,8 +37,8 @@ describe('the signal of an open stream', () => {
 
   it.each<[string, Caller | undefined]>([
     ['are revoked', undefined],
-    ['are those of another caller', { ...ADA, id: 'k2' }],
-    ['are those of another tenant', { ...ADA, principal: { tenant: 'umbrella' } }],
+    ['belong to another caller', { ...ADA, id: 'k2' }],
+    ['belong to another tenant', { ...ADA, principal: { tenant: 'umbrella' } }],
     ['may not read any more', { ...ADA, scopes: ['runs:write'] }],
   ])('is aborted within half a minute if the credentials %s', async (_, caller) => {
     const { signal, verified } = streamOf(() => caller);

@@ -13,7 +13,7 @@ import { clientWithRun } from '../requests.ts';
 
 const run = promisify(execFile);
 
-/** Tools for OpenAPI. They are in a project of their own, because the generator needs TypeScript 5. */
+/** Tools for OpenAPI. They are in a separate project, because the generator needs TypeScript 5. */
 const TOOLS = ['@redocly/cli@2.77.0', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3', '@types/node@24.19.2'];
 
 const INSTALL_TIMEOUT_MS = 300_000;

@@ -26,7 +26,7 @@ const CALL = object({
 /** The size of the generated bodies: the largest that is read. */
 const BYTES = 990_000;
 
-/** Returns all routes that take a body: those of the document, and those of the protocols that are described elsewhere. */
+/** Returns all routes that take a body: the routes of the document, and of the protocols that are described elsewhere. */
 export function routesWithBody({ paths, components: { schemas: defs } }: OpenapiDocument): RouteWithBody[] {
   const described = Object.entries(paths).flatMap(([template, operations]) =>
     Object.entries(operations).flatMap(([method, operation]): RouteWithBody[] => {

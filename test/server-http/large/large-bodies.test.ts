@@ -80,7 +80,7 @@ test('names of members and texts of a request are cut in its refusal', async () 
   }
 });
 
-test('ten bodies of 1 MB at once make a stream beside them miss nothing', async () => {
+test('a stream loses nothing while ten bodies of 1 MB arrive at once', async () => {
   const COUNT = 200;
   async function* items(): AsyncGenerator<StreamItem> {
     for (let index = 0; index < COUNT; index += 1) {

@@ -13,7 +13,7 @@ export function quietHandler(methods: object = {}): Handler {
   return createHandler(client, { agents: [clerk], limits: false, onError: () => undefined, tokenSecrets: ['s'.repeat(40)] });
 }
 
-/** Sends a body as it is written. */
+/** Sends a body unchanged. */
 export function post(handler: Handler, { method, path }: Pick<RouteWithBody, 'method' | 'path'>, body: string): Promise<Response> {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   return handler(new Request(`http://localhost${path}`, { method, body, headers }));

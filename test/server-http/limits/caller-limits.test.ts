@@ -121,7 +121,7 @@ describe('the options of limits', () => {
     ['starts.per', { starts: { count: 1, per: 'soon' as '1m' } }],
     ['streams', { streams: -1 }],
     ['callers', { callers: Number.NaN }],
-  ])('refuse a limit that is none: %s', (name, options) => {
+  ])('refuse an invalid limit: %s', (name, options) => {
     expect(() => new CallerLimits(options)).toThrow(UsageError);
     expect(() => new CallerLimits(options)).toThrow(`"${name}"`);
   });

@@ -6,7 +6,7 @@ import { answer, clientWithRun, type JsonRequest, send } from '../requests.ts';
 /** Names the caller of a request in a service that believes it. */
 const CALLER = 'x-caller';
 
-/** Verifies a request as that of the caller that it names: one without a principal, which is counted by its id. */
+/** Verifies a request as the caller that it names: a caller without a principal, which is counted by its id. */
 const named: HandlerOptions['authenticate'] = (request): Caller | undefined => {
   const id = request.headers.get(CALLER);
   return id === null ? undefined : { id, scopes: ['runs:read', 'runs:write'] };

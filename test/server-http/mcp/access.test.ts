@@ -89,7 +89,7 @@ const runIds = async (principal: Principal | undefined, requests: [id: number, s
   return runs.started.map(({ options }) => options['runId']);
 };
 
-test('each client of 2025 gets a session of its own, and the same request in it is the same run on every instance', async () => {
+test('each client of 2025 gets its own session, and the same request in it is the same run on every instance', async () => {
   const { handler } = served();
   const sessions = await Promise.all(
     [1, 2].map(async () => {
@@ -110,7 +110,7 @@ test('each client of 2025 gets a session of its own, and the same request in it 
   expect(await runIds(undefined, [[1, 'a']])).toEqual(one.slice(0, 1));
 });
 
-test('a key is the same run in every session, and never that of another principal', async () => {
+test('a key is the same run in every session, and never another principal\'s run', async () => {
   const keyed: [number, string, object][] = [[1, 'a', { 'longhaul/idempotencyKey': 'k' }]];
   const [ofAnna] = await runIds({ tenant: 'acme', user: 'anna' }, keyed);
   expect(await runIds({ tenant: 'acme', user: 'anna' }, [[9, 'z', { 'longhaul/idempotencyKey': 'k' }]])).toEqual([ofAnna]);
@@ -118,11 +118,11 @@ test('a key is the same run in every session, and never that of another principa
   expect(await runIds(undefined, keyed)).not.toEqual([ofAnna]);
 });
 
-test('a request without a session and without a key is a run of its own', async () => {
+test('a request without a session and without a key is a separate run', async () => {
   expect(await runIds(undefined, [[1], [1]])).toEqual([undefined, undefined]);
 });
 
-test.each(['', 7, 'x'.repeat(256)])('a key that is none starts nothing: %j', async (key) => {
+test.each(['', 7, 'x'.repeat(256)])('an invalid key starts nothing: %j', async (key) => {
   const { runs, handler } = served();
   const response = await post(handler, call(1, 'Q', { 'longhaul/idempotencyKey': key }));
   expect(await response.text()).toContain('longhaul/idempotencyKey');

@@ -71,7 +71,7 @@ test.each(GENERATIONS)('an agent with an output schema returns structured conten
   expect(runs.started).toMatchObject([{ agent: 'the auditor', options: { input: 'Count', deps: { shop: 'a' } } }]);
 });
 
-test('small images are content of their own, and other media are named', async () => {
+test('small images are separate content, and other media are named', async () => {
   const image = { type: 'image', data: 'aGk=', mediaType: 'image/png' } as const;
   const file = { type: 'file', name: 'r.pdf', url: 'https://example.com/r.pdf' } as const;
   const { handler } = served((run) => run.ends({ output: [{ type: 'text', text: 'See' }, image, file] }));
@@ -120,7 +120,7 @@ test.each([
   });
 });
 
-test('a result names the reason for which the model ended its last answer, and says that it was cut off', async () => {
+test('a result names the reason why the model ended its last answer, and says that it was cut off', async () => {
   const { handler } = served((run) => {
     run.shows({ type: 'step', step: { ...newStep(1), finishReason: 'length' } }).ends({ output: 'Once upon' });
   });
@@ -146,7 +146,7 @@ test.each(GENERATIONS)('arguments that do not fit start nothing, and a client %s
   expect(runs.started).toEqual([]);
 });
 
-test('an error of the service is a tool error under an id, which tells nothing else', async () => {
+test('an error of the service is a tool error with only an id', async () => {
   const reported: unknown[] = [];
   const failure = new Error('password=hunter2');
   const { handler } = served(

@@ -24,7 +24,7 @@ async function onPort(server: Server): Promise<Served> {
   };
 }
 
-/** The ways in which the service is mounted below `/api`, beside a route of the framework at `/own`. */
+/** The ways the service is mounted below `/api`, next to a route of the framework at `/own`. */
 const FRAMEWORKS: Record<string, (listener: NodeListener) => Promise<Served>> = {
   Express: async (listener) => {
     const app = express();
@@ -51,7 +51,7 @@ const FRAMEWORKS: Record<string, (listener: NodeListener) => Promise<Served>> = 
 };
 
 describe.each(Object.entries(FRAMEWORKS))('mounted in %s', (_, mount) => {
-  test('the service answers below its prefix, and the framework beside it', async () => {
+  test('the service answers below its prefix, and the framework elsewhere', async () => {
     const paused: string[] = [];
     const lines = async function* () {
       yield { type: 'run' };

@@ -64,7 +64,7 @@ test('a service that drains is not ready and streams on, to readers that come to
   late.source.close();
 });
 
-test('a reader that is cut off goes on at the next instance, exactly behind what it has got', async () => {
+test('a reader that is cut off continues at the next instance, exactly after what it has got', async () => {
   const first = await instance();
   const { source, ids } = follow(first.url);
   await expect.poll(() => ids.length).toBeGreaterThan(0);
@@ -77,7 +77,7 @@ test('a reader that is cut off goes on at the next instance, exactly behind what
   await shutDown({ ...second, drainMs: 0, graceMs: 60_000 });
 });
 
-test('a request that waits goes on to wait while the service drains, and is answered once it takes no more', async () => {
+test('a waiting request keeps waiting while the service drains, and is answered once it takes no more', async () => {
   let began = (): void => undefined;
   const waiting = new Promise<void>((resolve) => {
     began = resolve;

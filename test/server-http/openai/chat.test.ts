@@ -49,7 +49,7 @@ test('a completion that is waited for has the answer alone, and never the calls 
   expect(completion.choices[0]?.message.tool_calls).toBeUndefined();
 });
 
-test('a streamed completion has the text of each step as it arrives, set apart, and reasoning beside it', async () => {
+test('a streamed completion has the text of each step as it arrives, set apart, and reasoning separately', async () => {
   const chunks = await chunksOf(lookedUp());
   expect(chunks.map(({ choices: [one] }) => [one?.delta, one?.finish_reason])).toEqual([
     [{ role: 'assistant', content: '' }, null],
@@ -73,7 +73,7 @@ test('the stream helper of the package comes to the same text', async () => {
   expect(await stream.finalContent()).toBe('Let me look\n\nHere it is');
 });
 
-test('text cannot be taken back: after a reset the stream ends with an error, and the same key gives the whole', async () => {
+test('text cannot be retracted: after a reset the stream ends with an error, and the same key gives the whole', async () => {
   const run = new ToldRun().delta('e1', 'It is th').reset().delta('e2', 'It was').answer('e2', 'It was four.').end('It was four.');
   const { handler, calls } = served(run);
   const openai = openaiFor(handler);

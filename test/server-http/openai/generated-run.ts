@@ -4,7 +4,7 @@ import { ToldRun } from './told-run.ts';
 
 /** One step of a generated run. Pieces are numbers of words. */
 interface GeneratedStep {
-  /** Attempts that were taken back, with what each has streamed. */
+  /** Discarded attempts, with what each has streamed. */
   failed: { reasoning: number; words: number }[];
   reasoning: number;
   words: number;

@@ -38,7 +38,7 @@ function short(events: readonly ResponseStreamEvent[]): string[] {
 
 const phaseOf = (item: object): string => ('phase' in item ? String(item.phase) : '');
 
-test('the phase of a message tells commentary from the answer, and calls are items that the service has made', async () => {
+test('the phase of a message distinguishes commentary from the answer, and calls are items that the service has made', async () => {
   expect(short(await eventsOf(lookedUp()))).toEqual([
     'created in_progress',
     'in_progress in_progress',
@@ -265,7 +265,7 @@ test('the output of an earlier response can be sent as the input of the next', a
   expect(started[1]?.messages?.map(({ type }) => type)).toEqual(['message', 'message', 'tool_call', 'tool_result', 'message']);
 });
 
-test('a cancellation is that of the caller, and returns the response', async () => {
+test('a cancellation is attributed to the caller, and returns the response', async () => {
   const { handler, calls } = served(new ToldRun().end('', { status: 'cancelled', stopReason: 'cancelled' }));
   expect((await openaiFor(handler).responses.cancel('run-1')).status).toBe('cancelled');
   expect(calls).toEqual([['cancel', 'cancelled over the OpenAI protocol', { by: 'ops' }]]);

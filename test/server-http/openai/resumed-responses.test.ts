@@ -15,7 +15,7 @@ import { propertyRuns } from '../../property-runs.ts';
 
 const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'step' || type === 'end';
 
-/** The response with which a stream ends. */
+/** The response that ends a stream. */
 function finalOf(events: readonly WireEvent[]): Extract<WireEvent, { response: unknown }>['response'] {
   const last = events.at(-1);
   if (last === undefined || !('response' in last)) throw new Error('The stream has no end');
@@ -51,7 +51,7 @@ function problems(events: readonly WireEvent[], recorded: readonly WireEvent[], 
   const open = [...items.values()].filter(({ id, isDone }) => !isDone && !unfinished.has(id));
   return [
     ...wrong.map(([id]) => `${id} is not whole`),
-    ...(isSame ? [] : ['the output is not that of the record']),
+    ...(isSame ? [] : ['the output does not match the record']),
     ...twice.map(({ id }) => `${id} comes twice`),
     ...extra.map(({ id }) => `${id} is no part of the output`),
     ...open.map(({ id }) => `${id} has no end`),
@@ -105,7 +105,7 @@ test('a reader that comes back to another process, behind any event, gets the re
       const last = got.at(-1)?.sequence_number ?? 0;
       fc.pre(!hasTwin(whole, got, last));
       const rest = eventsOf(shownLater(items, keptFrom), last);
-      // An item that was taken back while the reader was away keeps no end if nothing knows its id any more.
+      // An item that was discarded while the reader was away keeps no end if nothing knows its id any more.
       const begun = new Set([...built(got).values()].filter(({ isDone }) => !isDone).map(({ id }) => id));
       expect(problems([...got, ...rest], eventsOf(items.filter(isRecord)), begun)).toEqual([]);
     }),

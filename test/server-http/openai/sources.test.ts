@@ -38,7 +38,7 @@ test('a completion has the pages of its answer as annotations, also if it is str
   expect(completion.choices[0]?.message.annotations).toEqual(chatCited(0));
   const chunks = await Array.fromAsync(await openai.chat.completions.create({ ...asked, stream: true }));
   const deltas = chunks.map(({ choices: [one] }) => one?.delta ?? {});
-  // The text of the stream begins with that of the first step.
+  // The text of the stream begins with the text of the first step.
   expect(deltas.flatMap((delta) => ('annotations' in delta ? [delta.annotations] : []))).toEqual([chatCited('Wait\n\n'.length)]);
 });
 

@@ -13,7 +13,7 @@ async function read(...items: object[]): Promise<string> {
   return (await send(await checkedHandler(clientWithRun({ stream })), 'GET', '/v1/runs/r/stream')).text();
 }
 
-test('the checked handler passes on the items of a stream as they are', async () => {
+test('the checked handler passes on the items of a stream unchanged', async () => {
   expect(await read(STATUS, { type: 'gap', cursor: 'c2' })).toBe(
     'retry: 1000\n\nid: c1\nevent: status\ndata: {"type":"status","status":"running"}\n\nid: c2\nevent: gap\ndata: {"type":"gap"}\n\n',
   );
@@ -33,7 +33,7 @@ test.each<[string, object]>([
   await expect(read(STATUS, item)).rejects.toThrow(/to deeply equal/);
 });
 
-test('the checked handler checks the items of a stream while it goes on', async () => {
+test('the checked handler checks the items of a stream as they arrive', async () => {
   async function* stream({ signal }: { signal: AbortSignal }): AsyncGenerator<object> {
     yield STATUS;
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));

@@ -48,11 +48,11 @@ test('a service is ready if the Temporal server and the sink of streams answer',
   expect(await readiness({})).toEqual([200, { status: 'ready', checks: { temporal: 'ok', streams: 'ok' } }]);
 });
 
-test('a service whose Temporal server cannot be reached is not ready, and tells no cause', async () => {
+test('a service whose Temporal server cannot be reached is not ready, and reveals no cause', async () => {
   expect(await readiness({ temporal: refused })).toEqual([503, { status: 'not_ready', checks: { temporal: 'failed', streams: 'ok' } }]);
 });
 
-test('a service whose sink of streams does not work is not ready, and tells no cause', async () => {
+test('a service whose sink of streams does not work is not ready, and reveals no cause', async () => {
   expect(await readiness({ streams: refused })).toEqual([503, { status: 'not_ready', checks: { temporal: 'ok', streams: 'failed' } }]);
 });
 

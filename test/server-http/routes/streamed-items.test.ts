@@ -208,8 +208,8 @@ test.each(Object.entries(ITEMS))('items of type "%s" fit the document, with ever
 });
 
 /**
- * Lets a run act: an attempt that is taken back, another one of which a delta is lost, a call that emits data, and the end. `arrived`
- * resolves once the reader has got an item or a delta of a type.
+ * Lets a run act: a discarded attempt, another attempt with a lost delta, a call that emits data, and the end. `arrived` resolves once the
+ * reader has got an item or a delta of a type.
  */
 async function act(run: FakeRun, arrived: (type: string) => Promise<void>): Promise<void> {
   const first: StreamedAttempt = { executionId: 'execution-1', eventId: 'answer-1', through: 0, activity: 1, attempt: 1 };

@@ -59,7 +59,7 @@ function page(path: string): { source: EventSource; next: <Type extends 'status'
   };
 }
 
-test('a caller with a key makes a token, which opens the stream of its run in a page, and that of no other run', async () => {
+test('a caller with a key makes a token, which opens the stream of its run in a page, and no other run\'s', async () => {
   const { handler, headers } = await keyedService();
   const { status, body } = await answer<Token>(handler, 'POST', '/v1/tokens', { body: { runId: 'r' }, headers });
   expect([status, body.runId]).toEqual([201, 'r']);
@@ -128,7 +128,7 @@ test('a token makes no further token', async () => {
   }
 });
 
-test('the requests by a token count as those of its maker', async () => {
+test('requests with a token count as requests of its creator', async () => {
   const { handler, headers } = await keyedService({ ...SECRETS, limits: { requests: { count: 2, per: '1h' } } });
   const { body } = await answer<Token>(handler, 'POST', '/v1/tokens', { body: { runId: 'r' }, headers });
   const path = `/v1/runs/other/stream?token=${body.token}`;

@@ -57,7 +57,7 @@ interface StreamedRoute {
   of: () => Followed;
   /** The first thing that a reader gets. */
   begins: string;
-  /** The end of the stream, by which no client takes what it has for the whole. */
+  /** The end of the stream, so that no client mistakes what it has for the whole stream. */
   ends: 'quietly' | 'broken off' | 'with an error';
 }
 

@@ -3,7 +3,7 @@ import { eventStream, type StreamMessage } from '../../../src/server/streams.ts'
 
 afterEach(() => void vi.useRealTimers());
 
-it('an idle stream is kept open by comments, and none of them listens to the message that is waited for', async () => {
+it('an idle stream is kept open by comments, and they add no listeners to the awaited message', async () => {
   const waiting = new Promise<IteratorResult<StreamMessage>>(() => undefined);
   // Each listener of a promise that stays open stays in memory.
   const listen = vi.spyOn(waiting, 'then');

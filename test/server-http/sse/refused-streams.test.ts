@@ -44,7 +44,7 @@ describe.each(['/v1/runs/run-1/stream', '/v1/sessions/run-1/stream'])('GET %s', 
     ['in its query', `${path}?cursor=nonsense`, {}],
     ['in Last-Event-ID', path, lastEventId('nonsense')],
     ['in Last-Event-ID, whatever its query has', `${path}?cursor=other`, lastEventId('nonsense')],
-  ])('is refused with a cursor that is none, %s', async (_, url, request) => {
+  ])('is refused with an invalid cursor, %s', async (_, url, request) => {
     const { client, opened } = endedRun();
     const { status, body } = await answer(await checkedHandler(client), 'GET', url, request);
     expect([status, body.code, opened]).toEqual([400, 'invalid_cursor', ['nonsense']]);
@@ -58,7 +58,7 @@ describe.each(['/v1/runs/run-1/stream', '/v1/sessions/run-1/stream'])('GET %s', 
     expect([status, body.code]).toEqual([400, 'invalid_cursor']);
   });
 
-  it('goes on behind the cursor in its query, and behind that in Last-Event-ID if it has both', async () => {
+  it('continues after the cursor in its query, or after Last-Event-ID if it has both', async () => {
     const { run, client } = endedRun();
     const handler = createHandler(client);
     const cursor = await firstCursor(run);

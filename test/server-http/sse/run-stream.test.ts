@@ -6,7 +6,7 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 
 const STATUS: StreamItem = { type: 'status', status: 'running', cursor: 'c1' };
 
-/** A run of which nothing comes until its reader has gone. */
+/** A run that sends nothing until its reader has left. */
 async function* silent(_cursor: string | undefined, signal: AbortSignal): AsyncGenerator<StreamItem> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   if (signal.aborted) throw new Error('the reader has gone');
@@ -76,7 +76,7 @@ test('a client that comes while the service is about to end is sent away at once
   expect([response.status, await response.text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });
 
-test('a cursor behind the end is decided upon, however long that takes: an EventSource would come back for ever', async () => {
+test('a cursor after the end is decided, however long that takes: an EventSource would reconnect forever', async () => {
   const ended = cursorAt('run-1', { ...beginning(), ended: tagOf('execution-1') });
   async function* late(): AsyncGenerator<StreamItem> {
     await new Promise((resolve) => setTimeout(resolve, 500));

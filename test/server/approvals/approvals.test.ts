@@ -11,7 +11,7 @@ async function waiting(run: { status(): Promise<{ status: string }> }): Promise<
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits for a decision');
 }
 
-/** Returns the code and the message with which a promise rejects. */
+/** Returns the code and the message of a promise's rejection. */
 async function refusal(promise: Promise<unknown>): Promise<{ code: string; message: string }> {
   const { code, message } = (await promise.then(
     () => expect.fail('it was not refused'),

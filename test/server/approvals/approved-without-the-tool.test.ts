@@ -44,7 +44,7 @@ test('a call approved while the only worker lacks its tool runs once, on the new
   for (const [index, one] of runs.entries()) expect(await testbed.client.handle(one.runId).steps()).toEqual(results[index]?.steps);
 });
 
-/** Asks for the current details, as the Temporal UI does while the run goes on. */
+/** Asks for the current details, as the Temporal UI does while the run continues. */
 async function currentDetails(testbed: Testbed, run: RunHandle<unknown>): Promise<string> {
   const handle = testbed.client.temporal.workflow.getHandle(run.runId);
   const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');

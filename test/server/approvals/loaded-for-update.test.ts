@@ -59,10 +59,10 @@ test('a run whose calls have ended one by one accepts a decision on a worker tha
   const providers = { scripted: scriptedModel([calls, say('done')]) };
   await testbed.work({ agents: [desk], providers });
   const run = await testbed.client.start(desk, { input: 'Q', taskQueue: testbed.taskQueue });
-  await until(() => release.length === 2, 'both calls go on');
+  await until(() => release.length === 2, 'both calls to be in progress');
   for (const [index, end] of release.entries()) {
     end();
-    // The end of each call has a workflow task of its own, which creates no command.
+    // The end of each call has a separate workflow task, which creates no command.
     await until(async () => endedCalls(await historyOf(testbed, run)) === index + 1, 'the call has ended, and its task with it');
   }
   const before = await Array.fromAsync(run.events());
@@ -72,7 +72,7 @@ test('a run whose calls have ended one by one accepts a decision on a worker tha
   await run.approve('c0');
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
   const live = await Array.fromAsync(run.events());
-  // The worker has joined the task that recorded the results with that of the decision, which is later.
+  // The worker has joined the task that recorded the results with the later task of the decision.
   expect(live.slice(0, before.length)).toEqual(before);
   const { steps } = await run.result({ steps: true });
   expect(await run.steps()).toEqual(steps);

@@ -8,7 +8,7 @@ export class HeldArchive implements ArchiveSink {
   readonly #goOn = Promise.withResolvers<void>();
   #held = 0;
 
-  /** `holds` chooses the batch: the first for which it returns true is held back. */
+  /** `holds` chooses the batch: the first batch that it returns true for is held back. */
   constructor(holds: (batch: ArchiveBatch) => boolean = () => true) {
     this.#holds = holds;
   }

@@ -75,7 +75,7 @@ export async function begun(options: BatchApiOptions, batch: BatchOptions = {}, 
   };
 }
 
-/** Returns the names of the activities of a run, in the order in which they were scheduled. */
+/** Returns the names of the activities of a run, in the order they were scheduled. */
 export async function callsIn(testbed: Testbed, run: RunHandle<unknown>): Promise<string[]> {
   const history = await historyOf(testbed, run);
   return history.flatMap(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name ?? []);

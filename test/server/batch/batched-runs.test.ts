@@ -140,7 +140,7 @@ test('an item that failed is tried in the next batch if its error passes, and fa
   expect(refusals).toBeGreaterThan(0);
 });
 
-test('a call whose answer is none is made again in the next batch, and each of the two has a span', async () => {
+test('a call with an unusable answer is repeated in the next batch, and each attempt has a span', async () => {
   const sdk = new RecordingSdk(idGenerator);
   const reported = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: prometheusMetrics() });
   await using scene = await begun({ answer: () => completion(scene.api.batches.length === 1 ? '' : 'well') }, {}, { telemetry: reported });

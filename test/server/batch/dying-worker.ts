@@ -1,4 +1,4 @@
-// A worker with batches in a process of its own, which kills itself at one point of the way of a call, once.
+// A worker with batches in a separate process, which kills itself once, at one point during a call.
 import { existsSync, writeFileSync } from 'node:fs';
 import { AsyncCompletionClient, WorkflowClient } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';

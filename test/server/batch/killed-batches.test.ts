@@ -11,7 +11,7 @@ import { Testbed } from '../testbed/testbed.ts';
 
 const RUNS = 60;
 
-/** Where a worker, which is also that of the collector, is killed: at which point, and the how many-th time. */
+/** Where a worker, which also runs the collector, is killed: a point, and how often it must have been reached. */
 const POINTS = [
   'before registration 1',
   'after registration 7',

@@ -87,7 +87,7 @@ test('a run in bursts records the same as one without, sends the same requests, 
     'from step 8 · m · up to 16 steps · before: 7 steps, 8 × read_page, 1 × pay',
   ]);
   expect(long).toHaveLength(1 + 12 + 13);
-  // The call beside the one that no burst makes has not begun in the burst.
+  // The call next to the one that no burst makes has not begun in the burst.
   expect(short).toEqual(['resolveAgent', 'runBurst', 'read_page', 'pay', 'runBurst']);
   // Without a cache, the workflow is replayed at each of its tasks.
   const { history: replayed, summaries: said, ...again } = await record(bursting, { worker: { maxCachedWorkflows: 0 } });

@@ -63,7 +63,7 @@ async function attemptsLostInRuns(alsoKill: () => Promise<unknown>): Promise<num
   expect(tools.calls.length).toBeLessThanOrEqual(RUNS * STEPS + lost);
   const givenUp = await callsGivenUp(runs);
   // While history hosts start again, and on a machine that is busy with more than this, heartbeats fail, and attempts that nobody has killed
-  // are lost as well. A call that was in flight each time may so lose all that it has: the run is told, and goes on.
+  // are lost as well. A call that was in flight each time may so lose all its attempts: the run is notified, and continues.
   expect(givenUp.length * TOOL_ATTEMPTS).toBeLessThanOrEqual(lost);
   const keys = new Set(tools.keys).size;
   expect(keys).toBeLessThanOrEqual(RUNS * STEPS);

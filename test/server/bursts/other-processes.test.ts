@@ -14,7 +14,7 @@ interface Reading {
   read: number[];
 }
 
-/** An agent whose calls run one after the other. */
+/** An agent whose calls run sequentially. */
 function readerOf({ held, read }: Reading): ReturnType<typeof defineAgent> {
   const pages = defineTool({
     name: 'read_page',

@@ -39,7 +39,7 @@ async function activitiesOf(testbed: Testbed, run: { runId: string }): Promise<{
   };
 }
 
-/** Makes a bundle whose loop is that of another release than the worker's. */
+/** Makes a bundle with the loop of another release than the worker's. */
 async function bundleOfAnotherLoop(): Promise<AsyncDisposable & { codePath: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-loop-'));
   const bundle = await readFile(inject('workflowBundlePath'), 'utf8');

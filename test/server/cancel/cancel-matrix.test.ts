@@ -20,7 +20,7 @@ interface Subject {
   gate: PromiseWithResolvers<string>;
 }
 
-/** A point of a run at which it is cancelled. */
+/** A point where a run is cancelled. */
 interface Point {
   script: () => ScriptedModel;
   /** Number of Updates after which the run continues as new. */

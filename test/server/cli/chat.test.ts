@@ -19,7 +19,7 @@ function json(text: string): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-test('chat reads messages from a pipe, prints an answer for each, and a second call goes on with the conversation', async () => {
+test('chat reads messages from a pipe, prints an answer for each, and a second call continues the conversation', async () => {
   await using testbed = await Testbed.open();
   const search = together(say('I look.'), callTool('search', { query: 'a' }));
   const scripted = scriptedModel([say('one\u001b[2J'), search, say('two'), say('three')]);
@@ -107,7 +107,7 @@ test('a piped chat says why its session has failed, and exits with the code of t
   );
 });
 
-test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted once its turn has ended', async () => {
+test('Ctrl-C leaves a piped chat while the turn continues; a session is deleted once its turn has ended', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([hang('so far'), say('still here')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });

@@ -10,7 +10,7 @@ import { askColour, mail, refund } from '../approvals/decision-agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 import { errorPage } from '../../../src/core/domain/errors.ts';
 
-/** An agent that only this file uses: its name finds its runs among those of other tests. */
+/** An agent that only this file uses: its name finds its runs among the runs of other tests. */
 const teller = defineAgent({
   name: 'cli_teller',
   model: 'scripted/model-1',

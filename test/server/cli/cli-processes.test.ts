@@ -102,7 +102,7 @@ test('SIGTERM drains a worker: the call in flight finishes, and the worker ends 
   }
 });
 
-test('Ctrl-C in start --wait ends the wait with 130, and the run goes on', async () => {
+test('Ctrl-C in start --wait ends the wait with 130, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const where = ['--address', testbed.address, '--task-queue', testbed.taskQueue];
   const waiting = startCli(['start', 'clerk', 'Q', '--wait', ...where]);

@@ -51,7 +51,7 @@ function viewOf(items: readonly StreamItem[]): StreamView {
   return items.reduce(fold, newView());
 }
 
-test('dev --watch serves runs over HTTP; the stream of a run goes on at the next worker, with what its model writes', async () => {
+test('dev --watch serves runs over HTTP; the stream of a run continues at the next worker, with what its model writes', async () => {
   await using testbed = await Testbed.open();
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-dev-http-'));
   const agents = join(folder, 'agents.mts');

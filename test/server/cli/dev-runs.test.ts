@@ -44,7 +44,7 @@ async function waits(dev: DevSession, runId: string): Promise<void> {
 }
 
 test.skipIf(cliPath === '')(
-  'runs outlive a session that is killed: the next one in the same folder goes on with them',
+  'runs outlive a session that is killed: the next one in the same folder continues them',
   async () => {
     const { directory } = await sandbox();
     const killed = await devIn(directory, ['--agents', agents]);

@@ -24,7 +24,7 @@ import { runAgent } from '${source('workflows/index.ts')}';
 export async function report(topic) { return (await runAgent('clerk', topic)).outputText; }
 `;
 
-test("dev --watch restarts the worker when a file changes, and a run of a user's workflow goes on", async () => {
+test("dev --watch restarts the worker when a file changes, and a run of a user's workflow continues", async () => {
   await using testbed = await Testbed.open();
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-watch-'));
   const agents = join(folder, 'agents.mts');

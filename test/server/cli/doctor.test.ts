@@ -40,7 +40,7 @@ test('the server, its namespace and the worker of the task queue are found', asy
   await until(async () => statusOf(await report(args), 'pollers') === 'ok', 'the worker polls', 20);
   const found = await report(args);
   for (const name of ['server', 'namespace', 'retention', 'rights', 'backlog']) expect([name, statusOf(found, name)]).toEqual([name, 'ok']);
-  // The clock of a server on this machine is that of the doctor.
+  // A server on this machine and the doctor use the same clock.
   expect(statusOf(found, 'clock')).toBe('skipped');
 });
 

@@ -103,7 +103,7 @@ function allOptions(command: Command): Option[] {
 
 test('the calls of this test are all the operands and options that take the id of a run or a session', () => {
   expect([...Object.keys(CALLS), ...Object.keys(BEGINS)].toSorted()).toEqual(takenIds(program()).toSorted());
-  // Options about another id: that of a request, of a build, of a client of OIDC, or of the run that begins.
+  // Options about another id: the id of a request, a build, an OIDC client, or the run that begins.
   const others = allOptions(program()).filter((option) => /\bid\b/.test(`${option.flags} ${option.description}`) && !isId(valueOf(option)));
   expect(new Set(others.map(({ long }) => long))).toEqual(new Set(['--id', '--build-id', '--if-exists', '--no-wait', '--oidc-client']));
 });
@@ -122,7 +122,7 @@ interface Answer {
   stderr: string;
 }
 
-test('no command tells that another user has a run or a session of an id', async () => {
+test('no command reveals that another user has a run or a session with an id', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('Hello')], { repeatLast: true });
   const short = defineProgram({ name: 'short', model: 'scripted/m', units: [unit('only', {}, [ask('Answer', 'Q')])] });
@@ -165,7 +165,7 @@ test('no command tells that another user has a run or a session of an id', async
   const file = join(folder, 'talk.json');
   await writeFile(file, JSON.stringify(await testbed.client.handle(open).save()));
   for (const [name, { words, exitCode }] of Object.entries({ ...BEGINS, ...MORE_BEGINS })) {
-    // An id for each call: it must not be that of a run which an earlier call has begun.
+    // An id for each call: it must not be the id of a run that an earlier call has begun.
     const [going, ended] = [await sessionOf('ada'), await sessionOf('ada', { closed: true })];
     const like = await asEve(words(going, file), going);
     expect.soft([name, like]).toEqual([name, expect.objectContaining({ exitCode, stdout: '' })]);
@@ -178,7 +178,7 @@ test('no command tells that another user has a run or a session of an id', async
   await rm(folder, { recursive: true });
 }, 240_000);
 
-test('no command tells that another user has an entry of memory', async () => {
+test('no command reveals that another user has a memory entry', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-foreign-'));
   const file = join(folder, 'memory.json');
   const namespace = memoryNamespace({ principal: { user: 'ada' }, agent: 'assistant' });

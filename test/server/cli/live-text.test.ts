@@ -13,7 +13,7 @@ import { Testbed } from '../testbed/testbed.ts';
 const SLOW = { chunks: 6, every: '100ms' } as const;
 const SCRIPT = [together(say('I look.', SLOW), callTool('search', { query: 'a' })), say('It is 17,000 hours.', SLOW)];
 
-/** Starts a run and waits, beside a service that streams it. Returns what was written, piece by piece. */
+/** Starts a run and waits while a service streams it. Returns the written output, piece by piece. */
 async function waited({
   isTTY,
   args = [],
@@ -44,7 +44,7 @@ async function waited({
   }
 }
 
-test('start --wait shows the text of a run on a terminal as it is written, and once', async () => {
+test('start --wait shows the text of a run on a terminal as it is written, once', async () => {
   const { exitCode, stdout, pieces } = await waited({ isTTY: true });
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'I look.\nIt is 17,000 hours.\n' });
   expect(pieces.length).toBeGreaterThan(4);

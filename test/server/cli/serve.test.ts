@@ -55,7 +55,7 @@ test('serve answers requests with a worker inside; SIGTERM: not ready, then requ
     await new Promise((resolve) => reader.addEventListener('status', resolve, { once: true }));
     service.child.kill('SIGTERM');
     await until(async () => (await statusOf(`${service.url}/readyz`)) === 503, 'the service says that it is not ready');
-    // It still takes requests for a moment, and its streams go on. Then a wait ends early.
+    // It still takes requests for a moment, and its streams continue. Then a wait ends early.
     expect(await statusOf(`${service.url}/livez`)).toBe(200);
     const late = new EventSource(`${paused}/stream`);
     await new Promise((resolve) => late.addEventListener('status', resolve, { once: true }));

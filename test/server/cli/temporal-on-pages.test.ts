@@ -44,7 +44,7 @@ test.skipIf(cliPath === undefined)(
     const unknown: string[] = [];
     for (const { at, command, flags } of found) {
       const help = await helpOf(command);
-      // The help of an unknown command is that of the commands above it.
+      // For an unknown command, the CLI prints the help of its parent command.
       if (!new RegExp(`^ +temporal ${command} \\[flags\\]`, 'm').test(help)) unknown.push(at);
       else unknown.push(...flags.filter((flag) => !new RegExp(`${flag}\\b(?!-)`).test(help)).map((flag) => `${at} ${flag}`));
     }

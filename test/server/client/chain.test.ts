@@ -103,7 +103,7 @@ test('a run answers queries while it continues as new, and its record only grows
   expect(numbers.at(-1)?.slice(1)).toEqual([8, 8, 4]);
 }, 60_000);
 
-test('messages by Update and by Signal are read back at the offsets at which the run took them in, across executions', async () => {
+test('messages by Update and by Signal are read back at the offsets where the run took them in, across executions', async () => {
   await using testbed = await Testbed.open();
   const listener = defineAgent({ name: 'listener', model: 'scripted/m', tools: [search, broken], limits: { steps: 60 } });
   const script = [
@@ -159,7 +159,7 @@ test('a run that is cancelled during its calls is read back as it ended', async 
   expect(await run.cancel('again')).toBe('already_ended');
 }, 60_000);
 
-test('cancelled calls are read back as cancelled, and the finished calls beside them as finished', async () => {
+test('cancelled calls are read back as cancelled, and the finished calls next to them as finished', async () => {
   await using testbed = await Testbed.open();
   let waiting = 0;
   const wait = defineTool({

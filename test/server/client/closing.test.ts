@@ -106,7 +106,7 @@ test('a run that does not exist is not found, and the error names it', async () 
   await expect(handle.cancel('x')).rejects.toMatchObject(expected);
 });
 
-test('waiting for a result ends at its time limit or with its signal, and the run goes on', async () => {
+test('waiting for a result ends at its time limit or with its signal, and the run continues', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([hang()]) } });
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });

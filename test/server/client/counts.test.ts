@@ -8,14 +8,14 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, 'KEYWORD');
 
-test('each run counts under one status, the one that a list shows, also if it published another and was then ended or has not closed', async () => {
+test('each run counts under one status, the same that a list shows, also if it published another and was then ended or has not closed', async () => {
   await using testbed = await Testbed.open();
   const { client, taskQueue } = testbed;
   // A worker adds the search attributes to the namespace.
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   await testbed.stopWorkers();
   const runIdPrefix = `counted-${randomUUID()}`;
-  // No worker is left: they stay as they are.
+  // No worker is left: the runs do not change.
   const started = async (status?: string): Promise<string> => {
     const workflowId = `${runIdPrefix}-${status ?? 'none'}-${randomUUID()}`;
     await client.temporal.workflow.start('agentRun', {

@@ -109,7 +109,7 @@ test('a run that has continued as new is retried from a step of its newest execu
   expect(await run.retry()).toMatchObject({ fromStep: 3 });
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3 });
   expect([scripted.requests.length, looked]).toEqual([4, ['a', 'b']]);
-  // Each execution that has continued names the execution that was reset; the record is that of the new one.
+  // Each execution that has continued names the execution that was reset; the record belongs to the new one.
   expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3]);
   expect((await exported(run.export())).summary).toMatchObject({ events: 6, steps: 3, gaps: [], missingSteps: [] });
 });

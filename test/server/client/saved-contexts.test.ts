@@ -28,7 +28,7 @@ function said({ conversation }: { conversation: readonly { content: readonly { t
   return conversation.flatMap(({ content }) => content.map((item) => JSON.stringify(item)));
 }
 
-test('a run is saved while it goes on and after it has ended, without a worker, and another run goes on from the document', async () => {
+test('a run is saved while it is in progress and after it has ended, without a worker, and another run continues from the document', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([...SCRIPT, say('Yes.'), hang()]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

@@ -56,7 +56,7 @@ function shown(text: string): string[] {
 }
 
 describe.skipIf(cliPath === '')('the Temporal CLI', () => {
-  test('shows the history of a run in clear text through the codec server, and none of it without', async () => {
+  test('shows the history of a run in clear text through the codec server, and nothing without it', async () => {
     const show = ['workflow', 'show', '--workflow-id', completed, '--output', 'json'];
     const without = await temporal(show);
     expect({ code: without.code, shown: shown(decodedBase64(without.text)) }).toEqual({ code: 0, shown: [] });

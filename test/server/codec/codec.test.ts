@@ -136,7 +136,7 @@ describe('with encryption on worker and client', () => {
     }
   });
 
-  test('a run that began without encryption goes on with it, and its clear text is still read', async () => {
+  test('a run that began without encryption continues with it, and its clear text is still read', async () => {
     const testbed = await Testbed.open();
     await using bed = testbed;
     const providers = { scripted: scriptedModel([hang(), say(SECRETS.answer)]) };

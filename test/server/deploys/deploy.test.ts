@@ -69,8 +69,8 @@ async function startRuns({ client, taskQueue }: Testbed, from: number, count: nu
 }
 
 /**
- * Waits until so many runs have a model call in flight. If the server hands out a task at the moment in which the worker shuts
- * down, the task is lost, and handed out again after ten seconds.
+ * Waits until so many runs have a model call in flight. If the server hands out a task just when the worker shuts down, the task is lost,
+ * and handed out again after ten seconds.
  */
 async function untilHeld({ asked }: DeployEnvironment, runs: number): Promise<void> {
   const held = (): number => Object.values(asked).filter(([, second = 0]) => second > 0).length;

@@ -22,8 +22,8 @@ test('all runs of a new agent complete while the old worker takes half of their 
   const results = await Promise.all(runs.map((run) => run.result()));
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'completed'));
   const times = await Promise.all(runs.map((run) => scheduled(testbed, run, 'resolveAgent')));
-  // Retries add no events, and the activity is scheduled once more at most. All eight runs reach the new worker first in only
-  // one of 256 cases.
+  // Retries add no events, and the activity is rescheduled at most once. In only one of 256 cases, all eight runs reach the new worker
+  // first.
   expect(Math.max(...times)).toBeLessThanOrEqual(2);
 });
 

@@ -84,7 +84,7 @@ async function builds(testbed: Testbed, runId: string): Promise<string[]> {
 }
 
 describe('a second build is deployed in the middle of a run', () => {
-  test('PINNED: the run ends on the build on which it began, and new runs start on the second build', async () => {
+  test('PINNED: the run ends on the build that it began on, and new runs start on the second build', async () => {
     await using testbed = await Testbed.open();
     const deployment = new Deployment(testbed, 'PINNED');
     await deployment.deploy('b1', [callTool('hold', {}), say('by the first build')]);

@@ -18,7 +18,7 @@ export const MISSING = [...(CHROMIUM === undefined ? ['chromium'] : []), ...(red
 
 const WORKER = fileURLToPath(new URL('./chat-web-worker.ts', import.meta.url));
 
-/** A browser, the site, a worker in a process of its own, and Redis between them. */
+/** A browser, the site, a worker in a separate process, and Redis between them. */
 export class ChatWebTestbed {
   /** The network between the browser and the site. */
   readonly network: BreakableNetwork;
@@ -74,7 +74,7 @@ export class ChatWebTestbed {
     if (this.#worker !== undefined) await killProcess(this.#worker);
   }
 
-  /** Opens the page with a chat of its own. */
+  /** Opens the page with a new chat. */
   async page(): Promise<Page> {
     const context = await this.#browser.newContext({ viewport: { width: 720, height: 640 } });
     const page = await context.newPage();

@@ -1,4 +1,4 @@
-// The worker of the chat page, in a process of its own, so that a test can kill it in the middle of a sentence.
+// The worker of the chat page, in a separate process, so that a test can kill it in the middle of a sentence.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { redisStreams } from 'longhaul/client';
 import { createWorker } from 'longhaul/worker';

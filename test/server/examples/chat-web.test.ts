@@ -53,7 +53,7 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     expect(await page.locator('body').innerText()).toBe(before);
   });
 
-  test('a page that was offline for 5 seconds goes on, and one that was away at the end gets the whole', async () => {
+  test('a page that was offline for 5 seconds continues, and one that was offline at the end gets the whole answer', async () => {
     const page = await testbed.page();
     await say(page, 'Tell me a story');
     await shows(page, 'Once upon a time');
@@ -130,7 +130,7 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     await expect.poll(() => waiting.count(), { timeout: 20_000 }).toBe(0);
   });
 
-  test('the stop button ends the answer where it is, and the chat goes on', async () => {
+  test('the stop button ends the answer where it is, and the chat continues', async () => {
     const page = await testbed.page();
     await say(page, 'Tell me a story');
     await shows(page, 'Once upon a time a lamp');

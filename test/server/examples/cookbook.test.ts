@@ -365,7 +365,7 @@ test('large results are in the bucket, are read whole, and are deleted with thei
   expect(objects.size).toBe(0);
 });
 
-test('an invoice is read with its type, and one that cannot be read is none', async () => {
+test('an invoice is read with its type, and an unreadable one is refused', async () => {
   await using testbed = await Testbed.open();
   const good = { number: 'A7', due: '2027-01-31', total: 70, lines: [{ what: 'pump', amount: 70 }] };
   const bad = structured({ ...good, due: 'soon' });

@@ -8,7 +8,7 @@ export interface EndedDemo {
   exitCode: number | null;
 }
 
-/** Runs a demo in a process of its own, and sends it a SIGINT as soon as its output matches. */
+/** Runs a demo in a separate process, and sends it a SIGINT as soon as its output matches. */
 export async function demo(
   env: Record<string, string>,
   { script = 'kipchoge', flags = [], interruptAt }: { script?: string; flags?: string[]; interruptAt?: RegExp },
@@ -32,7 +32,7 @@ export async function demo(
   return { text, exitCode };
 }
 
-/** With these variables the demo starts a server of its own, with the CLI of the tests. */
+/** With these variables the demo starts its own server, with the CLI of the tests. */
 export function ownServer(): Record<string, string> {
   const cliPath = inject('temporalCliPath');
   return cliPath === undefined ? {} : { TEMPORAL_CLI_PATH: cliPath };

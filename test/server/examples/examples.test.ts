@@ -158,7 +158,7 @@ test('the worker of the README encrypts its payloads and archives its events', a
   await rm(directory, { recursive: true });
 });
 
-test('a page shows an answer as it is written, and another process goes on where it was', async () => {
+test('a page shows an answer as it is written, and another process continues where it was', async () => {
   await using testbed = await Testbed.open();
   const streams = memoryStreams();
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });

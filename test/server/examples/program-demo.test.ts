@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { demo, isOpen, ownServer } from './demo-process.ts';
 
-test('the demo tells how three contracts are read at once, an anchor is breached and healed, and a letter is reviewed', async () => {
+test('the demo shows how three contracts are read at once, an anchor is breached and healed, and a letter is reviewed', async () => {
   const { text, exitCode } = await demo(ownServer(), { script: 'programs' });
 
   expect({ text, exitCode }).toMatchObject({ exitCode: 0 });

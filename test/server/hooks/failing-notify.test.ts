@@ -36,7 +36,7 @@ test('if the notify hook always fails, the run shows it, decisions are still acc
   expect(await run.result()).toMatchObject({ status: 'completed', outputText: 'done' });
 }, 60_000);
 
-test('after three failed attempts, the notify hook is called once more and succeeds', async () => {
+test('after three failed attempts, the notify hook is called again and succeeds', async () => {
   await using testbed = await Testbed.open();
   const asked: string[] = [];
   const told: string[] = [];

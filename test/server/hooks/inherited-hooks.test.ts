@@ -5,7 +5,7 @@ import { Testbed } from '../testbed/testbed.ts';
 
 const payer = defineAgent({ name: 'payer', model: 'child/m' });
 
-test('a worker that lacks the hook of a run above refuses the run below, and names the hook', async () => {
+test('a worker that lacks a hook of an ancestor refuses the descendant, and names the hook', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [payer], providers: { child: scriptedModel([]) }, missingTimeout: '1s' });
   const parent = { runId: 'lead-1', depth: 1, checkMs: 3_600_000, hooks: [{ name: 'guard', on: 'pre_tool_use', of: 'lead' }] };

@@ -81,7 +81,7 @@ interface Outcome {
   history: HistoryEvent[];
 }
 
-/** Runs the agent against a script of its own, and checks that no task and no activity was tried again. */
+/** Runs the agent against the script, and checks that no task and no activity was retried. */
 async function run(script: ScriptEntry[], options: { input?: string; deps?: Record<string, unknown> } = {}): Promise<Outcome> {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(script);
@@ -213,7 +213,7 @@ describe('around each limit no activity and no task is tried again', () => {
     }
   }, 60_000);
 
-  test('the details of a heartbeat above their budget are left out, and the call goes on', async () => {
+  test('the details of a heartbeat above their budget are left out, and the call continues', async () => {
     for (const more of [-1, 0, 1, 3_000_000]) {
       const outcome = await run([callTool('beat', { bytes: BYTE_BUDGETS.heartbeat + more }), say('done')]);
       expect(outcome.result.status).toBe('completed');
@@ -292,7 +292,7 @@ test('every query of a run at its limits is answered in pages that fit into a pa
   expect(Math.max(...sizes)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
-test('a workflow of the user that starts an agent with too much input gets an error, and its task does not fail for ever', async () => {
+test('a workflow of the user that starts an agent with too much input gets an error, and its task does not fail forever', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
   const workflow = await testbed.client.temporal.workflow.start('report', {
@@ -308,7 +308,7 @@ test('a workflow of the user that starts an agent with too much input gets an er
   expect(history.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes)).toEqual([]);
 });
 
-test('failures with huge messages are cut, those of a model and those of instructions', async () => {
+test('failures with huge messages are cut, from a model and from instructions', async () => {
   const huge = 'y'.repeat(3_000_000);
   await using testbed = await Testbed.open();
   const wordy = defineAgent({

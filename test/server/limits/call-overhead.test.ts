@@ -41,7 +41,7 @@ function inputsOf<Input>(history: readonly HistoryEvent[], name: string): { byte
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-test('a call stores at most 300 bytes beside its arguments and deps, and a change of the deps adds no event', async () => {
+test('a call stores at most 300 bytes in addition to its arguments and deps, and a change of the deps adds no event', async () => {
   const [plain, changing] = await Promise.all([historyWith(false), historyWith(true)]);
   const models = inputsOf<CallModelInput>(changing, ACTIVITIES.callModel);
   const calls = inputsOf<RunToolInput>(changing, 'note');

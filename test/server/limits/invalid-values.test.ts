@@ -16,7 +16,7 @@ const agent = defineAgent({ name: 'asker', model: 'scripted/m', tools: [choose] 
 
 async function asking(testbed: Testbed): Promise<RunHandle<unknown>> {
   const scripted = scriptedModel([callTool('choose', { question: 'Which?' }, 'c1'), say('done')]);
-  // If workflows run in a thread of their own, the worker ends those that take some seconds.
+  // If workflows run in a separate thread, the worker ends the ones that take some seconds.
   await testbed.work({ agents: [agent], providers: { scripted }, worker: { debugMode: false } });
   const run = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits for the answer');
@@ -29,7 +29,7 @@ async function failedTasks(testbed: Testbed, run: RunHandle<unknown>): Promise<u
   return history.filter((event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes);
 }
 
-test('an answer of 3,000 numbers that matches no member of a union is refused with a short message, and the run goes on', async () => {
+test('an answer of 3,000 numbers that matches no member of a union is refused with a short message, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const run = await asking(testbed);
   const refused = await run
@@ -48,7 +48,7 @@ test('an answer of 3,000 numbers that matches no member of a union is refused wi
   expect(await failedTasks(testbed, run)).toEqual([]);
 });
 
-test('a message of 2,000 invalid parts is refused with a short message, as an Update and as a Signal, and the run goes on', async () => {
+test('a message of 2,000 invalid parts is refused with a short message, as an Update and as a Signal, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const run = await asking(testbed);
   const parts = Array.from({ length: 2_000 }, () => ({ type: 'x' }));

@@ -64,7 +64,7 @@ export class RawCaller {
     });
   }
 
-  /** Sends an Update and returns the type and the message of the failure with which it is answered. */
+  /** Sends an Update and returns the type and the message of the failure that answers it. */
   async update(
     workflowId: string,
     name: string,
@@ -84,7 +84,7 @@ export class RawCaller {
     return { type: failure instanceof ApplicationFailure ? (failure.type ?? '') : '', message: failure?.message ?? '' };
   }
 
-  /** Sends a query and returns the failure with which it is answered. */
+  /** Sends a query and returns the failure that answers it. */
   async query(workflowId: string, queryType: string, input: Payload): Promise<string> {
     const asked = this.#service.queryWorkflow({
       namespace: this.#asked.namespace,

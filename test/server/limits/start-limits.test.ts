@@ -4,7 +4,7 @@ import { callTool, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { Testbed } from '../testbed/testbed.ts';
 
-test('the limits of a start replace those of the agent, and its deadline may be a duration such as "2h"', async () => {
+test('the limits of a start replace the agent\'s limits, and its deadline may be a duration such as "2h"', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), callTool('search', { query: 'b' })]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

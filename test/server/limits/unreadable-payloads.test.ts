@@ -98,7 +98,7 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
     }
   });
 
-  test('a run refuses unreadable Signals, Updates and queries, and goes on to its end', async () => {
+  test('a run refuses unreadable Signals, Updates and queries, and continues to its end', async () => {
     await using bed = await open(workerCodec);
     const runId = await bed.raw.start({ input: [plainPayload({ agent: 'clerk', input: 'pay' })] });
     const run = bed.handle(runId);

@@ -8,17 +8,14 @@ const UPDATES_OF_AN_EXECUTION = 16;
 
 /** A run that has read the messages of five clients. */
 export interface Read {
-  /** The names of the messages, by client, in the order in which they were sent. */
+  /** The names of the messages, by client, in the order they were sent. */
   readonly sent: string[][];
-  /** The messages that the model has read: the first one, and those of the clients. */
+  /** The messages that the model has read: the first one, and the messages of the clients. */
   readonly read: string[];
   readonly executions: number;
 }
 
-/**
- * Five clients send messages to a run at the same time, each client one after the other. The run continues as new after at most
- * 20.
- */
+/** Five clients send messages to a run at the same time, each client sequentially. The run continues as new after at most 20. */
 export async function fiveClients(messagesOfEach: number): Promise<Read> {
   await using testbed = await Testbed.open();
   const all = CLIENTS * messagesOfEach;

@@ -6,7 +6,7 @@ import { search } from '../testbed/agents.ts';
 /** An agent that reads messages until it has all of them. */
 export const listener = defineAgent({ name: 'listener', model: 'patient/m', tools: [search], limits: { steps: 100_000 } });
 
-/** The messages of users, in the order in which the model reads them. */
+/** The messages of users, in the order the model reads them. */
 export function said({ conversation }: ModelRequest): string[] {
   return conversation
     .flatMap(({ content }) => content)

@@ -15,7 +15,7 @@ const searches: ContentItem = { type: 'tool_call', toolCallId: 'old', name: 'sea
 const found: ContentItem = { type: 'tool_result', toolCallId: 'old', name: 'search', status: 'success', content: [RESULT] };
 const answered: ContentItem = { type: 'message', role: 'assistant', content: 'There.' };
 
-test('a run goes on with a conversation: the model sees it, history has it once, and it is read without a worker', async () => {
+test('a run continues a conversation: the model sees it, history has it once, and it is read without a worker', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'new' }, 'c1'), say('done')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });
@@ -40,7 +40,7 @@ test('a run goes on with a conversation: the model sees it, history has it once,
   expect(await Array.fromAsync(client.handle(run.runId).events())).toEqual(live);
 });
 
-test('it goes on in its next executions like any run', async () => {
+test('it continues in its next executions like any run', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([...['a', 'b', 'c'].map((query) => callTool('search', { query })), say('done')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { events: 8 } });
@@ -50,7 +50,7 @@ test('it goes on in its next executions like any run', async () => {
   await expectSameFromHistory(testbed, run);
 });
 
-test('it is tried again from a step of its own', async () => {
+test('it is retried from one of its own steps', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('search', { query: 'a' }), say('done'), say('done at once')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

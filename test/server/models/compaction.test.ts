@@ -100,7 +100,7 @@ test.each([undefined, 1])(
   },
 );
 
-test('if a model says that the conversation is too long, it is called once more with a shorter one', async () => {
+test('if a model says that the conversation is too long, it is called again with a shorter one', async () => {
   await using testbed = await Testbed.open();
   const roomy = defineAgent({ name: 'roomy', model: 'scripted/model-1', tools: [fetchPage], window: { keepResults: 1 } });
   const calls = [0, 1, 2].map((page) => callTool('fetch_page', { page }, `c${page}`));

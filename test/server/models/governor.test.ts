@@ -41,7 +41,7 @@ test('calls over the limit are parked: they hold no slot, write no event, and us
     );
     return started?.activityTaskStartedEventAttributes?.attempt ?? 0;
   });
-  // More attempts than the one that a call has, which would have failed it if they counted.
+  // More attempts than the single one that a call may have: it would have failed if they counted.
   expect(Math.max(...attempts)).toBeGreaterThan(1);
   expect(new Set(histories.map((history) => history.length)).size).toBe(1);
 });

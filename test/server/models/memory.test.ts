@@ -55,7 +55,7 @@ test('a run that is read back from its history has what was recalled', async () 
   expect(readBack[1]).toMatchObject({ author: 'memory', memory: { entries: 1 } });
 }, 60_000);
 
-test('a run that goes on from an earlier one recalls anew, and gets nothing that was forgotten meanwhile', async () => {
+test('a run that continues an earlier one recalls again, and gets nothing that was forgotten meanwhile', async () => {
   await using testbed = await Testbed.open();
   const { taskQueue } = testbed;
   const scripted = scriptedModel([say('Green.')], { repeatLast: true });

@@ -13,7 +13,7 @@ const SCRIPT: ScriptEntry[] = [
   say('done'),
 ];
 
-/** Does the run on a testbed of its own, and returns its model requests, byte for byte. */
+/** Does the run on a separate testbed, and returns its model requests, byte for byte. */
 async function requestsOf(prepare: (testbed: Testbed, scripted: ScriptedModel) => Promise<void>): Promise<string[]> {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
@@ -98,7 +98,7 @@ test('a reset run sends the same requests up to the reset, and then those that f
     requestId: `${runId}-reset`,
     workflowTaskFinishEventId: secondCall?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId ?? null,
   });
-  await until(() => scripted.requests.length === 5, 'the run to go on after the reset');
+  await until(() => scripted.requests.length === 5, 'the run to continue after the reset');
   expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'completed', output: 'done differently' });
 
   const [first, second, , again, last] = bytes(scripted.requests);

@@ -29,7 +29,7 @@ const fallsSilent: Handler = (reply) => reply.events(chatChunk({ content: HALF }
 
 const isOutOfOrder: Handler = (reply) => reply.json(500, { error: { message: 'out of order' } });
 
-/** A provider whose answers are these handlers, one after the other. */
+/** A provider that answers with these handlers in order. */
 interface Provider extends AsyncDisposable {
   server: FakeOpenAI;
   /** The number of text pieces that have arrived. */
@@ -63,7 +63,7 @@ async function paid(testbed: Testbed, runId: string): Promise<Event[]> {
   return events.filter((event) => event.usage !== undefined || event.failedAttempts !== undefined);
 }
 
-test('a failed attempt tells the next one its usage, and the final answer records both', async () => {
+test('a failed attempt passes its usage to the next one, and the final answer records both', async () => {
   await using testbed = await Testbed.open();
   await using fake = await provider(breaksOff, malformed, says('whole'));
   await testbed.work(fake.options);

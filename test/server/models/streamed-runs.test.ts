@@ -135,7 +135,7 @@ test('a sink and a reader of the stream add no event and no byte to the history'
   expect([items.filter((type) => type === 'event').length, items.at(-1)]).toEqual([4, 'end']);
 });
 
-test('a second attempt announces itself under another id, which is that of the event', async () => {
+test('a second attempt announces itself under another id, the id of the event', async () => {
   await using testbed = await Testbed.open();
   const sink = fakeSink();
   const model = scriptedModel([failWith('model_server_error', 'later', { retryAfter: 1 }), say('at last')]);
@@ -166,7 +166,7 @@ test('the part of an answer that was interrupted or cancelled has the id that wa
   expect(announced(sink, handle.runId).at(-1)).toMatchObject({ events: events.length, status: 'cancelled' });
 });
 
-test('the totals go on when a run continues as new', async () => {
+test('the totals keep counting when a run continues as new', async () => {
   await using testbed = await Testbed.open();
   const sink = fakeSink();
   const script = [...[1, 2, 3].map((at) => callTool('look', { at: String(at) })), say('done')];
@@ -236,7 +236,7 @@ test('the answers of the steps of a program have the ids that were streamed', as
   expect(announced(sink, handle.runId).at(-1)).toMatchObject({ events: events.length, status: 'completed' });
 });
 
-test('a run that was started live says so to its sink, with the runs below it and after a handoff, and no other run does', async () => {
+test('a run that was started live says so to its sink, with its descendants and after a handoff, and no other run does', async () => {
   await using testbed = await Testbed.open();
   const sink = { ...fakeSink(), heartbeatEveryMs: 500 };
   const emitting = defineTool({
@@ -274,7 +274,7 @@ test('a run that was started live says so to its sink, with the runs below it an
   expect(await lives({})).toEqual(new Set([false]));
 });
 
-test('the details of the stream of a live call are shown by the server beside its progress, at the pace of the sink', async () => {
+test('the server shows the stream details of a live call next to its progress, at the pace of the sink', async () => {
   await using testbed = await Testbed.open();
   const beats: number[] = [];
   const sink: FakeSink = {

@@ -24,8 +24,8 @@ export interface ConsumerProject {
 }
 
 /**
- * A project in which npm has installed the package with all its dependencies, and Temporal's SDK at this version. Takes seconds
- * of CPU, and hundreds of megabytes.
+ * A project where npm has installed the package with all its dependencies and this version of Temporal's SDK. Takes seconds of CPU, and
+ * hundreds of megabytes.
  */
 export async function installedProject(sdk: string, { without = [] }: { without?: string[] } = {}): Promise<ConsumerProject> {
   const project = await newProject(tmpdir());
@@ -36,7 +36,7 @@ export async function installedProject(sdk: string, { without = [] }: { without?
   return project;
 }
 
-/** A folder in which the commands of a page have run, with the packed package in it. They find packages in the cache of npm. */
+/** A folder where the commands of a page have run, with the packed package in it. They find packages in the cache of npm. */
 export async function projectOfCommands(commands: string[]): Promise<ConsumerProject> {
   const path = await mkdtemp(join(tmpdir(), 'longhaul-package-'));
   await pack(path);
@@ -48,14 +48,14 @@ export async function projectOfCommands(commands: string[]): Promise<ConsumerPro
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Runs a module of the project, given as its text, and returns what it has printed. */
+/** Runs a module of the project, given as text, and returns its output. */
 export async function runModule({ path }: ConsumerProject, text: string): Promise<string> {
   await writeFile(join(path, 'script.mjs'), text);
   const { stdout } = await run(process.execPath, ['script.mjs', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path });
   return stdout;
 }
 
-/** A project with further packages of the registry, and with the package in place of its own files, as npm installs it. */
+/** A project with further packages of the registry, and with the package in place of its source files, as npm installs it. */
 export async function projectWith(further: string[]): Promise<ConsumerProject> {
   const project = await emptyProject(tmpdir());
   const packed = await pack(project.path);
@@ -103,7 +103,7 @@ export async function startError({ path }: ConsumerProject): Promise<string> {
   );
 }
 
-/** The packages of Temporal's SDK on which the package depends, and the range. */
+/** The packages of Temporal's SDK that the package depends on, and the range. */
 async function sdkPeers(): Promise<{ packages: string[]; range: string }> {
   const { peerDependencies } = z
     .object({ peerDependencies: z.record(z.string(), z.string()) })

@@ -54,7 +54,7 @@ async function runWith(options: string): Promise<unknown> {
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '');
 }
 
-test('a worker of the package runs agents without the bundler, and their histories are those of workflows that are bundled', async () => {
+test('a worker of the package runs agents without the bundler, and their histories equal the histories of bundled workflows', async () => {
   expect(await runWith('{}')).toEqual({ bundled: false, output: 'A' });
   const replayer = new Replayer();
   expect(await replayer.replay('run', JSON.parse(await readFile(join(project.path, 'history.json'), 'utf8')))).toEqual({ type: 'ok' });

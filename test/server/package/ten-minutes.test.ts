@@ -6,7 +6,7 @@ import { barePackage } from './consumer-project.ts';
 test('whoever follows the page of ten minutes, fence by fence, in a fresh folder has a tested agent that survives its worker', async () => {
   const [install, ...fences] = tutorialFences();
   expect(fences.length).toBeGreaterThan(12);
-  // What the first fence installs is run by test/first-hours, from a registry: here the dependencies are those of this project.
+  // What the first fence installs is run by test/first-hours, from a registry: here the dependencies are this project's.
   expect(install?.text).toContain('npm install');
   const project = await barePackage();
   const { TEMPORAL_ADDRESS: _, NODE_TEST_CONTEXT: __, OPENAI_API_KEY: ___, ...env } = process.env;

@@ -36,7 +36,7 @@ test('a child alone costs its parent nine events', async () => {
   expect(more).toBe(9);
 }, 60_000);
 
-test('the cancellation of a program reaches the runs below it, and waits for them', async () => {
+test('the cancellation of a program reaches its descendants, and waits for them', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [], programs: [outer], providers: { child: letters(), parent: scriptedModel([]) } });
   const handle = await begun(testbed);

@@ -33,7 +33,7 @@ const bill = defineProgram({
 
 const server = { address: inject('temporalAddress'), namespace: inject('temporalNamespace') };
 
-test('a program whose worker is killed during a tool call goes on with another worker, and charges once', async () => {
+test('a program whose worker is killed during a tool call continues with another worker, and charges once', async () => {
   const { result, ledger } = await durableTest(bill, {
     ...server,
     input: { amount: 5 },

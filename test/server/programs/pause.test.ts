@@ -7,7 +7,7 @@ import { begun, busy, expectSameReadBack, letters, outer, retried, waitingBelow 
 /** The status of a run. */
 const statusOf = async (testbed: Testbed, runId: string): Promise<string> => (await testbed.client.handle(runId).status()).status;
 
-test('a pause reaches the runs below a program and theirs, and so does the resumption', async () => {
+test('a pause reaches all descendants of a program, and so does the resumption', async () => {
   await using testbed = await Testbed.open();
   const child = letters();
   await testbed.work({ agents: [], programs: [outer], providers: { child, parent: scriptedModel([say('yes')]) } });
@@ -24,7 +24,7 @@ test('a pause reaches the runs below a program and theirs, and so does the resum
   await expectSameReadBack(testbed, handle);
 }, 60_000);
 
-test('a child that a caller has paused stays paused, and one that a caller resumes goes on alone', async () => {
+test('a child that a caller has paused stays paused, and one that a caller resumes continues alone', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [], programs: [outer], providers: { child: letters(), parent: scriptedModel([say('yes')]) } });
   const handle = await begun(testbed, outer);
@@ -43,7 +43,7 @@ test('a child that a caller has paused stays paused, and one that a caller resum
   expect(await handle.result()).toMatchObject({ status: 'completed' });
 }, 60_000);
 
-/** True if the run has been told that a run above it is paused. */
+/** True if the run has been notified that an ancestor is paused. */
 async function isTold({ client }: Testbed, runId: string): Promise<boolean> {
   const { events = [] } = await client.temporal.workflow.getHandle(runId).fetchHistory();
   return (events ?? []).some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === SIGNALS.pausedByParent);

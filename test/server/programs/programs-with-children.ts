@@ -73,7 +73,7 @@ export async function expectSameReadBack(testbed: Testbed, handle: ProgramHandle
   expect(await notesOf(handle)).toEqual(notes);
 }
 
-/** A program whose steps go on while its child waits. */
+/** A program whose steps continue while its child waits. */
 export const busy = defineProgram({
   name: 'busy',
   model: 'parent/model',

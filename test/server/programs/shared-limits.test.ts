@@ -28,7 +28,7 @@ test('children that share a limit run as far as it goes, the others wait, and th
   await expectSameReadBack(testbed, handle);
 }, 60_000);
 
-test('a program waits at its limit across executions, and goes on once a person has approved', async () => {
+test('a program waits at its limit across executions, and continues once a person has approved', async () => {
   await using testbed = await Testbed.open();
   const program = defineProgram({
     name: 'patient',

@@ -23,7 +23,7 @@ interface WaitingRun {
   waiting(): Promise<ApprovalView>;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Starts another worker, and kills the one that has loaded the run. */
+  /** Starts another worker, and kills the worker that has loaded the run. */
   replaceWorker(): Promise<void>;
 }
 
@@ -138,7 +138,7 @@ async function startWaitingRun(testbed: Testbed, stickyMs = 300): Promise<Waitin
   return { run, waiting, kill, start, replaceWorker };
 }
 
-/** Queries like the Temporal UI: once, and the answer is shown as it is. */
+/** Queries like the Temporal UI: once, and the answer is shown unchanged. */
 async function rawStatus(testbed: Testbed, run: RunHandle<unknown>): Promise<string> {
   const { temporal } = testbed.client;
   const ask = (): Promise<unknown> => temporal.workflow.getHandle(run.runId).query(QUERIES.status);

@@ -45,7 +45,7 @@ function agent(name: string, input: string): Generated {
   return { kind: 'agent', name, input };
 }
 
-/** Reads off the page what it says of a run: the facts, the runs below, and what waits. */
+/** Reads what the page says about a run: the facts, the descendants, and what waits. */
 const READ = `({
   facts: Object.fromEntries([...document.querySelectorAll('aside .facts > div')].map((one) => [one.querySelector('dt').textContent, one.querySelector('dd').textContent])),
   status: document.querySelector('header.title .status')?.textContent,

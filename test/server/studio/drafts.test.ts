@@ -18,7 +18,7 @@ describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is ab
     return run;
   }
 
-  test('a text that grows long while it is typed keeps the focus, and none of its letters is a key of the page', async () => {
+  test('a text that grows long while it is typed keeps the focus, and its letters do not act as keys of the page', async () => {
     const run = await waitingRun();
     const page = await studio.page('#/inbox');
     await shows(page, 'arrived broken');
@@ -53,7 +53,7 @@ describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is ab
     });
     await page.evaluate(`location.hash = '#/inbox'`);
     await shows(page, 'arrived broken');
-    // Others come, and then those of before.
+    // Other arguments come, and then the previous ones.
     for (const given of [true, false]) {
       isOther = given;
       await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
@@ -119,7 +119,7 @@ describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is ab
     expect(await place()).toBe(0);
   });
 
-  test('the page of a run that has ended shows how it goes on when somebody retries it elsewhere', async () => {
+  test('the page of a run that has ended shows how it continues when somebody retries it elsewhere', async () => {
     const run = await studio.client.start('clerk', { input: 'many steps 3' });
     await run.result();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FakeIssuer, fakeIssuer } from '../../server-http/auth/fake-issuer.ts';
 
-/** An issuer at which people log in: whoever comes is `ada`, who is sent back with a code. */
+/** An issuer where people log in: everybody is `ada`, and is sent back with a code. */
 export interface FakeLogin {
   url: string;
   /** What was asked of it: the paths, without their queries. */

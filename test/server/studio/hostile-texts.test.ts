@@ -128,7 +128,7 @@ describe.skipIf(SKIPPED !== '')(`hostile texts in every place of Studio${SKIPPED
         expect([place, text, shown.includes(text) || shown.includes(JSON.stringify(text).slice(1, -1))]).toEqual([place, text, true]);
       expect(shown).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200B-\u200F\u2028\u2029\uFEFF\u00AD]/);
       expect(await page.evaluate('window.ran')).toBeUndefined();
-      // No element comes from a text: those of the page have no such names, and none leads away.
+      // No element comes from a text: the page's elements have no such names, and no link leads away.
       expect(await page.locator('main :is(script, iframe, img, object, embed, style, video, meta, base, form[action])').count()).toBe(0);
       expect(await page.locator('main a[href]:not([href^="#/"])').count()).toBe(0);
     }

@@ -134,7 +134,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     expect(await other.result()).toMatchObject({ status: 'completed' });
   });
 
-  test('a decision that the service does not take is told of also when what it was about is gone', async () => {
+  test('a decision that the service refuses is reported even when its subject is gone', async () => {
     const run = await waitingRun();
     const page = await studio.page('#/inbox');
     await shows(page, '1 decision waiting');
@@ -198,7 +198,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     expect(await page.getByText('Restarting').count()).toBe(0);
   });
 
-  test('several long arguments are each opened before they can be approved, and are those with which the call runs', async () => {
+  test('several long arguments must each be opened before they can be approved, and the call runs with them', async () => {
     const [paper, letter] = ['p'.repeat(21_000), 'l'.repeat(22_000)];
     const args = { paper, letter, short: 'yes', stamped: true };
     const run = await waitingRun('filer', JSON.stringify({ tool: 'file_away', args, say: 'Filed' }));
@@ -220,7 +220,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     expect(call).toMatchObject({ arguments: { paper: `${paper} Stamped.`, letter } });
   });
 
-  test('arguments that are many, and none of which is long, can be approved as they are', async () => {
+  test('many short arguments can be approved without opening them', async () => {
     const args = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field_${index}`, 'x'.repeat(600)]));
     const run = await waitingRun('filer', JSON.stringify({ tool: 'file_away', args, say: 'Filed' }));
     const page = await studio.page('#/inbox');

@@ -203,7 +203,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await shows(page, 'I do not know the price');
     await press(page, 'Request of step 7');
     await shows(page, 'As sent');
-    // What the model had read first is not among what it was asked.
+    // What the model had read first is not in its request.
     const asked = await page.locator('section[aria-labelledby=wire]').innerText();
     expect([asked.includes('The price on page 6'), asked.includes('The price on page 1 ')]).toEqual([true, false]);
     // The step before says where it went.
@@ -217,7 +217,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await taken()).toBe(true);
   });
 
-  test('the request of the last step has none behind it, and the one before leads there', async () => {
+  test('the last step\'s request has no successor, and the one before leads to it', async () => {
     const run = await studio.client.start('clerk', { input: 'many steps 1' });
     await run.result();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/1/request`);
@@ -453,7 +453,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await draws(program.runId, /Letter.*2 attempts · 1 breach/);
   });
 
-  test('the tree leads to a run below, and from there back to the one above', async () => {
+  test('the tree leads to a descendant, and from there back to its parent', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
     await shows(page, 'with 1 run below');

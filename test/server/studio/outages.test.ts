@@ -8,7 +8,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
   let network: BreakableNetwork;
   let served: LonghaulClient;
   beforeAll(async () => {
-    // The way from the service to Temporal, which tests cut; the worker and the tests have one of their own.
+    // The connection from the service to Temporal, which tests cut. The worker and the tests have separate ones.
     network = await BreakableNetwork.to(Number(inject('temporalAddress').split(':').at(-1)));
     served = await connect({ address: network.url.replace('http://', ''), namespace: inject('temporalNamespace') });
     studio = await StudioTestbed.open({ temporal: served.temporal });
@@ -32,7 +32,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
     await run.result();
   }
 
-  /** What went wrong beside what the trouble itself brings. */
+  /** Problems other than the ones that the outage itself causes. */
   function otherProblems(): string[] {
     return studio.problems.filter((one) => !/ERR_CONNECTION|fetch/.test(one));
   }
@@ -66,7 +66,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
       network.restore();
     }
     const again = page.getByRole('button', { name: 'Approve', exact: true });
-    // Temporal's client connects anew by itself; the reader decides again once the page says that it still waits.
+    // Temporal's client reconnects; the reader decides again once the page says that the call still waits.
     await expect
       .poll(
         async () => {
@@ -109,7 +109,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
     isWithoutParts = false;
     await expect.poll(() => page.locator('.lines').first().textContent(), { timeout: 40_000 }).not.toBe('');
     expect(await again.count()).toBe(1);
-    // What the page has it goes on showing, and what the service still knows it still does.
+    // The page keeps showing what it has, and the service keeps doing what it can.
     await page.goto(`${studio.url}#/runs/${encodeURIComponent(run.runId)}`);
     await shows(page, 'Step 3');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();

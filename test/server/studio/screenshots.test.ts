@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeProblems, shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
-// With STUDIO_SCREENSHOTS=1, the pictures of docs/studio.md are written anew; otherwise the same pages are looked at, and thrown away.
+// With STUDIO_SCREENSHOTS=1, the pictures of docs/studio.md are rewritten. Otherwise the same pages are checked, and discarded.
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/studio/', import.meta.url));
 const PICTURES = process.env['STUDIO_SCREENSHOTS'] === '1' ? fileURLToPath(new URL('../../../docs/images/', import.meta.url)) : CACHE;
 

@@ -241,7 +241,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     const page = await opened(token, '');
     await shows(page, 'within 30 days');
     expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()).toEqual(['Runs']);
-    // The run below is another one, which the token does not open.
+    // The child is another run, which the token does not open.
     expect(await page.locator('aside .branch').innerText()).toContain('order_reader');
     expect(await page.locator('aside .branch a').count()).toBe(0);
     await page.getByRole('button', { name: 'Approve', exact: true }).click();

@@ -134,7 +134,7 @@ const editor = defineAgent({ name: 'editor', model, instructions: 'You edit.' })
 /** Writes, and corrects it. */
 export const article = defineFlow({ name: 'article', kind: 'sequential', agents: [writer, editor] });
 
-/** Two units, the second of which breaches an anchor at first. */
+/** Two units: the second one breaches an anchor at first. */
 export const letter = defineProgram({
   name: 'letter',
   model,

@@ -25,7 +25,7 @@ type StudioOptions = HandlerOptions & { everyMs?: number; temporal?: LonghaulCli
 /** How workers, clients and the service write payloads, and further agents. */
 type Stored = Pick<CreateWorkerOptions, 'codec' | 'payloadStore'> & { more?: readonly AnyAgent[] };
 
-/** A service with the page, a worker with the agents of a shop, and a browser. Its runs are those of one tenant. */
+/** A service with the page, a worker with the agents of a shop, and a browser. Its runs belong to one tenant. */
 export class StudioTestbed {
   readonly tenant: string;
   readonly testbed: Testbed;
@@ -37,7 +37,7 @@ export class StudioTestbed {
   readonly problems: string[] = [];
   /** The requests of all pages: method and path. */
   readonly requests: { method: string; path: string }[] = [];
-  /** The origins besides its own to which a page may lead its reader: those of an issuer. */
+  /** The origins other than its own that a page may lead its reader to: an issuer's. */
   readonly leadsTo = new Set<string>();
   readonly #connected: LonghaulClient | undefined;
   #handler: Handler;
@@ -98,14 +98,14 @@ export class StudioTestbed {
     return `${this.#server.url}/studio`;
   }
 
-  /** Opens the page at a place, in a browser of its own. What goes wrong there is in `problems`. */
+  /** Opens the page at a place, in a separate browser. Its problems are in `problems`. */
   async page(place = '', options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const { origin } = new URL(this.url);
     page.on('pageerror', (error) => this.problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
-      // The browser itself tells of each refusal of the service, which tests provoke.
+      // The browser itself reports each refusal of the service, and tests provoke refusals.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) this.problems.push(`console: ${message.text()}`);
     });
     page.on('request', (request) => {

@@ -7,7 +7,7 @@ import { traceProblems } from '../../telemetry/trace-problems.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { until } from '../testbed/until.ts';
 
-/** The calls in which a worker is killed: how many of the requests to that server have been made by then, and the span of the attempt. */
+/** The calls during which a worker is killed: how many requests that server has had by then, and the span of the attempt. */
 const CUT_OFF = [
   { call: 'a tool call', server: 'tool', requests: 2, name: 'execute_tool work' },
   { call: 'a model call', server: 'model', requests: 2, name: 'chat model-1' },

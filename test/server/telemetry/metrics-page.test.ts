@@ -46,7 +46,7 @@ interface Reported {
   runId: string;
 }
 
-/** Makes a run in a process of its own. */
+/** Makes a run in a separate process. */
 async function runMeasured(more: NodeJS.ProcessEnv): Promise<Reported> {
   const env = {
     ...process.env,
@@ -110,7 +110,7 @@ describe('the page of metrics of a real run', () => {
   });
 
   test.skipIf(!promtool)('passes promtool, which the package "prometheus" of Debian has', () => {
-    // It complains of names, too: those of the conventions and of Temporal are as they are.
+    // It complains about names, too, but the conventions and Temporal prescribe theirs.
     const checked = spawnSync('promtool', ['check', 'metrics'], { input: page, encoding: 'utf8' });
     expect(checked.stderr).toBe('');
     expect(execFileSync('promtool', ['check', 'rules', join(FOLDER, 'alerts.yml')], { encoding: 'utf8' })).toContain('SUCCESS');

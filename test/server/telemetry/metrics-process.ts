@@ -1,4 +1,5 @@
-// A worker and a service with a page of metrics, in a process of its own: the metrics of Temporal's Core are there only if the process has no Runtime yet.
+// A worker and a service with a page of metrics, in a separate process: the metrics of Temporal's Core exist only in a process without an
+// earlier Runtime.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { connect } from '../../../src/client/index.ts';
@@ -10,7 +11,7 @@ import { createWorker, prometheusMetrics, serveMetrics, telemetry } from '../../
 
 const { TEST_BUNDLE = '', TEST_ADDRESS = '', TEST_TASK_QUEUE = '', TEST_SECRET = '', TEST_OWN_METRICS = '' } = process.env;
 
-// A Runtime of the user, which has a page of its own.
+// A Runtime of the user, which has its own page.
 const ownMetrics = { prometheus: { bindAddress: TEST_OWN_METRICS } };
 if (TEST_OWN_METRICS !== '') Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { metrics: ownMetrics } });
 

@@ -22,7 +22,7 @@ const PHOENIX = process.env['LONGHAUL_PHOENIX'] ?? 'phoenix';
 const isInstalled = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', PHOENIX]).status === 0;
 const MISSING = isInstalled ? '' : ' (skipped: pip install arize-phoenix)';
 
-/** With PHOENIX_SCREENSHOT=1, the picture of docs/telemetry.md is taken anew; otherwise the same page is looked at, and thrown away. */
+/** With PHOENIX_SCREENSHOT=1, the picture of docs/telemetry.md is retaken. Otherwise the same page is checked, and discarded. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/phoenix/', import.meta.url));
 const PICTURES = process.env['PHOENIX_SCREENSHOT'] === '1' ? fileURLToPath(new URL('../../../docs/images/', import.meta.url)) : CACHE;
 
@@ -39,7 +39,7 @@ interface StoredSpan {
   context: { trace_id: string; span_id: string };
 }
 
-/** What the run of the support desk does, as its trace tells it: the name of a span, the kind that Phoenix sees, and the span above it. */
+/** The run of the support desk as its trace shows it: the name of a span, the kind that Phoenix sees, and the parent span. */
 const STORY = [
   ['invoke_agent triage', 'AGENT', null],
   ['chat gpt-5-mini', 'LLM', 'invoke_agent triage'],
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled)(`Phoenix${MISSING}`, () => {
     await approve(run);
     expect(await run.result()).toMatchObject({ status: 'completed' });
     const { traceId } = await run.traceContext();
-    // A busy Phoenix answers too late, and what was sent to it is lost. A repair asks it what it has.
+    // A busy Phoenix answers too late, and loses what was sent to it. A repair asks it what it has.
     const storedIn = async (id: string): Promise<string[]> => (await stored(id)).map(({ context }) => context.span_id);
     const repair = async (): Promise<number> => {
       await reported.repair({ since, calls: { storedIn, endedFor: 1 } });
@@ -132,7 +132,7 @@ describe.skipIf(!isInstalled)(`Phoenix${MISSING}`, () => {
     const { descendants, usage } = await run.result();
     expect(chats.length * 220).toBe(usage.totalTokens + (descendants?.usage.totalTokens ?? 0));
 
-    // What is there already stays as it is.
+    // Stored spans do not change.
     expect(await repair()).toBe(SPANS);
     if (CHROMIUM !== undefined) await look(`${url}/redirects/traces/${traceId}`);
   }, 300_000);

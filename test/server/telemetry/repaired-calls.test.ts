@@ -34,7 +34,7 @@ const bursting = clerkOf({ name: 'bursting', burst: true });
 const local = clerkOf({ name: 'local', tier: 'local' });
 const program = defineProgram({ name: 'asks', model: 'scripted/model-1', units: [unit('u', {}, [ask('First', 'Q')])] });
 
-/** What a span says besides its times: those of a worker are not those of the server. */
+/** What a span says other than its times: the worker's times differ from the server's. */
 function saying({ name, traceId, spanId, parentSpanId, attributes, status }: ExportedSpan): object {
   return { name, traceId, spanId, parentSpanId, attributes, status };
 }
@@ -89,7 +89,7 @@ test.each<[what: string, started: Started, calls: number]>([
     const run = client.handle(runId);
     await run.result();
     const place = await run.traceContext();
-    // A repair reports all runs of the server, those of other tests, too.
+    // A repair reports all runs of the server, including the runs of other tests.
     const ofRun = (): ExportedSpan[] => sdk.exported.filter(({ traceId }) => traceId === place.traceId);
     const ofCalls = (): ExportedSpan[] => ofRun().filter(({ name }) => /^(?:chat|execute_tool) /.test(name));
     await until(() => sdk.exported.some(({ spanId }) => spanId === place.spanId), 'the span of the run');

@@ -112,7 +112,7 @@ test('a child is below the call of its parent, and content is exported only if t
   expect(shown?.attributes['gen_ai.tool.call.arguments']).toBe('{"what":"a thing"}');
   expect(shown?.attributes['gen_ai.tool.call.result']).toContain('a thing');
   expect(JSON.stringify(spans)).not.toContain('sk-very-secret-value');
-  // Nor the key by which an effect happens once, nor a digest of it.
+  // Nor the idempotency key of an effect, nor a digest of it.
   const digests = ['sha256', 'sha1', 'md5'].flatMap((algorithm) =>
     (['hex', 'base64', 'base64url'] as const).map((encoding) =>
       createHash(algorithm)
@@ -136,7 +136,7 @@ test('a collector that never answers holds up no run', async () => {
   const result = await testbed.client.run(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   expect(result).toMatchObject({ status: 'completed', output: 'done' });
   await until(() => asked.includes('/v1/traces'), 'spans are on their way');
-  // None of them has arrived, and each is counted.
+  // No span has arrived, and each is counted.
   silent.closeAllConnections();
   silent.close();
   await reported.flush();

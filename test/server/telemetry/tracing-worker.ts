@@ -1,4 +1,4 @@
-// A worker that reports traces, in a process of its own, so that a test can kill it: of agents that hand over, and let others work.
+// A worker that reports traces, in a separate process, so that a test can kill it. Its agents hand over and delegate.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { isToolCall } from '../../../src/core/domain/content.ts';
@@ -47,7 +47,7 @@ const CALLS: Readonly<Record<string, readonly { name: string; arguments: object 
   held: [{ name: 'hold_up', arguments: {} }],
 };
 
-/** A model whose answer depends on the request alone, as it is the same for every worker. */
+/** A model whose answer depends on the request alone, and so is the same for every worker. */
 const byRules: ModelClient = {
   capabilities: { structuredOutput: true },
   call: ({ model, conversation }: ModelRequest): Promise<ModelResponse> => {

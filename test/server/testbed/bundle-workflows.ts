@@ -15,7 +15,7 @@ export interface WorkflowBundles {
   remove(): Promise<void>;
 }
 
-/** Bundles Longhaul's workflows together with those of the tests, once without encryption and once with it, into separate files. */
+/** Bundles Longhaul's workflows together with the test workflows, once without encryption and once with it, into separate files. */
 export async function bundleWorkflows(): Promise<WorkflowBundles> {
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-test-'));
   const path = await bundle(directory, 'workflow-bundle.js', {});

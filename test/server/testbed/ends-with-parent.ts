@@ -1,4 +1,4 @@
-// Ends a process together with the one that has started it, whose pipe is its standard input: a test that fails leaves no process behind.
+// Ends a process together with its parent, whose pipe is its standard input: a test that fails leaves no process behind.
 import type { Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 

@@ -23,7 +23,7 @@ export async function outcome(runId: string): Promise<{ status: string; error: s
   return { status, error, cancelReason };
 }
 
-/** Two agents side by side, each with a conversation of its own. */
+/** Two agents in parallel, each with its own conversation. */
 export async function sideBySide(question: string): Promise<ParallelResult> {
   return parallel(['researcher', 'writer'], question);
 }
@@ -68,7 +68,7 @@ export async function inlineAgain({ key }: { key?: string } = {}): Promise<strin
   return [...refusals, end.type === 'finished' ? end.result.runId : end.type];
 }
 
-/** One agent as a child and once more inline, both with the limits of this start. */
+/** One agent as a child and again inline, both with the limits of this start. */
 export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']>): Promise<(string | undefined)[]> {
   const child = await runAgent('assistant', 'Q', { limits });
   const inline = await runAgent('assistant', 'Q', { inline: true, limits });
@@ -98,14 +98,14 @@ export async function inlineDesk(continuedState?: ContinueAsNewState): Promise<s
   return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.continuedState);
 }
 
-/** An agent that goes on with a conversation: as a child, and once more in the history of its host. */
+/** An agent that continues a conversation: as a child, and again in the history of its host. */
 export async function wentOn(opening: RunOpening): Promise<string[]> {
   const child = await runAgent('assistant', opening);
   const inline = await runAgent('assistant', opening, { inline: true });
   return [child.outputText, inline.type === 'finished' ? inline.result.outputText : inline.type];
 }
 
-/** Two agents one after the other, and then in rounds, each time over one conversation. */
+/** Two agents in sequence, and then in rounds, each time over one conversation. */
 export async function inTurns(question: string): Promise<{ outputs: unknown[]; names: string[]; steps: number[] }> {
   const once = await sequential(['researcher', 'writer'], question);
   const until = { const: 'good' };

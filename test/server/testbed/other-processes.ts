@@ -60,7 +60,7 @@ export async function startToolServer(
 
 const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url));
 
-/** Starts a worker in a process of its own, by default `worker-process.ts`, and waits until it polls. It ends with this process. */
+/** Starts a worker in a separate process, by default `worker-process.ts`, and waits until it polls. It ends with this process. */
 export async function startWorkerProcess(
   environment: Record<string, string>,
   script = fileURLToPath(new URL('./worker-process.ts', import.meta.url)),

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** The time that the installation of the packages may take, in milliseconds. */
 const INSTALL_MS = 400_000;
 
-/** The Python of an environment, or the reason for which it cannot be had. */
+/** The Python of an environment, or the reason why it is not available. */
 export type PythonEnvironment = { python: string; missing?: undefined } | { python?: undefined; missing: string };
 
 /** Returns the Python of an environment with these packages, which is made once in each month, in the cache of the user. */

@@ -13,7 +13,7 @@ function exceptUntoldIds(events: readonly Event[]): unknown[] {
   return events.map((event, offset) => (offset > last || event.content.length === 0 ? { ...event, id: '' } : event));
 }
 
-/** Waits until the history of a run no longer grows: the run and its history are read one after the other. */
+/** Waits until the history of a run no longer grows: the run and its history are read in sequence. */
 async function atRest(historyLength: () => Promise<number>): Promise<void> {
   for (let before = 0, now = await historyLength(); now !== before; now = await historyLength()) {
     before = now;

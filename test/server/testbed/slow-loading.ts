@@ -1,7 +1,7 @@
 import type { PayloadCodec } from '@temporalio/common';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A codec of a worker that loads runs whose payloads have a mark one after the other, slowly, as on a busy machine. */
+/** A worker's codec that loads runs with marked payloads one at a time and slowly, as on a busy machine. */
 export function slowLoading(mark: string, loadMs: number): PayloadCodec {
   let before = Promise.resolve();
   return {

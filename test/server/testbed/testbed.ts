@@ -6,10 +6,7 @@ import { runHistory } from '../../../src/history/history-events.ts';
 import type { CodecOptions } from '../../../src/codec/encryption.ts';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/index.ts';
 
-/**
- * A client and a task queue of its own on the shared server; workers can be started and stopped. `await using` ends all of
- * them.
- */
+/** A client and a separate task queue on the shared server, whose workers can be started and stopped. `await using` ends all of them. */
 export class Testbed {
   readonly taskQueue = `test-${randomUUID()}`;
   readonly address = inject('temporalAddress');
@@ -34,8 +31,8 @@ export class Testbed {
       shutdownGrace: 500,
       ...options,
       worker: {
-        // Workflows run in this thread, as in a replay: a thread of their own takes a third of a second of CPU for each worker.
-        // Workers in processes of their own, and workers that a test creates itself, have that thread.
+        // Workflows run in this thread, as in a replay: a separate thread takes a third of a second of CPU for each worker.
+        // Workers in separate processes, and workers that a test creates itself, have that thread.
         debugMode: true,
         ...(options.workflowsPath === undefined ? { workflowBundle: sharedBundle(options.codec) } : {}),
         ...options.worker,

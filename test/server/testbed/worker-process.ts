@@ -1,4 +1,4 @@
-// A worker in a process of its own, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
+// A worker in a separate process, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { openai } from '../../../activities/models/openai/openai.ts';
@@ -37,7 +37,7 @@ const work = (category?: 'read') =>
     },
   });
 
-/** Its calls run in activities of their own, or, with `TEST_BURST`, in bursts. */
+/** Its calls run in separate activities or, with `TEST_BURST`, in bursts. */
 const agent = defineAgent({
   name: 'worker_agent',
   model: 'fake/model-1',

@@ -30,7 +30,7 @@ const agent = defineAgent({
 test.each([
   ['small deps travel in the input of the activity', 'short', true],
   ['deps above 1 kB go by reference', 'n'.repeat(3_000), false],
-])('%s, tools and instructions see the deps, and each call has an idempotency key of its own', async (_, note, inline) => {
+])('%s, tools and instructions see the deps, and each call has its own idempotency key', async (_, note, inline) => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('who_am_i', {}, 'c1'), callTool('who_am_i', {}, 'c2'), say('done')]);
   await testbed.work({ agents: [agent], providers: { scripted } });

@@ -21,7 +21,7 @@ type Leak = (value: string, context: RunContext<Record<string, unknown>>) => unk
 /** The secrets that the tools of this process have read, by the name of the tool. */
 export const read = new Map<string, string>();
 
-/** Resolved when the heartbeat of a tool has arrived, so that the tool goes on. */
+/** Resolved when the heartbeat of a tool has arrived, so that the tool continues. */
 export const heard = Promise.withResolvers<void>();
 
 function leakyTool(name: string, leak: Leak, options: Partial<ToolOptions<ObjectSchema, Record<string, unknown>, unknown>> = {}) {

@@ -7,10 +7,7 @@ const QUICK = { initial: '1ms', max: '1ms' } as const;
 const deps = z.object({ userId: z.string(), note: z.string(), seen: z.array(z.string()) });
 type Deps = z.output<typeof deps>;
 
-/**
- * The same agent with tools of one tier, which run one after the other. They use everything that a tool can use, except
- * effects.
- */
+/** The same agent with tools of one tier, which run sequentially. They use everything that a tool can use, except effects. */
 export function reader(tier: 'local' | 'remote'): AnyAgent {
   const base = { tier, backoff: QUICK, description: 'Does' };
   const look = defineTool({

@@ -187,8 +187,8 @@ test('a local call whose worker dies runs again with the same key, and no other 
 });
 
 /**
- * Starts a run whose workflow tasks take a second at most: a task with an open local call ends after 0.8 seconds, and the call
- * goes on in the next.
+ * Starts a run whose workflow tasks take a second at most: a task with an open local call ends after 0.8 seconds, and the call continues in
+ * the next one.
  */
 async function startQuick({ client, taskQueue }: Testbed, agent: string, input: string): Promise<RunHandle<unknown>> {
   const options = { taskQueue, workflowId: taskQueue, args: [{ agent, input }], workflowTaskTimeout: '1s' } as const;
@@ -197,7 +197,7 @@ async function startQuick({ client, taskQueue }: Testbed, agent: string, input: 
 }
 
 test(
-  'a run goes on whose local call a worker cancels because its cache is full: nobody has cancelled it',
+  'a run continues if a worker cancels its local call because its cache is full: nobody has cancelled the run',
   { timeout: 120_000 },
   async () => {
     await using testbed = await Testbed.open();

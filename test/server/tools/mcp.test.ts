@@ -52,7 +52,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('an agent has the tools of servers over stdio and HTTP, as activities of their own, and its history contains no secret', async () => {
+test('an agent has the tools of servers over stdio and HTTP as separate activities, and its history contains no secret', async () => {
   const pids = join(directory, 'pids');
   writeFileSync(join(directory, 'report.txt'), 'All is well.');
   const agent = defineAgent({

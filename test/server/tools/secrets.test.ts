@@ -27,7 +27,7 @@ function dump(value: unknown): string {
   return [json, ...texts].join('\n');
 }
 
-/** Every form in which a reader could recognise the secret. */
+/** Every form of the secret that a reader could recognise. */
 const TRACES = [
   VALUE,
   JSON.stringify(VALUE).slice(1, -1),

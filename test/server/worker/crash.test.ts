@@ -5,7 +5,7 @@ import type { RunResult } from '../../../src/core/domain/result.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-/** The moment at which the worker is killed. Each request to the model or the tool asks before and after its answer. */
+/** The moment when the worker is killed. Each request to the model or the tool asks before and after its answer. */
 interface Crash {
   /** True: never answer this request, and kill the worker meanwhile. */
   duringModel?: (results: number) => boolean;
@@ -68,7 +68,7 @@ test('if a worker is killed between two steps, the run finishes the same, and at
   expect(asked[2]).toBeLessThanOrEqual(2);
 }, 60_000);
 
-/** Runs the agent with one crash, after which a second worker goes on. */
+/** Runs the agent with one crash, after which a second worker continues. */
 async function runWith(crash: Crash): Promise<Observed> {
   await using testbed = await Testbed.open();
   let crashed = false;

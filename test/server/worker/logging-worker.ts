@@ -1,4 +1,4 @@
-// A user's worker in a process of its own: it makes its own bundle, and only the environment configures its log. Its tool logs,
+// A user's worker in a separate process: it makes its own bundle, and only the environment configures its log. Its tool logs,
 // leaves a promise unhandled, and throws.
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.ts';

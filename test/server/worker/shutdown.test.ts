@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('after SIGTERM the call in flight finishes, no new task is taken, and another worker goes on without repeating a call', async () => {
+test('after SIGTERM the call in flight finishes, no new task is taken, and another worker continues without repeating a call', async () => {
   await using testbed = await Testbed.open();
   let asked = 0;
   let release = (): void => undefined;

@@ -65,7 +65,7 @@ test('sequential calls that do not fit into one execution are started in the nex
   expect(results).toMatchObject(calls.map((_, index) => ({ toolCallId: `c${index}`, content: [`found: q${index}`] })));
 });
 
-test('a paused run continues as new while it waits, and goes on when it is resumed', async () => {
+test('a paused run continues as new while it waits, and continues when it is resumed', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('done')], { repeatLast: true });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });

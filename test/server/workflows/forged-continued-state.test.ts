@@ -53,7 +53,7 @@ test('a start with a carried state that the caller has forged is refused at once
   }
 });
 
-/** The failure with which an execution has closed, and the execution after it. */
+/** The failure that closed an execution, and the next execution. */
 interface Closing {
   failure: string;
   next: string;
@@ -150,7 +150,7 @@ test('if a workflow passes a forged carried state to a run inside it, the run fa
   }
 });
 
-test('an execution that a run has continued in can be reset, and goes on from its carried state', async () => {
+test('an execution that a run has continued in can be reset, and continues from its carried state', async () => {
   await using testbed = await Testbed.open();
   const { runId, executionId } = await continuedRun(testbed);
   const { workflowService, options } = testbed.client.temporal;

@@ -73,7 +73,7 @@ test('a transfer adds one activity, whose result is the snapshot, and one back t
   expect(read.toJSON()).toEqual(result.toJSON());
 });
 
-test('another worker goes on with the agent that took over, after decisions and in further executions', async () => {
+test('another worker continues with the agent that took over, after decisions and in further executions', async () => {
   await using testbed = await Testbed.open();
   const script = [
     together(callTool('refund', { amount: 5 }), to('billing')),

@@ -121,7 +121,7 @@ test('a namespace with the attributes for agent and status alone works with thes
 function connectionOf(testbed: Testbed): Connection {
   const { connection } = testbed.client.temporal;
   if (connection instanceof Connection) return connection;
-  throw new Error('the client has a connection of its own');
+  throw new Error('the client has its own connection');
 }
 
 /** A namespace in which one of the names has another type: the server then reports success and adds nothing. */

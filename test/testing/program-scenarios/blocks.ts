@@ -175,7 +175,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     { input: { list: [1, 2] }, script: [], course: { status: 'completed', output: [120, 240] } },
   ),
   programScenario(
-    'a fallback inside of an item is that of the item',
+    'a fallback inside an item belongs to the item',
     one([
       forEach('Each', '{{input.list}}', { as: 'n', atOnce: 1 }, [
         tool('One', odd, { n: '{{n}}' }, { refine: { maxAttempts: 1, onExhaustion: 'fallback', fallback: 'Plan' } }),

@@ -189,7 +189,7 @@ const LIMITS: readonly ProgramScenario[] = [
     course: { status: 'limit_reached', stopReason: 'deadline' },
   }),
   programScenario(
-    'a limit that is raised while the run waits lets it go on',
+    'a limit that is raised while the run waits lets it continue',
     one([ask('A', 'a'), human('Who', 'Who?'), ask('B', 'b {{Who}}')], { limits: { steps: 1 } }),
     {
       script: [say('a'), say('b')],

@@ -74,7 +74,7 @@ export const FAILURES: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'attempts that are used up skip the step, and a later failure is that of its own step',
+    'attempts that are used up skip the step, and a later failure belongs to its own step',
     one([ask('A', 'a', { refine: { maxAttempts: 2, onExhaustion: 'skip' } }), ask('B', 'b {{A}}'), ask('C', 'c')]),
     {
       script: [down, down, say('b'), failWith('model_error', 'gone')],
@@ -112,7 +112,7 @@ export const FAILURES: readonly ProgramScenario[] = [
     { script: [say('B'), down], course: { status: 'completed', output: 'B', prompts: ['plan', 'a'] } },
   ),
   programScenario(
-    'an answer that does not validate tells the next attempt all violations',
+    'an invalid answer passes all its violations to the next attempt',
     one([
       ask('A', 'a', {
         output: { type: 'object' },
@@ -200,7 +200,7 @@ export const FAILURES: readonly ProgramScenario[] = [
       },
     },
   ),
-  programScenario('a duration that the input gives and that is none fails the wait', one([sleep('Nap', '{{input.wait}}')]), {
+  programScenario('an invalid duration from the input fails the wait', one([sleep('Nap', '{{input.wait}}')]), {
     input: { wait: 'soon' },
     script: [],
     course: { status: 'error', error: ['"soon"'] },

@@ -13,7 +13,7 @@ export interface ProgramCourse {
   status: TerminalStatus;
   /** Default: not compared. */
   output?: JsonValue;
-  /** Texts of the run's error, all of which it contains. */
+  /** Texts that the run's error contains. */
   error?: readonly string[];
   stopReason?: string;
   /** `unit: status`, and the steps of units as `unit.step: status`, with attempts from the second one on. Those that are named must be so. */

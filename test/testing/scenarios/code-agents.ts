@@ -79,7 +79,7 @@ export const ranked = defineAgent({
   code: { ...remote, inject: ({ deps: { rank } }) => ({ first: rank, ranks: [rank] }) },
 });
 
-/** Answers of the model that run the cells one after the other, and then end. */
+/** Answers of the model that run the cells in order, and then end. */
 export function cells(...codes: readonly string[]): ScriptEntry[] {
   return [...codes.map((code, index) => callTool('run_code', { code }, `c${index + 1}`)), say('done')];
 }

@@ -97,7 +97,7 @@ export const CODE_CELLS = [
       'agent: done',
     ],
   }),
-  scenario('values from the start are those of the start, also if another worker runs the code again', ranked, {
+  scenario('values from the start keep their values, also if another worker runs the code again', ranked, {
     script: cells('ranks.push(1); print(first)', "promote({ rank: 'b' }); print(first, ranks.length, rank())"),
     deps: { rank: 'a' },
     faults: [killWorker({ tool: 'promote' })],
@@ -141,7 +141,7 @@ export const CODE_CELLS = [
       'agent: done',
     ],
   }),
-  scenario('cells of one response run one after the other, beside another call', coder, {
+  scenario('cells of one response run sequentially, in parallel to another call', coder, {
     script: [
       together(
         callTool('run_code', { code: "const one = find('a')" }, 'c1'),
@@ -174,11 +174,11 @@ export const CODE_CELLS = [
       'agent: done',
     ],
   }),
-  scenario('the clock of a cell stands, and its random numbers go on', coder, {
+  scenario('the clock of a cell stands still, and its random numbers advance', coder, {
     script: cells("const now = Date.now(), number = Math.random(); find('a'); print(Date.now() === now, Math.random() === number)"),
     timeline: [/^agent calls run_code/, 'agent calls find {"text":"a"}', 'find: found a', 'run_code: true false', 'agent: done'],
   }),
-  scenario('code goes on when the worker is lost during a call', far, {
+  scenario('code continues when the worker is lost during a call', far, {
     script: cells("const now = Date.now(); find('a'); print(Date.now() === now, find('b'))"),
     faults: [killWorker({ tool: 'find' })],
     timeline: [

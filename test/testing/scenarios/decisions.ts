@@ -32,7 +32,7 @@ export const DECISIONS = [
     decide: () => approve({ by: 'ann' }),
     timeline: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
-  scenario('a rejected call tells the model why', agentWith([refund]), {
+  scenario('a rejected call gives the model the reason', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => reject('too much', { by: 'ann' }),
     timeline: [calls, 'ann rejects refund: too much', 'refund failed: User denied the tool execution. Reason: too much', 'agent: Done.'],

@@ -97,7 +97,7 @@ export const EFFECTS = [
       'agent: Done.',
     ],
   }),
-  scenario('a local tool beside a remote one', agentWith([quick, look]), {
+  scenario('a local tool next to a remote one', agentWith([quick, look]), {
     script: [together(callTool('look'), callTool('quick')), say('Done.')],
     faults: [delay('look', 30)],
     timeline: [/calls look/, /calls quick/, 'look: seen', 'quick: quick', 'agent: Done.'],

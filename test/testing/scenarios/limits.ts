@@ -27,7 +27,7 @@ export const LIMITS = [
     timeline: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was not executed: the limit/],
     status: 'limit_reached',
   }),
-  scenario('the calls of one tool have a limit of their own', agentWith([look, other], { limits: { toolCallsByName: { look: 1 } } }), {
+  scenario('the calls of one tool have a separate limit', agentWith([look, other], { limits: { toolCallsByName: { look: 1 } } }), {
     script: [together(callTool('look'), callTool('other'), callTool('look'))],
     timeline: [/calls/, /calls/, /calls/, 'look: seen', 'other: other', /^look failed/],
     status: 'limit_reached',

@@ -9,7 +9,7 @@ const colour = { namespace, key: 'colour', value: 'Go for green' };
 const both = agentWith([], { memory: true });
 const filled = (): FakeMemory => fakeMemory([colour]);
 
-/** Makes a scenario with a memory of its own for each kit. */
+/** Makes a scenario with a separate memory for each kit. */
 function remembering(name: string, agent: Scenario['agent'], memory: () => MemoryStore, parts: Omit<ScenarioParts, 'memory'>): Scenario {
   const one = scenario(name, agent, { principal, ...parts });
   return { ...one, options: () => ({ ...one.options(), memory: memory() }) };

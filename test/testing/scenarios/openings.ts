@@ -20,7 +20,7 @@ function opening(
   return { name, agent, options: () => ({ ...parts.opening, model: scriptedModel(script) }), timeline, status: 'completed' };
 }
 
-/** The conversations with which a run may begin beside an input. */
+/** The conversations that a run may begin with in addition to an input. */
 export const OPENINGS = [
   opening('a run begins with messages and an input', {
     opening: { messages: [asked, ...looks, seen, { type: 'message', role: 'assistant', content: 'There.' }], input: 'Again' },

@@ -26,7 +26,7 @@ export interface Scenario {
   status: TerminalStatus;
 }
 
-/** The data of a scenario beside its name and its agent. */
+/** The data of a scenario other than its name and its agent. */
 export interface ScenarioParts extends Omit<Partial<TestOptions>, 'model'> {
   script: readonly ScriptEntry[];
   model?: ScriptedModelOptions;

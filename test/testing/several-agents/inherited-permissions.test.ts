@@ -14,7 +14,7 @@ const write = defineTool({
 const writer = defineAgent({ name: 'writer', model: 'scripted/m', tools: [write] });
 const manager = defineAgent({ name: 'manager', model: 'scripted/m', tools: [agentTool(writer)] });
 
-/** Runs an agent with these permissions, two levels above the one that writes. Returns what the writer read as the result of its call. */
+/** Runs an agent with these permissions, two levels above the writer. Returns the result that the writer read for its call. */
 async function resultBelow(permissions: PermissionOptions): Promise<string> {
   acts.length = 0;
   const root = defineAgent({ name: 'root', model: 'scripted/m', tools: [agentTool(manager)], permissions });

@@ -28,7 +28,7 @@ test('the usage of each turn counts once, and the session as one run', async () 
   expect(run.result.descendants).toMatchObject({ runs: 1, usage: { llmCalls: 2 } });
 });
 
-test('two calls of a kept agent in one response run one after the other, in their order', async () => {
+test('two calls of a kept agent in one response run sequentially, in order', async () => {
   const model = scriptedModel([together(ask('One?'), ask('Two?')), say('1'), say('2'), say('Done.')]);
   const run = await testAgent(chief, { model, input: 'Go' });
   expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual(['1', '2']);
@@ -54,7 +54,7 @@ test('a turn that fails leaves the session for the next call', async () => {
   expect(second).toMatchObject({ isError: false, result: '2' });
 });
 
-test('an approval inside of a kept agent is decided like that of any other', async () => {
+test('an approval in a kept agent is decided like any other', async () => {
   const sign = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
   const signer = defineAgent({ name: 'signer', model: 'scripted/m', tools: [sign] });
   const parent = defineAgent({ name: 'parent', model: 'scripted/m', tools: [agentTool(signer, { kept: true })] });

@@ -24,7 +24,7 @@ function answering(answers: Record<string, string | Error>): ModelClient & { req
   };
 }
 
-test('each agent has the input in a conversation of its own, and the output has all answers in the order of the agents', async () => {
+test('each agent has the input in its own conversation, and the output has all answers in the order of the agents', async () => {
   const model = answering({ north: 'Cold.', south: 'Warm.' });
   const { result, events } = await testAgent(both, { model, input: 'How is it?', deps, runId: 'run-1' });
   expect(result).toMatchObject({
@@ -83,7 +83,7 @@ test('a flow does not begin with the conversation of others, which it would have
   expect(model.requests).toEqual([]);
 });
 
-test('hooks about the start of agents hold for those of a flow', async () => {
+test('hooks about the start of agents hold for the agents of a flow', async () => {
   const seen: unknown[] = [];
   const deny = defineHook({
     name: 'no-south',

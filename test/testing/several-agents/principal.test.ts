@@ -18,7 +18,7 @@ const tellLocally = defineTool({ ...tellPrincipal, name: 'tell_locally', tier: '
 const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: [tell, tellLocally] });
 const principal = { tenant: 'acme', user: 'ada', claims: { roles: ['admin'] } };
 
-test('tools know whom a run acts for', async () => {
+test('tools know the identity on whose behalf a run acts', async () => {
   seen.length = 0;
   const model = scriptedModel([callTool('tell'), callTool('tell_locally'), say('Done.')]);
   const { result, steps } = await testAgent(teller, { input: 'Go', principal, model });
@@ -84,7 +84,7 @@ test.each([
   await expect(testAgent(teller, options)).rejects.toThrow(message);
 });
 
-test('a call may wait for a decision by whom the run acts for', async () => {
+test('whether a call waits for a decision may depend on the principal of the run', async () => {
   const asked: unknown[] = [];
   const pay = defineTool({
     name: 'pay',

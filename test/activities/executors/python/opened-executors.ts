@@ -19,7 +19,7 @@ afterAll(async () => {
   await Promise.all(opened.map((one) => one.close()));
 });
 
-/** Runs cells one after the other in one executor, and returns the last result. */
+/** Runs cells in order in one executor, and returns the last result. */
 export async function runAll(cells: readonly string[], one = executor()): Promise<ExecutionResult> {
   const results: ExecutionResult[] = [];
   for (const cell of cells) results.push(await one.run(cell, MOMENT));

@@ -11,7 +11,7 @@ describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {
     expect(result.namespace).toEqual({ x: { type: 'int', value: 7 } });
   });
 
-  test('the last final answer counts, its value comes back, and the next run has none', async () => {
+  test('the last final answer counts, its value comes back, and the next run has no answer', async () => {
     const one = executor();
     expect(await runAll(['final_answer(1)\ny = final_answer({"a": (2, 2.5)})\nprint(y)'], one)).toMatchObject({
       isFinal: true,
@@ -158,7 +158,7 @@ describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {
     expect(memoryUsedBytes).toBeLessThan(90_000_000);
   });
 
-  test('names that no code may change stay those of the executor', async () => {
+  test('names that no code may change keep the executor\'s values', async () => {
     const result = await runAll(['final_answer = 3\nprint = 4', 'x = final_answer']);
     expect(result.namespace).toMatchObject({ x: { type: 'int', value: 3 } });
   });

@@ -33,7 +33,7 @@ test('closures, classes, promises, tools, modules and the scratchpad of earlier 
   expect(result.output).toBe('ToolError\n2 2 5 true 11 {"value":2,"done":false} c 2 {"a":1} 2\n{"id":7} {"id":8}');
   expect(batches).toEqual([ordersOf(7), ordersOf(8)]);
   expect(result.scratchpad?.values).toEqual({ k: { a: 1 } });
-  // The executor of the checkpoint goes on by itself.
+  // The executor of the checkpoint continues separately.
   expect((await course(one, 'print(inc(), c.hidden)')).result.output).toBe('2 5');
 });
 
@@ -133,7 +133,7 @@ const told = ({ batches, outputs, result }: Course): unknown => ({
   result: { ...result, durationMs: 0, memoryUsedBytes: 0 },
 });
 
-test('a random sequence of cells goes on the same after a checkpoint and a restore in a new thread, after any of them', async () => {
+test('a random sequence of cells continues the same if it is checkpointed after any cell and restored in a new thread', async () => {
   const index = fc.nat({ max: CELLS.length - 1 });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(index, fc.boolean()), { minLength: 2, maxLength: 8 }), async (steps) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { course } from '../course.ts';
 import { executor, ordersOf } from './opened-executors.ts';
 
-test('executors that many others outnumber give their threads back, and go on with all that they had', async () => {
+test('outnumbered executors release their threads, and continue with all their state', async () => {
   const all = Array.from({ length: 12 }, () => executor({}, { scratchpad: true }));
   for (const [index, one] of all.entries()) {
     await course(

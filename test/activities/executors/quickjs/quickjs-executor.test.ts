@@ -17,7 +17,7 @@ afterAll(async () => {
   await Promise.all(opened.map((one) => one.close()));
 });
 
-/** Runs cells one after the other in one executor, and returns the last result. */
+/** Runs cells in order in one executor, and returns the last result. */
 async function runAll(cells: readonly string[], one = executor()): Promise<ExecutionResult> {
   const results: ExecutionResult[] = [];
   for (const cell of cells) results.push(await one.run(cell, MOMENT));
@@ -29,7 +29,7 @@ test('printed text is the output, with values as JSON', async () => {
   expect(result).toMatchObject({ output: '7 a {"b":[1,null]}\nundefined 2 TypeError: no', success: true, isFinal: false, error: null });
 });
 
-test('the last final answer counts, and the next run has none', async () => {
+test('the last final answer counts, and the next run has no answer', async () => {
   const one = executor();
   expect(await runAll(['final_answer(1); final_answer({ a: [2] }); print("on")'], one)).toMatchObject({
     isFinal: true,
@@ -116,7 +116,7 @@ test('more output than a frame has room for is refused as a limit', () => {
   expect(() => quickjsExecutor({ limits: { maxOutputBytes: 1_000_000 } })).toThrow('The limit "maxOutputBytes" of the executor is 1000000');
 });
 
-test('the clock and the random numbers of a run are those of its moment', async () => {
+test('the clock and the random numbers of a run follow from its moment', async () => {
   const code = 'print(Date.now(), new Date().getHours(), performance.now() - performance.now(), Math.random(), [1, 2, 3].map(Math.random))';
   const [first, second] = await Promise.all([runAll([code]), runAll(['Math.random()', code])]);
   expect(first.output).toBe(second.output);

@@ -66,7 +66,7 @@ test('reading the names of a cell changes no scratchpad', async () => {
   expect((await course(one, reads)).result.scratchpad?.values).toEqual({});
 });
 
-test('without a scratchpad there is none', async () => {
+test('a scratchpad exists only if it is enabled', async () => {
   const { result } = await course(executor(), 'print(typeof store, typeof memory, typeof commit)');
   expect(result.output).toBe('undefined undefined undefined');
   expect('scratchpad' in result).toBe(false);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { course, MOMENT } from '../course.ts';
 import { executor, ordersOf } from './opened-executors.ts';
 
-test('a tool by its plain name blocks: loops, callbacks and comparators go on with its result in the same stack', async () => {
+test('a tool by its plain name blocks: loops, callbacks and comparators continue with its result in the same stack', async () => {
   const { batches, result } = await course(
     executor(),
     `let sum = 0;
@@ -113,7 +113,7 @@ test('each segment has the text that it printed, and the result has all of it', 
   expect(result.output).toBe('a\nb\nc\nd');
 });
 
-test('the time in which code waits for calls is not its own', async () => {
+test('the time that code waits for calls does not count as its own', async () => {
   const one = executor({ limits: { timeoutSeconds: 0.4 } });
   const waits = await one.begin('orders(1); print("on"); await tools.orders(2); print("end")', MOMENT);
   await new Promise((later) => void setTimeout(later, 900));
@@ -159,7 +159,7 @@ test('code that an agent did not write cannot call tools', async () => {
   expect(result.error).toEqual({ kind: 'runtime', message: "Error: A tool can be called only by an agent's code" });
 });
 
-test('a cell that waits must be gone on with or ended, with one result for each call', async () => {
+test('a cell that waits must be continued with one result for each call, or ended', async () => {
   const one = executor();
   await one.begin('const a = orders(1); print(a)', MOMENT);
   await expect(one.begin('1', MOMENT)).rejects.toThrow('The code waits for the results of calls: call resume() or kill() before begin()');

@@ -101,7 +101,7 @@ test('a thread that has ended answers at once, whatever it is asked', async () =
   expect(await thread.restore(await packImage(new Uint8Array(1)))).toMatchObject({ problem: 'The thread has ended by itself' });
 });
 
-test('the end of a thread settles what it was asked', async () => {
+test('the end of a thread settles its pending requests', async () => {
   const thread = new CellThread(SETTINGS);
   const running = thread.run({ ...RUN, code: 'for (;;);' });
   await thread.terminate({ kind: 'killed', message: 'over' });
@@ -157,7 +157,7 @@ test.each([
   expect((await course(one, 'print(1)')).result).toMatchObject({ output: '1', emptiedBy: 'killed' });
 });
 
-test('kill settles a segment that goes on with its results', async () => {
+test('kill settles a segment that continues with its results', async () => {
   const one = executor({ limits: { timeoutSeconds: 0 } });
   await one.begin('orders(1); for (;;);', MOMENT);
   const going = one.resume([{ value: 1 }]);

@@ -31,7 +31,7 @@ const slowly = (text: string): ScriptEntry => say(text, { chunks: text.length, e
 
 const parts = ({ messages }: Chat<UIMessage>): object[] => messages.at(-1)?.parts ?? [];
 
-test('a chat streams, asks for an approval, goes on in the same message, and has a next turn', async () => {
+test('a chat streams, asks for an approval, continues in the same message, and has a next turn', async () => {
   await using testbed = await Testbed.open();
   const script = [callTool('refund', { amount: 5 }), say('Paid.'), say('You are welcome.')];
   const { handler, id } = await chatWith(testbed, script, { principal: { tenant: 'acme', user: 'ada' } });

@@ -39,7 +39,7 @@ async function messagesUntil(response: Response, isLast: (message: Message) => b
   return messages;
 }
 
-test('a stream over all runs of the caller tells of starts, waits, decisions and ends, and goes on behind its cursor', async () => {
+test('a stream over all runs of the caller reports starts, waits, decisions and ends, and continues after its cursor', async () => {
   await using testbed = await Testbed.open();
   const caller = { id: 'ops', principal: { tenant: `acme-${randomUUID()}` } };
   const handler = await service(testbed, [callTool('refund', { amount: 5 }, 'c1'), say('Paid'), say('secret')], { caller });
@@ -48,7 +48,7 @@ test('a stream over all runs of the caller tells of starts, waits, decisions and
   const runId = decodeURIComponent(first.slice('/v1/runs/'.length));
   const pending = async (): Promise<Json[]> => (await answer<{ pending: Json[] }>(handler, 'GET', `${first}/approvals`)).body.pending;
   await until(async () => (await pending()).length === 1, 'the call waits');
-  // Another principal's run is none of this feed.
+  // Another principal's run does not appear in this feed.
   await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
   const isOf = (type: string) => (message: Message) => message.event === type && message.data.run?.runId === runId;
   const begun = await messagesUntil(await follow('?waiting=true'), isOf('waiting'));

@@ -20,7 +20,7 @@ const GENERATIONS: [name: string, generation: Generation][] = [
   ['of 2026', 'auto'],
 ];
 
-/** A service beside a worker with a scripted model. */
+/** A service and a worker with a scripted model. */
 async function service(testbed: Testbed, entries: ScriptEntry[], options: HandlerOptions = {}): Promise<Handler> {
   await testbed.work({ agents, providers: { scripted: scriptedModel(entries) } });
   return serviceOf(testbed, options);
@@ -76,7 +76,7 @@ test('a call that is sent again with its key, to another instance, is one run; w
   expect(other).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('key_reused') as string }] });
 });
 
-test('a cancelled call cancels the run on any instance, and that of another principal cannot be cancelled', async () => {
+test('a cancelled call cancels the run on any instance, and another principal\'s call cannot be cancelled', async () => {
   await using testbed = await Testbed.open();
   const as = (user: string): HandlerOptions => ({
     authenticate: () => ({ id: user, scopes: ['runs:write'], principal: { tenant: 'acme', user } }),
@@ -103,7 +103,7 @@ test('a cancelled call cancels the run on any instance, and that of another prin
   expect(await own.handle(runId).result()).toMatchObject({ status: 'cancelled', cancelReason: 'cancelled over MCP: stop (anna)' });
 });
 
-test('a run that waits for an approval goes on without its call, and its key finds the result after the decision', async () => {
+test('a run that waits for an approval continues without its call, and its key finds the result after the decision', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [callTool('refund', { amount: 5 }), say('Paid')], { mcp: { maxDecisionWait: 1 } });
   await using client = await mcpClient(handler, 'auto');

@@ -18,7 +18,7 @@ const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', modelTimeout: '1
 
 const agents = [assistant, clerk, hasty];
 
-/** A service beside a worker with a scripted model, which share a sink. */
+/** A service and a worker with a scripted model, which share a sink. */
 async function service(testbed: Testbed, entries: ScriptEntry[], sink: StreamSink = memoryStreams()): Promise<Handler> {
   await testbed.work({ agents, providers: { scripted: scriptedModel(entries) }, streams: sink });
   return serviceOf(testbed, {}, sink);
@@ -59,7 +59,7 @@ test('chat completions stream as the model writes, and the same key gives the sa
   });
 });
 
-test('a stream goes on exactly in another process, behind any of its events', async () => {
+test('a stream continues exactly in another process, after any of its events', async () => {
   await using testbed = await Testbed.open();
   const script = [together(say('I look. '), callTool('search', { query: 'x' })), say('Here it is', { chunks: 5 })];
   const openai = openaiFor(await service(testbed, script));
@@ -98,7 +98,7 @@ test('if the model is called again, a response leaves the old item incomplete, a
   expect((await openai.chat.completions.create(asked, once)).choices[0]?.message.content).toBe('In short: no.');
 });
 
-test('a response in the background waits for a decision, ends, and is gone on with', async () => {
+test('a response in the background waits for a decision, ends, and is continued', async () => {
   await using testbed = await Testbed.open();
   const openai = openaiFor(await service(testbed, [callTool('refund', { amount: 5 }), say('Paid'), say('You are welcome')]));
   const metadata = { order: '42' };
@@ -174,7 +174,7 @@ test('a model that is cut off, and one that refuses to answer, end a completion 
   expect(response.output).toMatchObject((await openai.responses.retrieve(response.id)).output);
 });
 
-test('a response in the background that is asked for again with its key is the one that has ended', async () => {
+test('a background response that is requested again with its key is the same response, which has ended', async () => {
   await using testbed = await Testbed.open();
   const openai = openaiFor(await service(testbed, [say('Done')]));
   const once = key();

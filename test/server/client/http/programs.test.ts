@@ -41,7 +41,7 @@ test('the run of a program is read, followed, decided, paused and waited for at 
   expect(text).toContain('"Letter"');
 });
 
-test('the run of a program is cancelled with the runs below it', async () => {
+test('the run of a program is cancelled with its descendants', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [careful], programs: [inner], providers: { child: letters() } });
   const handler = await serviceOf(testbed, undefined, [inner]);

@@ -37,10 +37,10 @@ const CLIENTS: readonly Clients[] = [
   },
 ];
 
-/** Returns the Python of each environment, or the reason for which it cannot be had. */
+/** Returns the Python of each environment, or the reason why it is not available. */
 async function environments(): Promise<Map<Clients, PythonEnvironment>> {
   const found = new Map<Clients, PythonEnvironment>();
-  // One after the other: the first and the last one have the same packages.
+  // Sequentially: the first and the last one have the same packages.
   for (const clients of CLIENTS) found.set(clients, await pythonEnvironment(clients.packages));
   return found;
 }

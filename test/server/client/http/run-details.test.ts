@@ -65,7 +65,7 @@ test('the timeline, the pinned agent, the requests and the calls of a run are re
   });
 });
 
-test('the turns of a session are listed page by page, with the one that continues', async () => {
+test('the turns of a session are listed page by page, with the position of the next page', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [say('One'), together(say('Looking'), callTool('search', { query: 'x' })), say('Two')]);
   const id = `session-${randomUUID()}`;

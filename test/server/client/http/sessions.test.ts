@@ -44,7 +44,7 @@ test('a session is opened, asked, read by its turns, raised, reset, saved and cl
   expect(await answer(handler, 'POST', '/v1/sessions', { body })).toMatchObject({ status: 201 });
 });
 
-test('a question whose answer takes longer than the wait goes on, and a turn is interrupted by its caller', async () => {
+test('a question whose answer takes longer than the wait continues, and a turn is interrupted by its caller', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [hang()], { caller: { id: 'key-9' } });
   const path = `/v1/sessions/${randomUUID()}`;
@@ -78,7 +78,7 @@ test('the same key opens one session, and another body with it is refused', asyn
   expect(first.status).toBe(201);
   expect(await open({ title: 'One', agent: 'assistant' })).toMatchObject({ status: 200, body: { sessionId: first.body['sessionId'] } });
   expect(await open({ agent: 'assistant', title: 'Two' })).toMatchObject({ status: 422, body: { code: 'key_reused' } });
-  // The key of a session is not that of a run.
+  // The key of a session is not the key of a run.
   const run = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'assistant', input: 'Q' }, headers });
   expect(run).toMatchObject({ status: 422, body: { code: 'key_reused' } });
 });

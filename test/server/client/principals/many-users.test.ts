@@ -26,7 +26,7 @@ async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promi
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 
-/** The session of another user that a user calls a method on. Each method pairs the users anew, and over all of them most sessions are called. */
+/** Another user's session that a user calls a method on. Each method pairs users differently; all together call most sessions. */
 function foreignTo(user: number, method: number): { owner: number; session: number } {
   const owner = (user + 1 + ((method * 7) % (USERS - 1))) % USERS;
   return { owner, session: (user + method * 3) % SESSIONS };
@@ -65,7 +65,7 @@ test('50 users with 20 sessions each: every call on a session of another user is
     { name: 'startProgram', call: (client, id) => client.startProgram(note, { resume: { run: id } }) },
   ];
   for (const [method, { name, call, refused }] of methods.entries()) {
-    // A refusal that begins with the code, or exactly that of an id that does not exist.
+    // A refusal that begins with the code, or exactly the refusal for an id that does not exist.
     const like = refused === undefined ? await refusalOf(call(clientOf(0), unknown), unknown) : `${refused}: `;
     expect([name, like]).toEqual([name, expect.stringMatching(`^${refused ?? 'run_not_found'}: `)]);
     await forEach(users, async ({ user, client }) => {

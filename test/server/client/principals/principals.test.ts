@@ -23,7 +23,7 @@ test('the calls of these tests are all the methods of runs', () => {
   expect(Object.keys(RUN_CALLS).toSorted()).toEqual(methods.toSorted());
 });
 
-test('a client that acts for a principal reaches its runs, and no method of a run of another one tells that there is one', async () => {
+test('a client that acts for a principal reaches its runs, and no method reveals that a run of another principal exists', async () => {
   await using testbed = await open();
   const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];
   const run = await ada.start(talker, { input: 'Q' });
@@ -66,7 +66,7 @@ test('an id that is taken by another user is refused like any that is taken, and
   expect((await ada.start(talker, { input: 'Q', runId, ifExists: 'return' })).runId).toBe(runId);
 });
 
-test('a call of another user is not decided through a run of its own whose id is the beginning of the id that waits', async () => {
+test('a call of another user is not decided through one\'s own run whose id is a prefix of the waiting run\'s id', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('refund', { amount: 1 }), callTool('refund', { amount: 2 }), say('Done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
@@ -79,7 +79,7 @@ test('a call of another user is not decided through a run of its own whose id is
   if (pending === undefined) throw new Error('nothing waits');
   const own = await eve.start(clerk, { input: 'Q', runId });
   await expect(own.approve({ ...pending, runId: waiting.runId })).rejects.toMatchObject({ code: 'run_not_found' });
-  // Also a client that reaches both runs decides on a call only through the run itself, or one above it.
+  // Even a client that reaches both runs decides a call only through the run itself or an ancestor.
   const refused = scoped.handle(runId).approve({ ...pending, runId: waiting.runId });
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(`not in run "${runId}"`) });
   expect((await waiting.approvals()).pending).toEqual([pending]);

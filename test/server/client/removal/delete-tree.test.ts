@@ -4,7 +4,7 @@ import { callCli } from '../../../cli/call-cli.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 import { chief, signing } from '../../tools/agents/agents-below.ts';
 
-test('deleting a run deletes the runs below it, and ends all of them first only if it is told to', async () => {
+test('deleting a run deletes its descendants, and ends all of them first only if asked to', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([callTool('careful', { request: '1' })], { repeatLast: true });
   await testbed.work({ agents: [chief], providers: { above, below: signing() } });
@@ -23,7 +23,7 @@ test('deleting a run deletes the runs below it, and ends all of them first only 
       (error: { code?: string }) => error.code === 'run_not_found',
     );
   for (const handle of [run, child]) await until(() => isGone(handle), `run ${handle.runId} to be removed`, 180);
-  // Its id begins like that of a child, and it is none.
+  // Its id begins like the id of a child, but it is not a child.
   expect((await other.status()).status).not.toBe('cancelled');
   expect(await run.delete({ end: true })).toBe('not_found');
 }, 300_000);

@@ -29,7 +29,7 @@ test('an id that another user has taken again: only the executions of the forgot
   await using testbed = await Testbed.open();
   const payloadStore = notingStore();
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, payloadStore });
-  // A worker registers the search attributes; none runs afterwards, so that the run of Eve goes on.
+  // A worker registers the search attributes; no worker runs afterwards, so that Eve's run stays open.
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([]) } });
   await testbed.stopWorkers();
   const [ada, eve] = [{ user: `ada-${randomUUID()}` }, { user: `eve-${randomUUID()}` }];
@@ -53,7 +53,7 @@ test('an id that another user has taken again: only the executions of the forgot
   await client.temporal.workflow.getHandle(taken).terminate();
 }, 300_000);
 
-test('a user of whom no run is found is told so with the reasons, and the runs of a hashed user are found with the key', async () => {
+test('a user without any found run is reported with the reasons, and the runs of a hashed user are found with the key', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([]) } });
   await testbed.stopWorkers();

@@ -75,8 +75,9 @@ export const models: Record<string, ModelClient> = {
 };
 
 /**
- * Leaves a text of a user in each place: runs that have ended and that go on, one that the server has removed, sessions, a child, a kept
- * agent, a program, spilled results and outputs, an archive and a memory. Returns the ids of the runs that the server has, without those below.
+ * Leaves a text of a user in each place: runs that have ended and runs that are open, a run that the server has removed, sessions, a child,
+ * a kept agent, a program, spilled results and outputs, an archive and a memory. Returns the ids of the runs that the server has, without
+ * descendants.
  */
 export async function leave(client: LonghaulClient, user: string): Promise<string[]> {
   // Ids of runs stay in queues of the server until its retention is over: they are no content.

@@ -12,10 +12,10 @@ import { sharedBundle } from '../../testbed/testbed.ts';
 
 export const cliPath = inject('temporalCliPath');
 
-/** The places in which a run leaves something. */
+/** The places where a run leaves something. */
 export type Place = 'database' | 'payloads' | 'archive' | 'memory' | 'streams';
 
-/** A server with a database of its own, a payload store, an archive and a memory, each in a folder of its own. */
+/** A server with its own database, a payload store, an archive and a memory, each in a separate folder. */
 export class OwnServer {
   readonly taskQueue = 'own';
   readonly directory: string;

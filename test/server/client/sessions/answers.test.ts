@@ -51,7 +51,7 @@ test('a message does not wait for the call that makes the title, which is begun 
   await expectSameFromHistory(testbed, session.run);
 });
 
-test('a session is closed while its title is made, and it keeps none of it', async () => {
+test('a session is closed while its title is made, and it does not keep the title', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('one'), hang('A tit')]);
   await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 60_000 });

@@ -8,7 +8,7 @@ import { Testbed, until } from '../../testbed/testbed.ts';
 
 const brief = defineAgent({ name: 'brief', model: 'scripted/m' });
 
-test('a session has its search attribute from its start, also in its next executions, without an event of its own', async () => {
+test('a session has its search attribute from its start, also in its next executions, without a separate event', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(Array.from({ length: 6 }, (_, index) => say(`answer ${index + 1}`)));
   await testbed.work({ agents: [brief], providers: { scripted }, continueAsNew: { events: 40 } });

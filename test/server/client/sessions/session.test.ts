@@ -166,7 +166,7 @@ test('a session makes its title by a model call after the first answer, and list
   await expectSameFromHistory(testbed, session.run);
 });
 
-test('a session goes on from the saved context of another one, with its deps', async () => {
+test('a session continues from the saved context of another one, with its deps', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('one'), say('two'), say('three')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

@@ -5,7 +5,7 @@ import { streamStorm } from '../../../stream-storm/storm.ts';
 import { REDIS_MISSING, redisProgram } from '../../../streams/redis-server.ts';
 
 test.skipIf(redisProgram === undefined)(
-  `readers that stop at any item, and go on in another process, get the record while processes are killed at any time${REDIS_MISSING}`,
+  `readers that stop at any item and continue in another process get the record while processes are killed at any time${REDIS_MISSING}`,
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), async (seed) => {

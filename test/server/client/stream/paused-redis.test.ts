@@ -7,7 +7,7 @@ import { assistant } from '../../testbed/agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 
 test.skipIf(redisProgram === undefined)(
-  `a run goes on to its end while Redis does not answer, and its reader gets the whole record from the server${REDIS_MISSING}`,
+  `a run continues to its end while Redis does not answer, and its reader gets the whole record from the server${REDIS_MISSING}`,
   async () => {
     const redis = await RedisServer.start();
     await using stack = new AsyncDisposableStack();

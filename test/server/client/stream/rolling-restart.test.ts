@@ -10,13 +10,13 @@ import { until } from '../../testbed/testbed.ts';
 
 const RUNS = 10;
 const READERS_OF_A_RUN = 20;
-/** Rounds of calls: the runs go on for longer than the restart. */
+/** Rounds of calls: the runs take longer than the restart. */
 const ROUNDS = 30;
 
-/** The time in which all readers come. */
+/** The time within which all readers connect. */
 const ARRIVED_MS = 4_000;
 
-/** Ends an instance as a deploy does, and starts it again. Its readers go on at the other one. */
+/** Ends an instance as a deploy does, and starts it again. Its readers continue at the other one. */
 async function restart({ services, urls, proxy }: StormTestbed, index: number): Promise<number | null | undefined> {
   const port = Number(new URL(urls[index] ?? '').port);
   const code = await services[index]?.end('SIGTERM');

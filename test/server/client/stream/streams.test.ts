@@ -41,7 +41,7 @@ async function expectWhole(run: RunHandle<unknown>, { events, steps, result }: S
   expect(ended).toMatchObject(result ?? {});
 }
 
-test('a stream shows the record while the run goes on, across executions, and ends with the result', async () => {
+test('a stream shows the record while the run continues, across executions, and ends with the result', async () => {
   await using testbed = await Testbed.open();
   const model = scriptedModel(SCRIPT);
   const isRead = Promise.withResolvers<undefined>();
@@ -54,7 +54,7 @@ test('a stream shows the record while the run goes on, across executions, and en
   const items: StreamItem[] = [];
   for await (const item of run.stream()) {
     items.push(item);
-    isRead.resolve(undefined); // the run goes on once it has a reader
+    isRead.resolve(undefined); // the run continues once it has a reader
   }
   // A reader that comes after the question has been recorded reads it first.
   const sinceQuestion = items.filter((item) => item.type !== 'event' || item.offset > 0);
@@ -64,7 +64,7 @@ test('a stream shows the record while the run goes on, across executions, and en
   expect((await run.status()).executions).toBeGreaterThan(1);
 });
 
-/** Returns the items without their cursors, and without the status of the time in which the run went on, which none has afterwards. */
+/** Returns the items without their cursors, and without the status from while the run was open, which no run has afterwards. */
 function recordOf(items: readonly StreamItem[]): object[] {
   return items.filter((item) => item.type !== 'status' || item.status !== 'running').map(({ cursor: _, ...item }) => item);
 }
@@ -94,7 +94,7 @@ test('a cursor of another run, or none at all, is refused', async () => {
   await expect(streamed(other)).rejects.toMatchObject({ code: 'run_not_found' });
 });
 
-test('a run that was sent back takes back what a reader has seen of it', async () => {
+test('a run that was reset discards what a reader has seen of it', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([...SCRIPT, say('once more')]) } });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });

@@ -32,7 +32,7 @@ async function started(testbed: Testbed, above: ModelClient, below: ModelClient 
   return testbed.client.start<string>('chief', { input: 'Go', taskQueue: testbed.taskQueue });
 }
 
-/** Returns the ids of the runs below the root, once so many calls wait. */
+/** Returns the ids of the root's descendants, once so many calls wait. */
 async function waitingTree(run: RunHandle<unknown>, calls = 1): Promise<[manager: string, careful: string]> {
   await until(async () => (await run.approvals()).pending.length === calls, 'the calls to wait', 60);
   const owner = (await run.approvals()).pending.at(-1)?.runId ?? '';
@@ -41,7 +41,7 @@ async function waitingTree(run: RunHandle<unknown>, calls = 1): Promise<[manager
 
 const statusOf = async ({ client }: Testbed, runId: string): Promise<string> => (await client.handle(runId).status()).status;
 
-test('what waits two runs below is shown at every ancestor, and decided once at the root', async () => {
+test('what waits two levels down is shown at every ancestor, and decided once at the root', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, scriptedModel([callTool('manager', { request: 'Sign' }), say('All is signed.')]));
   const [middleId, owner] = await waitingTree(run);
@@ -90,7 +90,7 @@ test('what waits two runs below is shown at every ancestor, and decided once at 
   await expectSameFromHistory(testbed, run);
 }, 90_000);
 
-test('a call id of the root and of a run below is ambiguous; the listed approval and --in say which one is meant', async () => {
+test('a call id that the root and a descendant share is ambiguous: the listed approval and --in say which one is meant', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([together(callTool('manager', { request: 'Sign' }), callTool('refund', { n: 2 }, 'same')), say('Done.')]);
   const below: ModelClient = { ...scriptedModel([callTool('sign', { n: 1 }, 'same'), say('Signed.')]) };
@@ -115,10 +115,10 @@ test('a pause, a resumption and a cancellation at the root reach the runs two le
   const all = [run.runId, middleId, owner];
   await run.pause();
   await run.approve((await run.approvals()).pending[0]?.callId ?? '');
-  // The runs above are in the middle of their step: it ends with the run below.
-  await until(async () => (await statusOf(testbed, owner)) === 'paused', 'the pause two runs below', 40);
+  // The ancestors are in the middle of their step, which ends with the child.
+  await until(async () => (await statusOf(testbed, owner)) === 'paused', 'the pause two levels down', 40);
   await run.resume();
-  await until(() => below.requests.length === 2, 'the next model call two runs below', 40);
+  await until(() => below.requests.length === 2, 'the next model call two levels down', 40);
   await run.cancel('enough');
   expect(await run.result()).toMatchObject({ status: 'cancelled', cancelReason: 'enough' });
   for (const runId of all) expect(await executionStatus(testbed, runId)).toBe('CANCELLED');
@@ -136,7 +136,7 @@ test('the deadline of the root ends the runs two levels below, also while they w
   }
 }, 60_000);
 
-test('a raise of a run below is refused above its part, and names the remedy', async () => {
+test('a raise for a descendant is refused above its share, and names the remedy', async () => {
   await using testbed = await Testbed.open();
   const run = await started(testbed, scriptedModel([callTool('manager', { request: 'Sign' }), say('Done.')]));
   const [middleId, owner] = await waitingTree(run);

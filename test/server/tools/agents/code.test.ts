@@ -5,7 +5,7 @@ import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 import { careful, signing } from './agents-below.ts';
 
-test('a run whose code waits for an agent continues as new, and the code goes on with the answer', async () => {
+test('a run whose code waits for an agent continues as new, and the code continues with the answer', async () => {
   await using testbed = await Testbed.open();
   const coder = defineAgent({ name: 'coder', model: 'above/m', tools: [agentTool(careful)], code: { executor: quickjs() } });
   const code = 'const all = await Promise.all(["1", "2"].map((request) => tools.careful({ request }))); print(all.join(" and "));';

@@ -101,7 +101,7 @@ test('a message that interrupts the run interrupts the turn alone, and the sessi
   await expectSameFromHistory(testbed, run);
 }, 60_000);
 
-test('an approval within a kept agent is shown in the run above, and the session takes messages of that run alone', async () => {
+test('an approval in a kept agent is shown in the parent, and the session takes messages of that run alone', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([ask('Sign'), ask('Again'), say('Done.')]);
   const below = scriptedModel([callTool('sign', {}), say('Once.'), callTool('sign', {}), say('Twice.')]);

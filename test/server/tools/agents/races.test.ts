@@ -11,14 +11,14 @@ import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
 import { executionStatus, Testbed } from '../../testbed/testbed.ts';
 
 const CHILDREN = 20;
-/** The time after which the first agent ends, the time between two ends, and the time between two messages to the run above. */
+/** The time after which the first agent ends, the time between two ends, and the time between two messages to the parent. */
 interface Pace {
   firstMs: number;
   endsMs: number;
   messagesMs: number;
 }
 
-/** Returns a model that answers with its request after a time that depends on it, so that the agents end one after the other. */
+/** Returns a model that answers with its request after a time that depends on it, so that the agents end in sequence. */
 function slow({ firstMs, endsMs }: Pace): ModelClient {
   return {
     capabilities: { structuredOutput: true },
@@ -36,7 +36,7 @@ test.each<Pace>([
   { firstMs: 300, endsMs: 10, messagesMs: 10 },
   { firstMs: 500, endsMs: 120, messagesMs: 60 },
 ])(
-  'agents that end while the run above switches its execution again and again have one result each (%o)',
+  'agents that end while their parent switches its execution repeatedly have one result each (%o)',
   async (pace) => {
     await using testbed = await Testbed.open();
     const quick = defineAgent({ name: 'quick', model: 'below/m' });

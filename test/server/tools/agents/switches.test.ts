@@ -6,7 +6,7 @@ import { careful, chief, signing } from './agents-below.ts';
 
 const CHILDREN = 20;
 
-test('a run that switches its execution with 20 agents alive cancels none of them, and takes each result once', async () => {
+test('a run that switches its execution with 20 agents alive cancels no agent, and takes each result once', async () => {
   await using testbed = await Testbed.open();
   const calls = Array.from({ length: CHILDREN }, (_, n) => callTool('careful', { request: String(n) }));
   const above = scriptedModel([together(say(''), ...calls), say('All signed.')]);
@@ -31,7 +31,7 @@ test('a run that switches its execution with 20 agents alive cancels none of the
   await expectSameFromHistory(testbed, run);
 }, 120_000);
 
-test('a run tells the run above that it waits, also if it continues as new in the moment in which it begins to wait', async () => {
+test('a run notifies its parent that it waits, also if it continues as new just when it begins to wait', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([callTool('careful', { request: '1' }), say('Signed.')]);
   // The model call of the agent fills its execution: the wait belongs to the next one.
@@ -40,7 +40,7 @@ test('a run tells the run above that it waits, also if it continues as new in th
   await until(async () => (await run.approvals()).pending.length === 1, 'the agent to wait', 30);
   const [child = ''] = (await run.status()).children ?? [];
   expect((await testbed.client.handle(child).status()).executions).toBeGreaterThan(1);
-  await until(async () => (await run.status()).status === 'pending_confirmation', 'the run above to know of the wait', 20);
+  await until(async () => (await run.status()).status === 'pending_confirmation', 'the parent to know of the wait', 20);
   for (const waiting of (await run.approvals()).pending) await run.approve(waiting);
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'Signed.' });
 }, 120_000);

@@ -67,7 +67,7 @@ export const GUARDRAILS = [
     { script: [say('Done.')], timeline: ['agent: Done.'] },
   ),
   scenario(
-    'a call that is blocked is an error result, beside one that runs',
+    'a blocked call is an error result, next to a call that runs',
     agentWith([send], { guardrails: [callRules({ arguments: { to: /bob/i } })] }),
     {
       script: [together(callTool('send', { to: 'Ann' }), callTool('send', { to: 'Bob' })), say('Done.')],

@@ -38,7 +38,7 @@ const raise = defineHook({ name: 'raise', on: 'pre_tool_use', match: 'refund', r
 /** Calls that hooks deny, change, ask about and comment on, and model calls that they change. */
 export const HOOKS = [
   scenario(
-    'a call that a hook denies gives an error, beside one that runs',
+    'a call that a hook denies gives an error, next to a call that runs',
     agent([
       defineHook({
         name: 'no-keys',
@@ -179,13 +179,13 @@ export const HOOKS = [
       ],
     },
   ),
-  scenario('the hooks of the worker hold for its agents, before those of the agent', agent([cap]), {
+  scenario('the hooks of the worker hold for its agents, before the agent\'s own', agent([cap]), {
     hooks: [defineHook({ name: 'raise', on: 'pre_tool_use', match: 'refund', run: () => ({ modify: { arguments: { amount: 60 } } }) })],
     script: [callTool('refund', { amount: 7 }), say('Done.')],
     timeline: ['agent calls refund {"amount":7}', 'refund: refunded 50', 'agent: Done.'],
   }),
   scenario(
-    'hooks with an activity of their own see and change calls and results after the others',
+    'hooks with their own activity see and change calls and results after the others',
     agent([
       cap,
       defineHook({
@@ -227,7 +227,7 @@ export const HOOKS = [
     },
   ),
   scenario(
-    'hooks with an activity of their own hold for the calls of code, and ask about them',
+    'hooks with their own activity hold for the calls of code, and ask about them',
     agent([defineHook({ name: 'ask', on: 'pre_tool_use', match: 'refund', tier: 'remote', run: () => ({ ask: 'Right?' }) })], {
       code: { executor: quickjs() },
     }),

@@ -36,7 +36,7 @@ const shell = callTool('shell', { path: 'ls' });
 /** Calls that permissions deny, and calls about which they ask. */
 export const PERMISSIONS = [
   scenario(
-    'a call that a rule for arguments denies gives an error, beside one that runs',
+    'a call that a rule for arguments denies gives an error, next to a call that runs',
     agent({ deny: [{ tool: 'read', args: { path: '/etc/*' } }] }),
     {
       script: [together(read, readKeys), say('Done.')],

@@ -30,7 +30,7 @@ const found = 'look_up: 42 is open';
 
 /** Runs whose agents act in the order of a flow. */
 export const FLOWS = [
-  scenario('agents act one after the other over one conversation', article, {
+  scenario('agents act in sequence over one conversation', article, {
     script: [look, say('42 is open'), say('A letter.'), say('{"paid":false}')],
     timeline: [`triage ${looks}`, found, 'triage: 42 is open', 'writer: A letter.', 'clerk: {"paid":false}'],
   }),

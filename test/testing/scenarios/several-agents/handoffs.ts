@@ -17,9 +17,9 @@ function goes(from: string, agent: string): string {
 
 const look = callTool('look_up', { text: '42' });
 
-/** Runs that one agent begins and another one goes on with. */
+/** Runs that one agent begins and another one continues. */
 export const HANDOFFS = [
-  scenario('the run goes on with the agent that takes over', triage, {
+  scenario('the run continues with the agent that takes over', triage, {
     script: [to('billing', { reason: 'an invoice' }), look, say('It is open.')],
     timeline: [
       'triage calls transfer_to_agent {"agent":"billing","reason":"an invoice"}',
@@ -78,7 +78,7 @@ export const HANDOFFS = [
     script: [to('account'), say('Hello Ada.')],
     timeline: [goes('triage', 'account'), gone('account'), 'account: Hello Ada.'],
   }),
-  scenario('a run that has used its handoffs goes on with the same agent', hasty, {
+  scenario('a run that has used its handoffs continues with the same agent', hasty, {
     script: [to('triage'), to('billing'), say('Then I answer.')],
     timeline: [
       goes('hasty', 'triage'),

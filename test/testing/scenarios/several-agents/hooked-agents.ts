@@ -33,7 +33,7 @@ const askHelper = callTool('helper', { request: 'Pay' });
 const asks = 'agent calls helper {"request":"Pay"}';
 const long = 'x'.repeat(3_000);
 
-/** Agents that run below, take over, begin and end, with hooks. */
+/** Agents with hooks that run as children, take over, begin and end. */
 export const HOOKED_AGENTS = [
   scenario(
     'the hooks of an agent hold for the agent that it calls, whose own hooks deny too',
@@ -61,7 +61,7 @@ export const HOOKED_AGENTS = [
     },
   ),
   scenario(
-    'a question of a hook two runs above is decided below',
+    'a question of a grandparent\'s hook is decided in the descendant',
     above([defineHook({ name: 'ask', on: 'pre_tool_use', match: 'refund', run: () => ({ ask: 'Really?' }) })]),
     {
       script: [

@@ -11,7 +11,7 @@ const tellUser = defineTool({
 });
 const sign = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
 
-// Their requests are equal: those of agents side by side have no order.
+// Their requests are equal: the requests of parallel agents have no order.
 const optimist = defineAgent({ name: 'optimist', model: 'scripted/m', deps: z.object({ user: z.string().default('Ada') }) });
 const pessimist = defineAgent({ name: 'pessimist', model: 'scripted/m', limits: { totalTokens: 500 } });
 const tired = defineAgent({ name: 'tired', model: 'other/m', tools: [tellUser], limits: { steps: 1 } });
@@ -49,7 +49,7 @@ export const PARALLEL_FLOWS = [
     decide: () => approve({ by: 'ann' }),
     timeline: ['contract calls the_signer {}', 'the_signer: It is signed.'],
   }),
-  scenario('an agent among others side by side goes on after a denial', contract, {
+  scenario('one of several parallel agents continues after a denial', contract, {
     script: [callTool('sign'), say('It is not signed.')],
     decide: () => reject('too early', { by: 'ann' }),
     timeline: ['contract calls the_signer {}', 'the_signer: It is not signed.'],

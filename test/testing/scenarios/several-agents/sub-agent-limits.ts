@@ -9,7 +9,7 @@ const ask = callTool('helper', { request: 'Who?' });
 const asks = 'agent calls helper {"request":"Who?"}';
 const COSTLY = { usage: { promptTokens: 90, completionTokens: 10, totalTokens: 100 } };
 
-/** Limits of the tree of runs, and of the run above. */
+/** Limits of the tree of runs, and of the parent. */
 export const SUB_AGENT_LIMITS = [
   scenario('an agent below the allowed depth does not start', agentWith([agentTool(middle)], { children: { depth: 1 } }), {
     script: [callTool('middle', { request: 'Ask' }), ask, say('Nothing below.'), say('Well.')],

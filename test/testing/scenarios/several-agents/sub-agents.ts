@@ -66,7 +66,7 @@ export const SUB_AGENTS = [
       'agent: Good enough.',
     ],
   }),
-  scenario('the answer of a final agent is that of the run', agentWith([agentTool(helper, { final: true })]), {
+  scenario('the answer of a final agent is the answer of the run', agentWith([agentTool(helper, { final: true })]), {
     script: [ask, say('Ada.')],
     timeline: [asks, 'helper: Ada.'],
   }),
@@ -80,18 +80,18 @@ export const SUB_AGENTS = [
     script: [callTool('customer', { request: 'Who?' }), callTool('tell_deps'), say('Only a user.'), say('Right.')],
     timeline: ['agent calls customer {"request":"Who?"}', 'customer: Only a user.', 'agent: Right.'],
   }),
-  scenario('an agent acts for the one for whom the run above acts', agentWith([agentTool(teller)]), {
+  scenario('an agent acts on behalf of its parent\'s principal', agentWith([agentTool(teller)]), {
     principal: { tenant: 'acme', user: 'ann', claims: { role: 'clerk' } },
     script: [callTool('teller', { request: 'Who?' }), callTool('tell_principal'), say('For Ann.'), say('Right.')],
     timeline: ['agent calls teller {"request":"Who?"}', 'teller: For Ann.', 'agent: Right.'],
   }),
-  scenario('tools of a run know for whom it acts, local ones too', agentWith([tellPrincipal, tellLocally]), {
+  scenario('tools of a run know its principal, local ones too', agentWith([tellPrincipal, tellLocally]), {
     principal: { user: 'ann' },
     script: [callTool('tell_principal'), callTool('tell_locally'), say('For Ann.')],
     timeline: [...ran('tell_principal {}', '{"user":"ann"}'), ...ran('tell_locally {}', 'ann'), 'agent: For Ann.'],
   }),
   scenario(
-    'an agent gets arguments of its own form as JSON',
+    'an agent gets arguments with its own schema as JSON',
     agentWith([agentTool(helper, { parameters: z.object({ year: z.number() }) })]),
     {
       script: [callTool('helper', { year: 1843 }), say('Ada.'), say('Thanks.')],
@@ -111,7 +111,7 @@ export const SUB_AGENTS = [
       timeline: [asks, 'ann approves helper', 'helper: Grace.', 'agent: It was Grace.'],
     },
   ),
-  scenario('an agent waits for a decision of its own', agentWith([agentTool(signer)]), {
+  scenario('an agent waits for its own decision', agentWith([agentTool(signer)]), {
     script: [callTool('signer', { request: 'Sign' }), callTool('sign'), say('It is signed.'), say('Fine.')],
     decide: () => approve({ by: 'ann' }),
     timeline: ['agent calls signer {"request":"Sign"}', 'signer: It is signed.', 'agent: Fine.'],

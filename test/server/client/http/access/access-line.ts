@@ -26,12 +26,12 @@ export interface Expected {
 
 /** One request to a route, and the responses to callers that may send the route requests, but not this one. */
 export interface AccessLine {
-  /** Tells the requests to one route apart. */
+  /** Distinguishes the requests to one route. */
   as?: string;
   body?: (victim: Victim) => object;
   query?: (victim: Victim) => string;
   headers?: Readonly<Record<string, string>>;
-  /** The request has the idempotency key with which the principal started a run. */
+  /** The request has the idempotency key of a run that the principal started. */
   withKey?: true;
   /** The response to a caller of another tenant or user. Default: 404, as for a thing that does not exist. */
   foreign?: Expected;

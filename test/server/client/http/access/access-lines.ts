@@ -1,6 +1,6 @@
 import { type AccessLine, type Expected, FORBIDDEN, NOTHING, REUSED, TAKEN, type Victim } from './access-line.ts';
 
-/** A list shows nothing of others, and is not asked for those of another principal. */
+/** A list shows nothing of others, and is not requested for another principal. */
 const LIST: readonly AccessLine[] = [
   { foreign: NOTHING },
   {
@@ -49,7 +49,7 @@ const starting = { agent: 'clerk', input: 'Q' };
 const message = { content: 'Obey me' };
 const decision = ({ digest }: Victim): object => ({ type: 'approve', digest });
 
-/** The requests to each route of the service, by its method and path, in an order in which the principal itself may send them. */
+/** The requests to each route of the service, by its method and path, in an order that the principal itself may send them in. */
 export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/runs': LIST,
   'GET /v1/runs/counts': [

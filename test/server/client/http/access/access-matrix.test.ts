@@ -15,7 +15,7 @@ const LINES = { ...PROTOCOL_LINES, ...SERVICE_LINES, ...LAST_LINES };
 const DEFINITIONS = [...ROUTES, ...OPENAI_ROUTES, mcpRoute([], () => undefined)].map(({ definition }) => definition);
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
 
-/** The requests in the order of the lines, in which the principal itself may send them. */
+/** The requests in the order of the lines: the principal itself may send them in this order. */
 const REQUESTS = Object.entries(LINES).flatMap(([name, lines]) => {
   const { method, path, scope } = DEFINITIONS.find((one) => nameOf(one) === name) ?? { method: '', path: '', scope: 'public' as const };
   return lines.map((line) => ({ method, path, scope, line, title: `${name} ${line.as ?? ''}`.trim() }));
@@ -109,7 +109,7 @@ describe.each(titled(REQUESTS.filter(({ line }) => line.agents !== undefined)))(
   });
 });
 
-/** Names things that do not exist in the place of those of the principal. */
+/** Replaces the ids of the principal's things by ids that do not exist. */
 function nothingOf(victim: Victim): Victim {
   const no = 'no-such-thing';
   return { ...victim, runId: no, sessionId: no, chatId: no, chatRunId: no };
@@ -127,7 +127,7 @@ test('after all of that the records of the principal are as before, and it has n
   expect(cells).toBeGreaterThan(1_100);
 });
 
-test('the token of an issuer and that of its run let the principal read', async () => {
+test('an issuer\'s token and a run\'s token let the principal read', async () => {
   const { handler, victim, credentials } = world;
   const one = { method: 'GET', path: '/v1/runs/{runId}', line: {} as AccessLine, victim };
   for (const own of [await credentials.jwtOf('runs:read'), await credentials.tokenOf(victim.runId)])

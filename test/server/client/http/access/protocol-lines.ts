@@ -3,7 +3,7 @@ import { type AccessLine, FORBIDDEN, NOTHING, REUSED, UNKNOWN, type Victim } fro
 
 const asking = { model: 'clerk', input: 'Q' };
 
-/** The versions of the protocol, each with what its requests have beside their parameters. */
+/** The versions of the protocol, each with what its requests have in addition to their parameters. */
 const GENERATIONS: [version: string, meta: object][] = [
   ['2025-06-18', {}],
   [
@@ -54,7 +54,7 @@ function mcpLines([version, meta]: (typeof GENERATIONS)[number]): AccessLine[] {
   ];
 }
 
-/** Returns the part of a message by which a page says that the call of the run is approved. */
+/** Returns the part of a message that says, on a page, that the call of the run is approved. */
 function approvedPart({ runId, callId, digest }: Victim): object {
   const id = approvalIdOf({ runId, callId, digest, turn: 1, offset: 0 });
   return { type: 'tool-refund', toolCallId: callId, state: 'approval-responded', input: {}, approval: { id, approved: true } };

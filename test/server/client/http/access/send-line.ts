@@ -38,7 +38,7 @@ export async function sendLine(handler: Handler, { method, path, line, victim, c
   return { status: response.status, code: codeIn(text), text };
 }
 
-/** Returns the idempotency key of the principal that a route is attacked with. A key of its own for each: callers use it once. */
+/** Returns the idempotency key of the principal that a route is attacked with. Each has a separate key: callers use it once. */
 export function keyOf(path: string, { tenant }: Pick<Victim, 'tenant'>): string {
   return `${tenant} ${path}`;
 }

@@ -25,7 +25,7 @@ const run = promisify(execFile);
 const FUZZER = 'schemathesis==4.32.5';
 const CHECKS = fileURLToPath(new URL('.', import.meta.url));
 
-/** The least number of requests, and the most random ones for each route: those of the bounds of its schemas come beside them. */
+/** The minimum number of requests, and the maximum of random ones per route, in addition to the ones at the bounds of its schemas. */
 const LEAST_CASES = 2_000;
 const CASES_OF_ROUTE = 20;
 
