@@ -1,9 +1,9 @@
 import { matrixSample } from './matrix-sample.ts';
 
 /**
- * Matrices: one behaviour at every place, every change of a kind, or everything anew; and tests that wait for many executions,
- * processes or deploys. They take minutes, and have a command of their own. Each list begins with the longest files: they start first, so
- * that no worker is left with one at the end, and turns take about equally long.
+ * Matrices: one behaviour at every place, every change of a kind, or everything from the beginning; and tests that wait for many
+ * executions, processes or deploys. They take minutes, and have a separate command. Each list begins with the longest files: they start
+ * first, so that no worker is left with one at the end, and turns take about equally long.
  */
 
 /** Files that run a sample of their own cases at each commit. */
@@ -240,7 +240,7 @@ export const PROPERTIES: readonly string[] = [
   'test/ai-sdk/layouts.test.ts',
 ];
 
-/** All matrices but the properties, the longest first. `npm test` runs none of them. */
+/** All matrices except the properties, the longest first. `npm test` does not run them. */
 export const MATRICES: readonly string[] = [...SAMPLED, ...AT_EACH_COMMIT, ...IN_TURN];
 
 /** How many commits share the files that take turns. */

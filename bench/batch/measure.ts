@@ -13,9 +13,9 @@ import { AGENT, type BatchWorkerReply, type BatchWorkerRequest, type BatchWorker
 
 /** The figures of `batch`. */
 export interface BatchFigures {
-  /** US dollars of a run in batches, of those of the same run at once. */
+  /** US dollars of a run in batches, as a share of the same run at once. */
   priceRatio: number;
-  /** Events of a run in batches, of those of the same run at once; medians. */
+  /** Events of a run in batches, as a share of the same run at once; medians. */
   eventsRatio: number;
   /** Model calls that hold a slot of a worker while the batches are at the provider, at most. */
   slotsHeld: number;
@@ -99,7 +99,7 @@ export async function measureBatch({ runs, kills }: BatchBenchOptions, say: (lin
   }
 }
 
-/** Asks for the tool, and then says what it has found. */
+/** Calls the tool, and then reports its result. */
 function lookAndTell(line: Parameters<typeof lastText>[0]): Record<string, unknown> {
   const text = lastText(line);
   return text.startsWith('Q') ? completion('', [{ name: 'look', arguments: { at: text } }]) : completion(`found ${text}`);
@@ -176,7 +176,7 @@ async function watchSlots(workers: readonly WorkerProcess[], { batches }: BatchA
   return most;
 }
 
-/** Returns the bytes of the histories of all collectors, with those of their earlier executions. */
+/** Returns the bytes of the histories of all collectors, including their earlier executions. */
 async function collectorBytes({ temporal }: LonghaulClient): Promise<number> {
   let bytes = 0;
   for await (const { workflowId, runId } of temporal.workflow.list({ query: `WorkflowType = 'batchCollector'` })) {

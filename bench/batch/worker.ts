@@ -1,4 +1,4 @@
-// A worker with batches in a process of its own, which is killed again and again.
+// A worker with batches in a separate process, which is killed repeatedly.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../src/index.ts';
@@ -19,7 +19,7 @@ const look = defineTool({
   execute: ({ at }) => `seen ${at}`,
 });
 
-/** The times at which the model calls began that hold a slot. */
+/** The start times of the model calls that hold a slot. */
 const held = new Map<string, number>();
 
 const worker = await createWorker({

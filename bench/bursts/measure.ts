@@ -21,7 +21,7 @@ import { AS_PUBLISHED } from '../sides/as-published.ts';
 import type { SideProcess } from '../sides/side-messages.ts';
 import { medians, ratios, runOnSide, takeTurn, type Turn, type TurnFigures, turnLine, warmUp } from '../sides/turn.ts';
 
-/** The sides: Longhaul without bursts and with them, and the hand-written loop. Each has a process of its own. */
+/** The sides: Longhaul without bursts and with them, and the hand-written loop. Each has a separate process. */
 const PROGRAMS = { step: 'longhaul', burst: 'bursts', loop: 'loop' } as const;
 
 type SideName = keyof typeof PROGRAMS;
@@ -36,7 +36,7 @@ const MODEL_ACTIVITIES: Readonly<Record<SideName, string>> = {
 
 type Say = (line: string) => void;
 
-/** The processes of the sides, and what is measured beside them. */
+/** The processes of the sides, and what else is measured. */
 interface Stage {
   client: LonghaulClient;
   sides: ReadonlyMap<SideName, SideProcess>;
@@ -109,7 +109,7 @@ async function turnOf({ sides, serverCpuMs }: Stage, name: SideName, turn: Turn)
   return takeTurn(side, turn, { newId: () => `bursts-${name}-${randomUUID()}`, serverCpuMs });
 }
 
-/** The history of one run of each side, and the time of replaying those of Longhaul. */
+/** The history of one run of each side, and the time of replaying Longhaul's. */
 async function histories(stage: Stage, { steps, resultChars, rounds }: HistoryOptions, say: Say): Promise<object> {
   const content = contentBytes(steps, resultChars);
   const ids: Record<SideName, string> = { step: '', burst: '', loop: '' };

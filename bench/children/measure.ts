@@ -31,7 +31,7 @@ interface ParentFigures {
   ms: number;
 }
 
-/** Measures a run whose model asks for many agents in one response, for each of them in a response of its own, and one that is cancelled. */
+/** Measures a run whose model asks for many agents in one response, a run whose model asks for one per response, and a cancelled run. */
 export async function measureChildren(options: ChildrenOptions, say: (line: string) => void): Promise<object> {
   Runtime.install({ logger: new DefaultLogger('WARN') });
   const { children, resultChars } = options;

@@ -2,7 +2,7 @@ import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 
-/** The way in which a step calls the tool: by code one call after the other, by code all calls together, or without code. */
+/** How a step calls the tool: sequentially from code, all calls together from code, or without code. */
 export type Way = 'sequence' | 'together' | 'plain';
 
 /** The script of a run. */

@@ -27,11 +27,11 @@ interface RunFigures {
   bytes: number;
   executions: number;
   requestBytesLast: number;
-  /** Milliseconds from the scheduling of one call to that of the next. */
+  /** Milliseconds between the scheduling of two successive calls. */
   turns: number[];
 }
 
-/** Measures runs whose code calls a tool, one call after the other and together, beside the same calls without code. */
+/** Measures runs whose code calls a tool, sequentially and together, compared with the same calls without code. */
 export async function measureCode(options: CodeOptions, say: (line: string) => void): Promise<object> {
   Runtime.install({ logger: new DefaultLogger('WARN') });
   const { steps, calls, resultChars } = options;

@@ -6,7 +6,7 @@ import { TOOL_NAME } from '../script/scripted-run.ts';
 import { uniqueText } from '../script/unique-text.ts';
 import { codeOfStep } from './coding-model.ts';
 
-/** The number of executors of which the median and the memory are taken. */
+/** The number of executors measured for the median and the memory. */
 const EXECUTORS = 20;
 
 const MOMENT = { now: 1_700_000_000_000, seed: 7 };

@@ -18,7 +18,7 @@ import { medians, ratios, takeTurn, type TurnFigures, turnLine, warmUp } from '.
 
 type Say = (line: string) => void;
 
-/** The project as it is, and as it was in the commit. */
+/** The current project, and the project in the commit. */
 const SIDES = ['now', 'before'] as const;
 type SideName = (typeof SIDES)[number];
 
@@ -34,7 +34,7 @@ interface CommitSide {
   serverCpuMs: () => number;
 }
 
-/** Compares the time and the processor time of calls with those of another commit, each in a process of its own. */
+/** Compares the time and the processor time of calls with another commit, each in a separate process. */
 export async function measureCommits({ against, ...options }: LatencyOptions & { against: string }, say: Say): Promise<object> {
   const { commit, folder, remove } = checkOut(against);
   try {

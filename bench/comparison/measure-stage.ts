@@ -31,8 +31,8 @@ const WARM_UP_RUNS = 20;
 const WARM_UP_STEPS = 50;
 
 /**
- * Measures set-ups that differ in their runs alone (`stagesOf`): starts a tuned dev server, a fake provider and one process for each side; then
- * does rounds in which the sides take turns, so that other load of the machine falls on all of them.
+ * Measures set-ups that differ only in their runs (`stagesOf`): starts a tuned dev server, a fake provider and one process for each side; then
+ * runs rounds where the sides take turns, so that other load of the machine affects all of them.
  */
 export async function measureStage(phases: readonly [Phase, ...Phase[]], say: Say): Promise<PhaseSamples[]> {
   const [{ sides, resultChars, codec }] = phases;

@@ -15,7 +15,7 @@ export interface Bound {
   met: boolean;
 }
 
-/** The figures from which bounds are computed. */
+/** The figures that bounds are computed from. */
 export interface BoundedFigures {
   history: BySide<StoredFigures>;
   variants: readonly StoredVariant[];
@@ -35,9 +35,8 @@ const MAX_CPU_OF_PLUGIN = 0.55;
 const MAX_CPU_OF_LOOP = 1.2;
 
 /**
- * Longhaul's figures with their bounds, as far as the measured sides allow. A figure of time is compared with those of the same round,
- * because a machine is not equally fast in all of them; its value is the median of these ratios. The better plugin is the one with the
- * better figure of the two.
+ * Longhaul's figures with their bounds, as far as the measured sides allow. Times are compared within the same round, because a machine is
+ * not equally fast in all rounds; the value is the median of these ratios. The better plugin is the one with the better figure of the two.
  */
 export function boundsOf({ history, variants, alone, together }: BoundedFigures): Bound[] {
   const [compressed, longest] = variants

@@ -19,7 +19,7 @@ export interface Phase {
   weighed: boolean;
 }
 
-/** The names of the set-ups, in the order in which they are measured. */
+/** The names of the set-ups, in the order of measurement. */
 export const PHASE_NAMES = ['long results', 'at once', 'short results', 'compressed', 'longest results', 'longest compressed'] as const;
 
 /** One of `PHASE_NAMES`. */

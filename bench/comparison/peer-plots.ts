@@ -7,7 +7,7 @@ import { median } from '../figures/statistics.ts';
 
 const KIB = 1_024;
 const UNITS = ['B', 'kB', 'MB', 'GB'];
-/** The limit at which the server terminates a run. */
+/** The limit where the server terminates a run. */
 const HISTORY_LIMIT = 50 * KIB * KIB;
 /** The number of neighbouring steps for a median: single steps vary with other load of the machine. */
 const SMOOTHED_OVER = 9;
@@ -70,7 +70,7 @@ function timeByStep(samples: readonly Sample[]): number[] {
   return smoothed(Array.from({ length: steps }, (_, step) => median(samples.map(({ stepMs }) => stepMs[step] ?? 0))));
 }
 
-/** The running median: each value becomes that of its neighbours, of which there are fewer at both ends. */
+/** The running median: each value becomes the median of its neighbours. At both ends there are fewer neighbours. */
 export function smoothed(values: readonly number[]): number[] {
   const reach = Math.floor(SMOOTHED_OVER / 2);
   return values.map((_, index) => median(values.slice(Math.max(0, index - reach), index + reach + 1)));

@@ -8,7 +8,7 @@ import { PEER_SIDES, SIDE_NAMES, type SideName } from './peer-sides.ts';
 export function peerTable(report: PeersReport): string {
   const chars = count(report.resultChars);
   return `${[
-    '# Longhaul beside other loops on Temporal',
+    '# Longhaul compared with other loops on Temporal',
     intro(report),
     '## What a run stores',
     `${count(report.steps)} steps, tool results of ${chars} characters.`,
@@ -22,7 +22,7 @@ export function peerTable(report: PeersReport): string {
     timedTable(report),
     '![Milliseconds per call by step](peers-latency.svg)',
     '## Many runs at once',
-    `${report.atOnceRuns} runs at once of ${report.atOnceSteps} steps, tool results of ${chars} characters. CPU is that of the process with the side's worker and the client that starts its runs.`,
+    `${report.atOnceRuns} runs at once of ${report.atOnceSteps} steps, tool results of ${chars} characters. CPU is the processor time of the process with the side's worker and the client that starts its runs.`,
     atOnceTable(report),
     '## Bounds',
     'A figure of time is the ratio of two sides in the same round: the median of the rounds, with the lowest and the highest in brackets.',

@@ -16,7 +16,7 @@ const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const MEASURED = join(FOLDER, '.cache', 'peers');
 const MINUTE_MS = 60_000;
 
-/** Measures all set-ups of `peers`, one after the other, writes the table and the plots, and returns the figures. */
+/** Measures all set-ups of `peers` in order, writes the table and the plots, and returns the figures. */
 export async function comparePeers(options: PeersOptions, say: Say): Promise<PeersReport> {
   const start = performance.now();
   const phases = phasesOf(options);
@@ -48,7 +48,7 @@ function measuredBefore(phase: Phase, say: Say): PhaseSamples | undefined {
   if (!existsSync(fileOf(phase))) return undefined;
   const before = JSON.parse(readFileSync(fileOf(phase), 'utf8')) as PhaseSamples;
   if (JSON.stringify(before.phase) === JSON.stringify(phase)) return before;
-  say(`${phase.name} was measured otherwise: once more`);
+  say(`${phase.name} was measured with other options: again`);
   return undefined;
 }
 

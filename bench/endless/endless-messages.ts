@@ -33,7 +33,7 @@ export interface WorkerSample {
   heap: number;
   /** Size of the heap of its workflow thread at that time. */
   workflowHeap: number;
-  /** User and system time so far, in milliseconds, without that of the readings. */
+  /** User and system time so far, in milliseconds, without the time of the readings. */
   cpuMs: number;
 }
 

@@ -5,7 +5,7 @@ import type { EndlessReply, EndlessRequest, EndlessSetting, WorkerSample, StepTi
 
 const PROGRAM = fileURLToPath(new URL('../processes/endless.ts', import.meta.url));
 
-/** The worker of the endless run, in a process of its own. */
+/** The worker of the endless run, in a separate process. */
 export class EndlessWorker {
   /** The readings of its memory since the last `watch`. */
   readonly samples: WorkerSample[] = [];

@@ -19,7 +19,7 @@ type Say = (line: string) => void;
  * is over.
  */
 const WINDOW_RESULTS = 50;
-/** The bytes of a step beside the text of its result. */
+/** The bytes of a step in addition to the text of its result. */
 const BESIDE_RESULT_BYTES = 300;
 const MOST_WINDOW_BYTES = 1_200_000;
 
@@ -30,8 +30,8 @@ const WARM_UP_STEPS = 50;
 const MIB = 1024 ** 2;
 
 /**
- * Does one run of `steps` steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker in
- * processes of their own. Returns the object of the last line.
+ * Does one run of `steps` steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker in separate
+ * processes. Returns the object of the last line.
  */
 export async function measureEndless({ steps, resultChars }: EndlessOptions, say: Say): Promise<object> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });

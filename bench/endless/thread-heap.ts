@@ -16,8 +16,8 @@ const REQUESTS = 'bench-collect';
 const ANSWERS = 'bench-collected';
 
 /**
- * Collects the heap of the main thread and that of the workflow thread. Must be called in the main thread, once at a time,
- * while there is one workflow thread.
+ * Collects the heaps of the main thread and the workflow thread. Must be called in the main thread, once at a time, while there is one
+ * workflow thread.
  */
 export async function collectHeaps(): Promise<CollectedHeaps> {
   const requests = new BroadcastChannel(REQUESTS);

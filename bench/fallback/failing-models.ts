@@ -2,7 +2,7 @@ import { ModelCallError } from '../../src/core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { costOf, type ModelPrice, type UsageStats } from '../../src/core/domain/usage.ts';
 
-/** The models of the bench, the first of which has outages. */
+/** The models of the bench: the first one has outages. */
 export const FIRST = 'first/model';
 export const SECOND = 'second/model';
 
@@ -16,7 +16,7 @@ export const STEPS = 5;
 
 const USAGE: UsageStats = { promptTokens: 1_000, completionTokens: 50, totalTokens: 1_050 };
 
-/** The ways in which the first model fails: without a byte of an answer, or in the middle of one, which is paid for. */
+/** The ways the first model fails: without a byte of an answer, or in the middle of an answer, which is paid for. */
 const FAILURES = ['model_server_error', 'model_rate_limited', 'model_unauthorized', 'model_unreachable'] as const;
 
 /** What the models have seen. */
@@ -31,7 +31,7 @@ export interface Seen {
   dollars: Map<string, number>;
 }
 
-/** Returns the two models. `outage`: the part of its calls in which the first one fails, the same in each measurement. */
+/** Returns the two models. `outage`: the fraction of calls where the first one fails, the same calls in each measurement. */
 export function failingModels(outage: number): { providers: Record<string, ModelClient>; seen: Seen } {
   const seen: Seen = { switched: 0, wrongModelItems: 0, addedMs: [], dollars: new Map() };
   const failedAt = new Map<string, number>();

@@ -29,7 +29,7 @@ export interface FallbackFigures {
   eventsAdded: number;
   /** From the failure of the first model to the request to the second. */
   addedMsP50: number;
-  /** Runs whose record has another cost than that of what was delivered. */
+  /** Runs whose recorded cost differs from the cost of the delivered answers. */
   doubleBilled: number;
   runs: number;
   outage: number;
@@ -55,7 +55,7 @@ interface EndedRun {
   events: number;
 }
 
-/** Measures runs of an agent with two models, the first of which fails in a part of its calls. */
+/** Measures runs of an agent with two models, where the first one fails in a fraction of its calls. */
 export async function measureFallback({ runs, outage }: FallbackOptions, say: (line: string) => void): Promise<FallbackFigures> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const dev = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });

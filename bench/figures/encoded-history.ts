@@ -9,7 +9,7 @@ const { EventType } = proto.temporal.api.enums.v1;
 export interface EncodedHistory {
   events: number;
   bytes: number;
-  /** Bytes of each step: from the scheduling of its model call to that of the next one. The final answer is not a step. */
+  /** Bytes of each step: from the scheduling of its model call to the scheduling of the next one. The final answer is not a step. */
   stepBytes: number[];
   /** Bytes from the scheduling of the last model call to the end. */
   answerBytes: number;

@@ -1,4 +1,4 @@
-/** The width of a time with three decimals in which every uptime of a machine fits. */
+/** The width of a time with three decimals that fits every uptime of a machine. */
 const TIME_DIGITS = 16;
 
 /**

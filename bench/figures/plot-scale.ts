@@ -1,4 +1,4 @@
-/** The mapping of values to positions on an axis, and the values that are written beside it. */
+/** The mapping of values to positions on an axis, and the values that are written next to it. */
 export interface Scale {
   /** From 0 (the low end) to 1. */
   place: (value: number) => number;

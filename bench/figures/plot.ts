@@ -5,7 +5,7 @@ export interface Series {
   label: string;
   color: string;
   points: readonly { x: number; y: number }[];
-  /** The reason why the line ends, written beside a cross at its last point. */
+  /** The reason why the line ends, written next to a cross at its last point. */
   end?: string;
 }
 

@@ -14,13 +14,13 @@ import { say, scriptedModel } from 'longhaul/testing';
 import { redisStreams } from 'longhaul/worker';
 export const providers = { scripted: scriptedModel([say('ok')]) };`;
 
-/** An installation in which everything is as it should be. */
+/** An installation without problems. */
 const HEALTHY = `${CLERK}\nexport const agents = [defineAgent({ name: 'clerk', model: 'scripted/m' })];`;
 
 /** One whose module never loads, so that its checks begin last. */
 const NEVER_LOADS = `setInterval(() => undefined, 60_000);\nawait new Promise(() => undefined);\n${HEALTHY}`;
 
-/** One whose module loads at the last moment, and in which nothing answers: each check takes all of its time. */
+/** One whose module loads at the last moment, and where nothing answers: each check takes all of its time. */
 const SILENT = (port: number): string => `await new Promise((resolve) => setTimeout(resolve, 3_000));
 ${HEALTHY}
 const never = () => new Promise(() => undefined);

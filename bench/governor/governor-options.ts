@@ -50,7 +50,7 @@ export function governorOptions({
   if (!(times >= 1 && times <= 10)) throw new Error(`--claim is "${claim}": write a number from 1 to 10`);
   return {
     command: 'governor',
-    // Ten tenants, of which one has the most.
+    // Ten tenants: one has the most.
     runs: count('runs', runs, 60),
     workers: count('workers', workers),
     rpm: count('rpm', rpm, 60),

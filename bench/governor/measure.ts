@@ -26,7 +26,7 @@ const RUNS_OF_A_SMALL_TENANT = 6;
 /** A limit of tokens that is not reached: requests are the bound. */
 const TOKENS_PER_MINUTE = 30_000_000;
 const WARM_UP_MS = 15_000;
-/** Calls of one process that has the limit to itself, one after the other. */
+/** Sequential calls of one process that has the limit to itself. */
 const LONE_CALLS = 400;
 const LONE_PAUSE_MS = 20;
 /** Runs whose histories are read. */
@@ -175,7 +175,7 @@ async function measureLoneCalls(url: string): Promise<number[]> {
   return times;
 }
 
-/** Reads how many model calls were parked, and how many events they have beyond those of any call. */
+/** Reads how many model calls were parked, and how many events they have in addition to the events of any call. */
 async function readHistories(
   client: LonghaulClient,
   handles: readonly RunHandle<DefaultOutput>[],

@@ -32,7 +32,7 @@ export interface ReasoningFigures {
   addedPerItemByte: number;
   /** Bytes of JSON of the content in the record. */
   contentBytes: number;
-  /** `(contentBytes + historyBytesAdded) / (contentBytes + itemBytes)`: 1 if nothing is stored beside content and items. */
+  /** `(contentBytes + historyBytesAdded) / (contentBytes + itemBytes)`: 1 if nothing is stored in addition to content and items. */
   storedPerByte: number;
   eventsAdded: number;
 }

@@ -29,7 +29,7 @@ function localFigures(longhaul: LatencyFigures, measured: ReadonlyMap<Side['name
   };
 }
 
-/** A figure of a local tool beside that of an empty local activity. */
+/** A figure of a local tool next to the figure of an empty local activity. */
 function compared(ms = NaN, emptyMs = NaN): object {
   return { ms, emptyMs, ratio: rounded(ms / emptyMs, 2) };
 }

@@ -141,15 +141,12 @@ export function roundFigures(runs: readonly TimedRun[], totalMs: number): Latenc
   };
 }
 
-/** The median of values under a name; undefined if there are none. */
+/** The median of values under a name; or undefined. */
 function ifAny(name: LocalFigure, values: readonly number[]): Partial<Record<LocalFigure, number>> {
   return values.length === 0 ? {} : { [name]: rounded(median(values), 3) };
 }
 
-/**
- * A step is two gaps, that of its model call and that of its tool call: the mean of both, so that the two kinds do not mix in a
- * median.
- */
+/** A step is two gaps, of its model call and of its tool call: the mean of both, so that the two kinds do not mix in a median. */
 export function stepTimes({ gaps }: TimedRun): number[] {
   return Array.from({ length: Math.floor(gaps.length / 2) }, (_, step) => mean(gaps.slice(2 * step, 2 * step + 2)));
 }

@@ -16,10 +16,7 @@ export interface AfterCalls {
    * result and scheduled the next activity, which the worker has not seen yet.
    */
   toNextCommand: number[];
-  /**
-   * From the moment at which the worker passes the activity to its function to that of the next one, if it is the same
-   * activity.
-   */
+  /** From the moment when the worker passes the activity to its function until it passes the next one, if it is the same activity. */
   toNextCall: number[];
 }
 
@@ -36,7 +33,7 @@ export class CommandClock {
     this.#now = now;
   }
 
-  /** Must be registered with the worker, beside `sinks` and the module of `command-recorder.ts`. */
+  /** Must be registered with the worker, along with `sinks` and the module of `command-recorder.ts`. */
   readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
     inbound: {
       execute: (input, next) => {

@@ -5,8 +5,8 @@ import type { CommandSinks } from './protocol.ts';
 const { bench } = proxySinks<CommandSinks>();
 
 /**
- * Tells the worker when a workflow has scheduled activities: by the clock that the SDK uses for log lines, the only real one in
- * the sandbox.
+ * Notifies the worker when a workflow has scheduled activities: by the clock that the SDK uses for log lines, the only real one in the
+ * sandbox.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [

@@ -27,8 +27,8 @@ export interface LocalSides {
   /** Longhaul with a local tool. */
   longhaul: Side;
   /**
-   * The same with a remote tool; calls of an empty local tool one after the other, without a model call between them; and a
-   * workflow of empty local activities.
+   * The same with a remote tool; sequential calls of an empty local tool, without a model call between them; and a workflow of empty local
+   * activities.
    */
   others: [remote: Side, sequence: Side, empty: Side];
   commands: CommandClock;

@@ -9,7 +9,7 @@ export interface LoopEvent {
   message: LoopMessage;
 }
 
-/** The conversation of a call: the first `through` events, the last of which has `lastId`. */
+/** The conversation of a call: the first `through` events. The last one has the id `lastId`. */
 export interface Reference {
   through: number;
   lastId: string;

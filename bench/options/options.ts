@@ -61,7 +61,7 @@ export interface LatencyOptions {
   concurrency: number;
   resultChars: number;
   rounds: number;
-  /** A commit with which this project is compared, instead of with the loop. */
+  /** A commit to compare this project with, instead of with the loop. */
   against?: string;
   quiet: boolean;
 }
@@ -161,7 +161,7 @@ export interface MemoryOptions {
 export interface FallbackOptions {
   command: 'fallback';
   runs: number;
-  /** The part of its calls in which the first model fails, from 0 to 1. */
+  /** The fraction of its calls where the first model fails, from 0 to 1. */
   outage: number;
   quiet: boolean;
 }

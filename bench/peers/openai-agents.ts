@@ -25,8 +25,8 @@ await serveSide(async ({ address, namespace, baseURL, resultChars }, clock) => {
     activities: { [TOOL_NAME]: async ({ page }: { page: number }) => pageText(page, resultChars) },
     plugins: [plugin],
     bundlerOptions: {
-      // The agents package loads parts of itself with import(), for which webpack would emit a browser's chunk loading:
-      // the bundle then throws as it loads, and takes the process with it.
+      // The agents package loads parts of itself with import(), and webpack would emit a browser's chunk loading for it:
+      // the bundle then throws as it loads, and ends the process.
       webpackConfigHook: (config) => ({ ...config, module: { ...config.module, parser: { javascript: { dynamicImportMode: 'eager' } } } }),
     },
     interceptors: { activity: [clock.interceptor] },

@@ -3,7 +3,7 @@ import { startReporter } from '../stream/served/reporter-worker.ts';
 import type { ServiceSetting } from '../stream/served/serving-messages.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
-/** The worker of a service that has none inside, in a separate process. */
+/** The worker of a service without its own worker, in a separate process. */
 
 const { sink, redisUrl, ...setting } = readSetting<ServiceSetting>();
 const stop = await startReporter(setting, sink === 'redis' ? redisStreams({ url: redisUrl }) : undefined);

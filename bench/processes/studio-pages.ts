@@ -8,8 +8,8 @@ import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from 
 import type { PagesReply, PagesRequest } from '../studio/load.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
-// What open pages ask the service for, without a browser, whose work is that of another machine: each follows all runs, shows the one that it
-// is told of, and reads again what a page reads again, by the rules of the page itself (`studio/pace.ts`, `studio/listing.ts`).
+// The requests of open pages to the service, without a browser, whose work belongs to another machine: each page follows all runs, shows
+// the run that it is notified of, and rereads what a page rereads, by the page's own rules (`studio/pace.ts`, `studio/listing.ts`).
 
 const { url, pages } = readSetting<{ url: string; pages: number }>();
 let open: AbortController | undefined;
@@ -57,7 +57,10 @@ async function* follow(path: string, signal: AbortSignal, opened: () => void = (
   }
 }
 
-/** The items of which a page reads more than the type. Whatever else a page computes is the work of another machine, and would be in the figures of this one. */
+/**
+ * The items that a page reads more of than the type. All other work of a page belongs to another machine, but would be in the figures of
+ * this one.
+ */
 const SAYS_MORE: ReadonlySet<string> = new Set(['status', 'end', 'started', 'waiting', 'decided', 'ended']);
 
 /** Returns a field of a block of a stream. */

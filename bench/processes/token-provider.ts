@@ -7,8 +7,8 @@ import type { TokenScript } from '../stream/token-script.ts';
 import { readSetting, reply } from '../../test/processes/program.ts';
 
 /**
- * A provider of Chat Completions that streams tokens at a pace, and stamps each with the time at which it writes it. In a process of its own, so
- * that it does not share an event loop with the measured side. Ends with the process that started it.
+ * A provider of Chat Completions that streams tokens at a pace, and stamps each with its write time. In a separate process, so that it does
+ * not share an event loop with the measured side. Ends with the process that started it.
  */
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
@@ -50,7 +50,7 @@ async function sendTokens(response: ServerResponse, { tokens, rate, phaseMs }: T
   }
 }
 
-/** Waits until a token is due. A timer that is late delays none of the tokens after it. */
+/** Waits until a token is due. A late timer does not delay the tokens after it. */
 async function due(begun: number, index: number, rate: number): Promise<void> {
   if (rate === 0) return turn();
   const ms = begun + (index * 1_000) / rate - performance.now();

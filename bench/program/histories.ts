@@ -23,7 +23,7 @@ export async function executionBytes(client: Client, workflowId: string): Promis
   return bytes;
 }
 
-/** Returns the milliseconds from the scheduling of each activity of that name to that of the next activity, in one execution. */
+/** Returns the milliseconds from the scheduling of each activity of that name to the scheduling of the next activity, in one execution. */
 export async function activityTurns(client: Client, workflowId: string, name: string): Promise<number[]> {
   const turns: number[] = [];
   for await (const events of histories(client, workflowId)) {

@@ -18,7 +18,7 @@ import { promptFor } from '../script/scripted-run.ts';
 
 const TASK_QUEUE = 'bench-program';
 
-/** The program and the agent beside it, on one server and one worker. */
+/** The program and the agent that it is compared with, on one server and one worker. */
 interface Stage {
   client: LonghaulClient;
   options: ProgramOptions;
@@ -96,7 +96,7 @@ interface Stored {
   executions: number;
   stepBytes: number[];
   maxBytes: number;
-  /** Milliseconds from the scheduling of one model call to that of the next. */
+  /** Milliseconds between the scheduling of two successive model calls. */
   turns: number[];
 }
 

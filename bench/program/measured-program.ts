@@ -6,7 +6,7 @@ import { uniqueText } from '../script/unique-text.ts';
 
 const MODEL = 'fake/model';
 
-/** A program of that many steps, each of which quotes the answer before it. */
+/** A program of that many steps. Each step quotes the previous answer. */
 export function chainProgram(steps: number): ProgramDefinition<JsonValue, never> {
   const names = Array.from({ length: steps }, (_, index) => `S${index}`);
   const asks = names.map((name, index) => ask(name, index === 0 ? 'Begin.' : `Go on from: {{${names[index - 1]}}}`));

@@ -101,7 +101,7 @@ const requestFor = (model: string): ModelRequest => ({
   settings: {},
 });
 
-/** Counts the requests of ten attempts, of which every second one is refused. */
+/** Counts the requests of ten attempts. Every second one is refused. */
 async function requestsOf(server: FakeServer, url: string, { family, modelId, model }: Package): Promise<number> {
   const attempts = 10;
   server.script(...Array.from({ length: attempts }, (_, index) => (index % 2 === 0 ? ANSWER : family.failure(503, 'Try later'))));

@@ -35,7 +35,7 @@ function answerTo({ conversation }: ModelRequest, steps: number): ModelResponse 
   return { content: content ?? '', toolCalls, usage: null, finishReason: calls === undefined ? 'stop' : 'tool_calls' };
 }
 
-/** Counts the runs whose requests differ from those of the run with the same first message before. */
+/** Counts the runs whose requests differ from the requests of an earlier run with the same first message. */
 export function runsThatDiffer(before: CrowdModel['requests'], after: CrowdModel['requests']): number {
   const prompts = new Set([...before.keys(), ...after.keys()]);
   return [...prompts].filter((prompt) => JSON.stringify(before.get(prompt)) !== JSON.stringify(after.get(prompt))).length;

@@ -5,9 +5,8 @@ import type { AssistantMessage } from './scripted-run.ts';
 import { readSetting, reply } from '../../test/processes/program.ts';
 
 /**
- * A language model without delay: Chat Completions over HTTP, streamed if the request asks for it, with answers from the
- * script. Runs in a process of its own, so that it does not share an event loop with the measured side, and ends with its
- * parent.
+ * A language model without delay: Chat Completions over HTTP, streamed if the request asks for it, with answers from the script. Runs in a
+ * separate process, so that it does not share an event loop with the measured side, and ends with its parent.
  */
 
 const STREAMED = Buffer.from('"stream":true');

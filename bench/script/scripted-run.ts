@@ -66,7 +66,7 @@ export function stepsAskedFor(text: string): number | undefined {
 /** The model's answer after `results` tool results: one more call, or the final answer. */
 export function scriptedAnswer(results: number, steps: number): AssistantMessage {
   if (results >= steps) return { role: 'assistant', content: `Done: ${steps} pages.` };
-  // Ids are as long as those of OpenAI.
+  // Ids are as long as OpenAI's.
   const id = `call_${String(results).padStart(ID_DIGITS, '0')}`;
   return {
     role: 'assistant',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelClient, ModelResponse } from '../../src/core/domain/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
-/** The way in which a model requests the pages of the script. */
+/** How a model requests the pages of the script. */
 interface SequenceOptions {
   /** The number of calls in one answer. */
   atOnce?: number;

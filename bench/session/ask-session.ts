@@ -6,10 +6,10 @@ import { QUERIES } from '../../src/core/protocol.ts';
 import type { TurnView } from '../../src/core/domain/sessions.ts';
 import { questionText } from './question.ts';
 
-/** Shorter than those of the client, so that turns which become slower are not hidden by pauses. */
+/** Shorter than the client's pauses, so that they do not hide turns that become slower. */
 const PAUSE_MS = 10;
 
-/** A question, and the number by which its text is made. */
+/** A question, and the number that its text is made from. */
 export interface Question {
   id: string;
   seed: number;

@@ -6,12 +6,12 @@ import { answerText, questionIn } from './question.ts';
 /** The length of a summary in characters. */
 const SUMMARY_CHARS = 1_000;
 
-/** Beside the seeds of questions, which count from 0. */
+/** Outside the seeds of questions, which count from 0. */
 const FIRST_SEED = 1_000_000;
 
 /** A model that answers the newest question with its id. */
 export interface EchoModel extends ModelClient {
-  /** The time of each call by the id of its question, in milliseconds since the epoch. Summaries have none. */
+  /** The time of each call by the id of its question, in milliseconds since the epoch. Summaries have no time. */
   readonly calledAt: Map<string, number>;
 }
 

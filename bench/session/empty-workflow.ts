@@ -3,7 +3,7 @@ import type { EMPTY } from './empty-protocol.ts';
 
 const { empty } = proxyActivities<Record<typeof EMPTY, (id: string) => Promise<void>>>({ startToCloseTimeout: '1 minute' });
 
-/** Runs `count` empty activities, one after the other: the cost of the SDK and the server by themselves. */
+/** Runs `count` empty activities sequentially: the cost of the SDK and the server alone. */
 export async function emptyActivities(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await empty(`chain-${index}`);
 }

@@ -27,8 +27,8 @@ const TIMEOUT = '15m';
 const MIB = 1024 ** 2;
 
 /**
- * Starts `sessions` sessions on a worker that caches `cached` of them, lets all of them become idle, and then wakes all at once, each by questions
- * one after the other. Returns the object of the last line.
+ * Starts `sessions` sessions on a worker that caches `cached` of them, lets all of them become idle, and then wakes all at once, each with
+ * sequential questions. Returns the object of the last line.
  */
 export async function measureIdleSessions({ sessions: count, cached, resultChars }: IdleSessionsOptions, say: Say): Promise<object> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });

@@ -24,14 +24,14 @@ const WARM_UP_TURNS = 100;
 const WAKES = 200;
 const EVICTED_WAKES = 40;
 
-/** The cache of the worker in which a session is evicted by the sessions beside it. */
+/** The cache size of the worker that evicts a session because of other sessions. */
 const SMALL_CACHE = 2;
 
 const MIB = 1024 ** 2;
 const MINUTE_S = 60;
 
 /**
- * Runs one session of `messages` messages, each answered by one model call, on a tuned dev server and a worker in a process of its own; then
+ * Runs one session of `messages` messages, each answered by one model call, on a tuned dev server and a worker in a separate process; then
  * leaves it idle, and wakes it from the cache of a worker and from its history. Returns the object of the last line.
  */
 export async function measureSession({ messages, resultChars, idleSeconds }: SessionBenchOptions, say: Say): Promise<object> {

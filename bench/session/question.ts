@@ -3,7 +3,7 @@ import { uniqueText } from '../script/unique-text.ts';
 const QUESTION = /^Question (\S+): /;
 const ANSWER = /^Answer to (\S+): /;
 
-/** The length of a question in characters, beside its id. */
+/** The length of a question in characters, without its id. */
 const QUESTION_CHARS = 200;
 
 /** Returns the text of a question. Its id is not part of any other text. */

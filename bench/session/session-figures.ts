@@ -18,7 +18,7 @@ export interface SessionFigures {
   eventsPerTurn: number;
   maxEventsPerExecution: number;
   maxBytesPerExecution: number;
-  /** The mean over the first tenth of the turns, each from the start of its model call to that of the next. */
+  /** The mean over the first tenth of the turns, each from the start of its model call to the start of the next. */
   msPerTurnFirst: number;
   msPerTurnLast: number;
   bytesPerTurnFirst: number;

@@ -7,7 +7,7 @@ import { measureHistory } from '../figures/encoded-history.ts';
 export interface SessionHistories {
   /** Events and bytes of each execution, the oldest first. */
   executions: { events: number; bytes: number }[];
-  /** Bytes of each turn: from the scheduling of its model call to that of the next one. */
+  /** Bytes of each turn: from the scheduling of its model call to the scheduling of the next one. */
   turnBytes: number[];
   /** The number of model calls that summarised the older part of the conversation. */
   summaries: number;

@@ -8,7 +8,7 @@ export interface SessionSetting {
   bundlePath: string;
   /** The length of an answer in characters. */
   resultChars: number;
-  /** The number of runs that the worker caches. Default: that of the SDK. */
+  /** The number of runs that the worker caches. Default: the SDK's. */
   cached?: number;
 }
 

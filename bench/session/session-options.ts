@@ -4,7 +4,7 @@ export interface SessionBenchOptions {
   messages: number;
   /** The length of an answer in characters. */
   resultChars: number;
-  /** The time for which the session is left idle. */
+  /** How long the session is left idle. */
   idleSeconds: number;
   quiet: boolean;
 }

@@ -6,7 +6,7 @@ import type { SessionReply, SessionRequest, SessionSetting } from './session-mes
 
 const PROGRAM = fileURLToPath(new URL('../processes/session.ts', import.meta.url));
 
-/** The worker of sessions, in a process of its own. */
+/** The worker of sessions, in a separate process. */
 export class SessionWorker {
   /** The readings of its memory since the last `watch`. */
   readonly samples: WorkerSample[] = [];

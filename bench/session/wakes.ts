@@ -22,11 +22,11 @@ export interface Woken {
   next: () => { id: string; seed: number };
 }
 
-/** The figures of waking a session that the worker has in its cache, beside empty activities of the SDK. Milliseconds. */
+/** The figures of waking a session in the worker's cache, next to the figures of empty activities of the SDK. Milliseconds. */
 export interface WakeFigures {
   /** From the request of the client to the call of the provider. */
   wakeCachedP50Ms: number;
-  /** One empty activity: from its start to that of the next one in a workflow that does nothing else. */
+  /** One empty activity: from its start to the start of the next one in a workflow that does nothing else. */
   emptyActivityP50Ms: number;
   /** From an Update of a client, to a workflow that does nothing else, to the start of an empty activity. */
   emptyUpdateP50Ms: number;

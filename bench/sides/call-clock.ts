@@ -9,8 +9,8 @@ type CallInterceptor = (context: CallContext) => {
 };
 
 /**
- * Records the start time of each call of a run, and counts the calls that were tried again. A call is an activity, and its
- * start is the moment at which the worker passes it to its function: the same for all sides that are compared.
+ * Records the start time of each call of a run, and counts the retried calls. A call is an activity, and it starts when the worker passes
+ * it to its function: the same for all compared sides.
  */
 export class CallClock {
   /** Number of further attempts in all runs. If there are any, the figures contain their waits. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts } from '../../src/dev-server/start-flags.ts';
 
-/** A Redis of its own on a free port, in memory. */
+/** A separate Redis on a free port, in memory. */
 export interface RedisProcess {
   url: string;
   stop(): Promise<void>;

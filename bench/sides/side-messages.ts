@@ -11,7 +11,7 @@ export interface SideSetting extends SideSurroundings {
 export type SideRequest = { type: 'run'; runId: string; steps: number } | { type: 'cpu' } | { type: 'heap' } | { type: 'stop' };
 
 /**
- * A message from such a process. It sends `ready` once its worker polls. `bytes` are those of both heaps, once they were collected: a process
+ * A message from such a process. It sends `ready` once its worker polls. `bytes` are the sizes of both heaps after a collection: a process
  * that was started with `MEASURED_MEMORY` knows them.
  */
 export type SideReply = { type: 'ready' } | SideRun | { type: 'cpu'; ms: number } | { type: 'heap'; bytes: number };

@@ -1,10 +1,10 @@
-/** A codec with which Longhaul is measured: none, or compression of every payload that becomes smaller. */
+/** A codec that Longhaul is measured with: none, or compression of every payload that becomes smaller. */
 export const CODECS = ['none', 'zstd'] as const;
 
 /** One of `CODECS`. */
 export type Codec = (typeof CODECS)[number];
 
-/** The tier of the tool: an activity of its own, or a local activity in the workflow task. */
+/** The tier of the tool: a separate activity, or a local activity in the workflow task. */
 export const TIERS = ['remote', 'local'] as const;
 
 /** One of `TIERS`. */
@@ -27,7 +27,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** A side that is measured in this process: Longhaul, the loop with which it is compared, or the SDK by itself. */
+/** A side that is measured in this process: Longhaul, the loop that it is compared with, or the SDK alone. */
 export interface Side extends Runner {
   name: 'longhaul' | 'loop' | 'remote' | 'sequence' | 'empty';
   /** The calls of a run of `steps` steps. */
@@ -45,7 +45,7 @@ export interface SideSurroundings {
   baseURL: string;
   /** The length of a tool result in characters. */
   resultChars: number;
-  /** The codec of Longhaul; the other sides have none. */
+  /** The codec of Longhaul; the other sides have no codec. */
   codec: Codec;
   /** The tier of the tool of Longhaul and of the loop. */
   tier: Tier;

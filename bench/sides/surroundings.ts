@@ -25,9 +25,9 @@ export interface Surroundings {
 }
 
 /**
- * Starts one tuned dev server (in memory, headless) and one fake provider, each in a process of its own, and a worker for each
- * side in this process; passes them to `measure`; and ends them all, the server last. A server that TEMPORAL_ADDRESS names is
- * not used, because its flags are unknown.
+ * Starts one tuned dev server (in memory, headless) and one fake provider, each in a separate process, and a worker for each side in this
+ * process; passes them to `measure`; and ends them all, the server last. A server that TEMPORAL_ADDRESS names is not used, because its
+ * flags are unknown.
  */
 export async function withSurroundings<Result>(
   { resultChars, tier }: { resultChars: number; tier: Tier },

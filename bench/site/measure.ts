@@ -66,7 +66,7 @@ async function searches(folder: string, rounds: number): Promise<{ firstSearchKb
   bytes = 0;
   await search(page, QUESTIONS[0]!.ask);
   const firstSearchKb = rounded(bytes / 1_000, 1);
-  // Chromium slows the thread of the page alone: there, the search is slowed as a whole, which it would not be in a worker of its own.
+  // Chromium slows the thread of the page alone: there, the whole search is slowed, which it would not be in a separate worker.
   await page.goto(`${browser.url}tools/`, { waitUntil: 'networkidle' });
   await page.evaluate(inPagefind('await pagefind.options({ noWorker: true }); await pagefind.init();'));
   await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN });

@@ -3,7 +3,7 @@ import type { Event } from '../../src/core/domain/record.ts';
 import type { StreamItem } from '../../src/client/index.ts';
 import { tokensIn } from './token.ts';
 
-/** Counts the tokens that a reader got as deltas, against those of the record. */
+/** Counts the tokens that a reader got as deltas, compared with the record. */
 export class ReceivedTokens {
   /** Milliseconds from the sending of each token to its receipt. */
   readonly delays: number[] = [];

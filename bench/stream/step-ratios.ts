@@ -2,7 +2,7 @@ import type { LonghaulClient } from '../../src/client/index.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { completed, readTokens, startScript } from './stream-run.ts';
 
-/** The three ways in which a step is timed: without a sink, with one and no readers, and with one reader of each run. */
+/** The three ways a step is timed: without a sink, with one and no readers, and with one reader of each run. */
 const WAYS = ['without', 'idle', 'read'] as const;
 
 type Way = (typeof WAYS)[number];

@@ -14,7 +14,7 @@ export interface StreamOptions {
   runs: number;
   /** Tokens of each run in a second. */
   rate: number;
-  /** The time for which each run streams. */
+  /** How long each run streams. */
   seconds: number;
   /** Steps of a run whose steps are timed. */
   steps: number;

@@ -4,7 +4,7 @@ import { openai } from '../../activities/models/openai/openai.ts';
 import { createWorker } from '../../worker/index.ts';
 import { streamer } from './streamer.ts';
 
-/** The task queues of the workers with a sink and without one. Their names have the same length, as they are in histories. */
+/** The task queues of the workers with a sink and without one. Their names have the same length, because they are in histories. */
 export const QUEUES = { with: 'streams-yes', without: 'streams-not' } as const;
 
 /** The settings of the workers. */

@@ -15,7 +15,7 @@ export interface TokenScript {
   asks?: boolean;
 }
 
-/** Starts a provider that answers as the script of each run says, and stamps each token with the time at which it sends it. */
+/** Starts a provider that answers as the script of each run says, and stamps each token with its send time. */
 export function startTokenProvider(): Promise<FakeProvider> {
   return startFakeProvider(fileURLToPath(new URL('../processes/token-provider.ts', import.meta.url)));
 }

@@ -4,7 +4,7 @@ import { now, timeText } from '../figures/machine-clock.ts';
 export interface Token {
   /** Its number in the run, from 0. */
   index: number;
-  /** The time at which the provider sent it. */
+  /** The time when the provider sent it. */
   sentAt: number;
 }
 

@@ -14,9 +14,9 @@ const PROGRAM = fileURLToPath(new URL('../processes/studio-pages.ts', import.met
 const PAGES = 20;
 
 /**
- * Rounds of which the median counts, and the pairs of runs of each: one that nobody watches, and one that all pages watch. Single runs differ
- * by a tenth without any page: with two pairs, the same code was measured with ratios from 0.95 to 1.14. The ratio of a round is the median of
- * those of its pairs, because what else the machine does changes within a round.
+ * The number of rounds for the median, and of pairs of runs per round: one that nobody watches, and one that all pages watch. Single runs
+ * differ by a tenth without any page: with two pairs, the same code was measured with ratios from 0.95 to 1.14. The ratio of a round is the
+ * median of its pairs' ratios, because other load of the machine changes within a round.
  */
 const ROUNDS = 3;
 const PAIRS = 6;
@@ -26,7 +26,7 @@ export interface LoadFigures {
   pages: number;
   msPerCall: number;
   msPerCallWatched: number;
-  /** The median of the rounds, of which each is the median of its pairs. */
+  /** The median of the rounds. Each round is the median of its pairs. */
   ratio: number;
   /** What the process of service, worker and fake model computes per call, without what a busy machine adds: the part of the pages' work that reaches it. */
   cpuMsPerCall: number;
@@ -38,7 +38,7 @@ export interface LoadFigures {
   pagesCpuMsPerCall: number;
   /** The requests of all pages in a run that they show: streams are one each. */
   requests: number;
-  /** Events of the history of a watched run beyond those of one that nobody watches. */
+  /** Events of the history of a watched run in addition to the events of an unwatched one. */
   eventsAdded: number;
   /** The least share of the run's events that the pages have received together: fewer than all would be fewer readers. */
   receivedPct: number;
@@ -56,7 +56,7 @@ interface LoadedService {
   forget: () => void;
 }
 
-/** Measures runs in the process of their service, with and without pages that show them. The pages are a process of their own. */
+/** Measures runs in the process of their service, with and without pages that show them. The pages are a separate process. */
 export async function measureLoad({ client, address, handlerOptions, start, calls, forget }: LoadedService): Promise<LoadFigures> {
   const server = await listen(createHandler(client, { ...handlerOptions, limits: false }), { host: '127.0.0.1', port: 0 });
   const pages = new ProgramProcess<PagesRequest, PagesReply>(PROGRAM, { url: server.url, pages: PAGES });

@@ -20,13 +20,13 @@ import type { StudioBenchOptions } from './studio-options.ts';
 
 const TASK_QUEUE = 'bench-studio';
 
-/** Rounds of which the median counts. */
+/** The number of rounds for the median. */
 const ROUNDS = 3;
 
 /** Requests that are compared with those on the wire. */
 const COMPARED = 50;
 
-/** Milliseconds for which the questions to the server are counted. */
+/** For how many milliseconds queries to the server are counted. */
 const COUNTED_MS = 20_000;
 
 /** Runs whose way to a reader is measured. */
@@ -272,7 +272,7 @@ async function measureWaits(client: LonghaulClient, start: () => Promise<{ runId
   return [...recorded].map(([runId, at]) => Math.max(0, (seen.get(runId) ?? 0) - at));
 }
 
-/** Resolves with the time at which a call of a run has begun to wait, by the record: however late the question is answered. */
+/** Resolves with the recorded time when a call of a run began to wait, however late the query is answered. */
 async function recordOf(client: LonghaulClient, runId: string): Promise<number> {
   let at: string | undefined;
   await until(`a call of run "${runId}" waits`, async () => {

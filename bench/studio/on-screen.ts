@@ -3,12 +3,12 @@ import { listen } from '../../src/server/node-server.ts';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { launchChromium } from './page.ts';
 
-/** The time in which a page has to show what waits, in milliseconds. */
+/** The time within which a page has to show what waits, in milliseconds. */
 const SHOWN_WITHIN_MS = 60_000;
 
 interface WaitingOnScreen {
   client: LonghaulClient;
-  /** Starts a run for a user, and resolves once its call waits, with the time at which that was recorded. */
+  /** Starts a run for a user, and resolves once its call waits, with the recorded time of the wait. */
   startWaiting: (user: string) => Promise<number>;
   runs: number;
 }
@@ -40,7 +40,7 @@ export async function measureOnScreen({ client, startWaiting, runs }: WaitingOnS
         await page.waitForTimeout(50);
         painted = await page.evaluate(`window.painted['${user}']`);
       }
-      // The clock is that of this machine, to which the record is rounded.
+      // The clock is this machine's, and the record is rounded to it.
       waits.push(Math.max(0, Number(painted) - recorded));
     }
     return waits;

@@ -45,19 +45,19 @@ export interface PageFigures {
   graphMs: number;
 }
 
-/** The program whose graph is drawn: units of steps, each of which needs two units before. */
+/** The program whose graph is drawn: units of steps. Each unit needs two earlier ones. */
 const PROGRAM = 'bench-program';
 const NODES = 200;
 const STEPS_OF_UNIT = 4;
 
-/** Rounds of which the median counts. */
+/** The number of rounds for the median. */
 const ROUNDS = 3;
 
 /** What comes in each second while the page is open, and for how long. */
 const PER_SECOND = 50;
 const LIVE_MS = 6_000;
 
-/** The time in which all frames of the scrolling have to come, in milliseconds. */
+/** The time within which all frames of the scrolling have to come, in milliseconds. */
 const SCROLLED_WITHIN_MS = 120_000;
 
 /** Items in one piece of the stream, as many as a page of the record has. */

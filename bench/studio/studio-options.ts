@@ -19,7 +19,7 @@ export interface StudioBenchOptions {
 export const STUDIO_USAGE =
   '  npm run bench -- studio [--part size|page|request|feed|load] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
 
-/** The flag by which this command and `first-hours` name a part. */
+/** The flag that names a part of this command and of `first-hours`. */
 export const STUDIO_FLAGS = { part: { type: 'string' } } as const;
 
 interface StudioValues {
@@ -29,10 +29,10 @@ interface StudioValues {
   readers: string;
 }
 
-/** The readers of a flag that nobody has written: those of another command. */
+/** The default of `--readers` for another command: the flag is absent. */
 const UNWRITTEN_READERS = '200';
 
-/** The steps of a run that no flag says: of those beside open pages, of which there are many, fewer. */
+/** The default number of steps of a run. There are many runs next to open pages, so they have fewer. */
 const STEPS = { size: '1000', page: '1000', request: '1000', feed: '1000', load: '300' };
 
 /** Reads the options of `studio`. Throws an error whose message describes the mistake. */

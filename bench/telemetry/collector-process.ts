@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
 
-/** What a collector is asked: for its URL, and for what it has got so far. */
+/** The requests to a collector: for its URL, and for what it has received so far. */
 export type CollectorRequest = { type: 'where' } | { type: 'check' };
 
 /** What a collector has got. */
@@ -17,7 +17,7 @@ export type CollectorReply = { type: 'ready' } | { type: 'where'; url: string } 
 
 const PROGRAM = fileURLToPath(new URL('../processes/collector.ts', import.meta.url));
 
-/** A collector in a process of its own. */
+/** A collector in a separate process. */
 export class CollectorProcess implements AsyncDisposable {
   readonly url: string;
   readonly #process: ProgramProcess<CollectorRequest, CollectorReply>;
@@ -34,7 +34,7 @@ export class CollectorProcess implements AsyncDisposable {
     return new CollectorProcess(process, url);
   }
 
-  /** Returns what it has got so far. */
+  /** Returns what it has received so far. */
   async collected(): Promise<CollectedSpans> {
     const { type: _, ...collected } = await this.#process.ask({ type: 'check' }, 'checked');
     return collected;

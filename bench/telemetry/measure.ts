@@ -29,7 +29,7 @@ const ROUNDS = { runs: 5, replays: 3 };
 /** The queues of the workers without telemetry and with it, with names of one length. */
 const QUEUES = { plain: 'bench-plain-', traced: 'bench-traced' } as const;
 
-/** Runs of each worker that are not measured: connections are made, and code is compiled, that of telemetry only after some hundred calls. */
+/** Runs of each worker that are not measured: connections are made, and code is compiled, telemetry code only after some hundred calls. */
 const WARM_UP = 20;
 
 /** Replays of a few histories that are not measured. */
@@ -38,7 +38,7 @@ const REPLAYED_FIRST = 15;
 /** The longest wait for the spans of runs that have ended. */
 const SPANS_WITHIN_MS = 30_000;
 
-/** How often the collector is asked what it has got. */
+/** How often the collector is queried. */
 const ASKED_EVERY_MS = 20;
 
 /** The figures of `telemetry`. */
@@ -47,7 +47,7 @@ export interface TelemetryFigures {
   stepRatio: number;
   /** Microseconds of a span of an SDK, from its start to its end. */
   usPerSpan: number;
-  /** What the history of a run with telemetry has more than that of a run without. */
+  /** The additional content of the history of a run with telemetry, compared with a run without it. */
   bytesAdded: number;
   eventsAdded: number;
   orphans: number;
@@ -168,7 +168,7 @@ interface MeasuredRunsOptions {
   collector: CollectorProcess;
 }
 
-/** Runs of both sides, one after the other. */
+/** Runs of both sides, sequentially. */
 class MeasuredRuns {
   readonly runIds: Record<Side, string[]> = { plain: [], traced: [] };
   readonly #options: MeasuredRunsOptions;
@@ -191,7 +191,7 @@ class MeasuredRuns {
     await reported.flush();
     const seconds = (performance.now() - begun) / 1_000;
     const rest = process.cpuUsage();
-    // That of the run, its tool calls, and its model calls: the last one is the answer.
+    // The span of the run, its tool calls, and its model calls: the last one is the answer.
     if (side === 'traced') this.#spans += runs * (1 + steps + (steps + 1));
     await this.#untilSent();
     const { user, system } = process.cpuUsage(rest);

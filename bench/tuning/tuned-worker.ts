@@ -33,7 +33,7 @@ export interface TuningStage {
   bundlePath: string;
 }
 
-/** A worker with an option, and with a task queue of its own. */
+/** A worker with an option, and with a separate task queue. */
 export class TunedWorker {
   readonly #taskQueue = `bench-tuning-${randomUUID()}`;
   readonly #client: Client;

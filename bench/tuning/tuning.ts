@@ -21,8 +21,8 @@ export interface TuningRatio {
 type TunedRatios = Record<LoadName, TuningRatio>;
 
 /**
- * Measures options of a worker one by one, each beside a worker with the defaults, in rounds in which the two take turns.
- * Returns the object of the last line.
+ * Measures options of a worker one by one, each against a worker with the defaults, in rounds where the two take turns. Returns the object
+ * of the last line.
  */
 export async function measureTuning({ rounds, only }: TuningCommand, say: Say): Promise<object> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });

@@ -11,8 +11,8 @@ const HARMLESS = ['.git', '.DS_Store'];
 
 /**
  * Writes a project into a folder, which must not exist or be empty. All files are written into a draft next to it, which becomes the folder
- * when it is complete: after an interruption there is nothing. A folder that is there has the draft inside, and stays: it may have a
- * repository, be on a disk of its own, or be the one in which the person stands. Throws a UsageError, and changes nothing then.
+ * when it is complete: an interruption leaves nothing. An existing folder has the draft inside, and is not replaced: it may have a
+ * repository, be on a separate disk, or be the current folder of a shell. Throws a UsageError, and changes nothing then.
  */
 export async function createProject(folder: string, choices: Omit<Choices, 'name'>, signal: AbortSignal): Promise<string[]> {
   const target = resolve(folder);

@@ -1,4 +1,4 @@
-// An agent whose refunds over $100 wait for a person, and the part of a service in which that person decides.
+// An agent whose refunds over $100 wait for a person, and the part of a service where that person decides.
 import { askHuman, defineAgent, defineTool } from 'longhaul';
 import type { LonghaulClient } from 'longhaul/client';
 import { z } from 'zod';

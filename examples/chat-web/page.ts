@@ -7,7 +7,7 @@ export type Pages = (request: Request) => Response | undefined;
 
 const FOLDER = fileURLToPath(new URL('page/', import.meta.url));
 
-/** Bundles the page of the customer, at `/`, and that of the supervisor, at `/desk`. */
+/** Bundles the customer's page, at `/`, and the supervisor's page, at `/desk`. */
 export async function bundledPages(): Promise<Pages> {
   const { outputFiles } = await build({
     entryPoints: [`${FOLDER}page.tsx`, `${FOLDER}desk.tsx`],

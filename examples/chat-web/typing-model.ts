@@ -9,7 +9,7 @@ export const STORY =
   'they had seen that day: ships, mostly, and now and then a whale. One night the wind opened the window and the lamp fell from the ' +
   'table. The next morning someone wrote to the shop, and the shop did what shops in stories do: it paid the money back.';
 
-/** Creates a model that answers like that of `examples/chat`, word by word. It tells a story to those who ask for one. */
+/** Creates a model that answers like the model of `examples/chat`, word by word. It tells a story to those who ask for one. */
 export function typingModel({ everyMs = 120 }: { everyMs?: number } = {}): ModelClient {
   const scripted = scriptedModel();
   return {

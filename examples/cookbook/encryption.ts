@@ -1,4 +1,4 @@
-// Everything that Temporal stores of a run is encrypted: worker and service have the keys, the server has none.
+// Everything that Temporal stores of a run is encrypted: worker and service have the keys, the server does not.
 import { defineAgent } from 'longhaul';
 import { type CodecOptions, connect, type ConnectOptions, type LonghaulClient } from 'longhaul/client';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from 'longhaul/worker';

@@ -1,4 +1,4 @@
-// GitHub tells a service of every new issue; an agent labels it. A delivery that GitHub repeats is the same run.
+// GitHub notifies a service of every new issue, and an agent labels it. A delivery that GitHub repeats is the same run.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defineAgent, defineTool, type RunContext } from 'longhaul';
 import type { LonghaulClient } from 'longhaul/client';

@@ -1,4 +1,4 @@
-// A thousand reviews, twenty at a time, as one run: a killed worker repeats none that is done, and one bad item fails none of the others.
+// A thousand reviews, twenty at a time, as one run: a killed worker does not repeat finished ones, and a bad item does not fail others.
 import { defineProgram, defineTool } from 'longhaul';
 import { ask, forEach, tool, unit } from 'longhaul/program';
 import { z } from 'zod';

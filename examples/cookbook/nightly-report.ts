@@ -32,13 +32,13 @@ export const announce =
 export async function scheduleReport(client: LonghaulClient, scheduleId: string, taskQueue = 'longhaul'): Promise<void> {
   await client.temporal.schedule.create({
     scheduleId,
-    // A time between 02:00 and 03:00 does not exist on the day on which the clock is put forward.
+    // A time between 02:00 and 03:00 does not exist on the day when the clock is put forward.
     spec: { cronExpressions: ['30 6 * * *'], timezone: 'Europe/Zurich' },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '6h' },
     action: {
       type: 'startWorkflow',
       workflowType: 'agentRun',
-      workflowId: scheduleId, // the server adds the time: each day is a run of its own
+      workflowId: scheduleId, // the server adds the time: each day is a separate run
       taskQueue,
       args: [{ agent: reporter.name, input: 'The report of yesterday, please.', tags: ['nightly'] }],
     },

@@ -45,7 +45,7 @@ export function s3Store(bucket: Bucket, name = 's3'): PayloadStore {
   };
 }
 
-/** Ids may hold any character: in hexadecimal, no path of one run begins with that of another. */
+/** Ids may hold any character: in hexadecimal, no run's path begins with another run's. */
 function folder({ namespace, runId }: StoredRun): string {
   return `longhaul/${Buffer.from(namespace).toString('hex')}/${Buffer.from(runId).toString('hex')}/`;
 }

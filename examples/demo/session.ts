@@ -19,7 +19,7 @@ const SEARCH_ATTRIBUTES = {
 } as const;
 /** The time that calls in flight have to finish once a demo ends. */
 const GRACE_MS = 2_000;
-/** The time for which the worker is waited for if its server is gone. */
+/** How long to wait for the worker if its server is gone. */
 const DRAIN_MS = 5_000;
 
 /** The options of the worker of a demo. */

@@ -12,7 +12,7 @@ const refund = defineTool({
   execute: ({ order, amount }) => `refunded $${amount} for order ${order}`,
 });
 
-/** Lowers refunds to $50, and denies those of closed orders. */
+/** Lowers refunds to $50, and denies refunds of closed orders. */
 const bounds = defineHook({
   name: 'bounds',
   on: 'pre_tool_use',

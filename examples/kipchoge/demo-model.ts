@@ -7,7 +7,7 @@ import { startScriptedModel } from './scripted-model.ts';
 export interface DemoModel {
   client: ModelClient;
   agent: typeof kipchoge;
-  /** Tells the person at the terminal which model it is. */
+  /** Says which model it is, for the person at the terminal. */
   lines: string[];
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Runs the agent once, with a worker of its own, on the Temporal server at TEMPORAL_ADDRESS (npx longhaul dev starts one).
+// Runs the agent once, with its own worker, on the Temporal server at TEMPORAL_ADDRESS (npx longhaul dev starts one).
 // With OPENAI_API_KEY a real model answers, without it a script.
 import { connect } from 'longhaul/client';
 import { createWorker, openai } from 'longhaul/worker';

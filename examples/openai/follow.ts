@@ -1,4 +1,4 @@
-// Follows the answer of an agent with the package `openai`, as it is. If the connection is cut, the stream continues after the last event
+// Follows the answer of an agent with the unmodified package `openai`. If the connection is cut, the stream continues after the last event
 // that has arrived, in any process of the service.
 import { randomUUID } from 'node:crypto';
 import type OpenAI from 'openai';
@@ -33,7 +33,7 @@ function isCut(error: Error & { code?: unknown; status?: unknown }): boolean {
   return error.code === 'shutting_down' || error.name === 'APIConnectionError' || error.name === 'TypeError';
 }
 
-/** `output_text` of the package joins all messages. The answer is the one that has the phase. */
+/** `output_text` of the package joins all messages. The answer is the message with the phase. */
 function answerOf({ output }: OpenAI.Responses.Response): string {
   const answer = output.find((item) => item.type === 'message' && item.phase === 'final_answer');
   return answer?.type === 'message' ? answer.content.map((part) => (part.type === 'output_text' ? part.text : part.refusal)).join('') : '';

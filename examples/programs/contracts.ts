@@ -1,4 +1,4 @@
-/** The contracts that the demo reads. The number in brackets is that of the clause. */
+/** The contracts that the demo reads. The number in brackets is the number of the clause. */
 export const CONTRACTS = [
   {
     title: 'Copier lease',

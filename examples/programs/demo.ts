@@ -1,4 +1,4 @@
-// npm run demo:program [-- --exit]: runs a program on a Temporal server, tells what happens as it happens, and decides as its reviewer.
+// npm run demo:program [-- --exit]: runs a program on a Temporal server, reports what happens, and decides as its reviewer.
 import type { ProgramHandle, ProgramResult } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
 import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';

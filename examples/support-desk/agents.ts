@@ -67,7 +67,7 @@ export const refundDesk = defineAgent({
   permissions: { deny: ['delete_*'] },
 });
 
-/** Reads what a customer writes, and hands over to the agent that answers it. All runs below share its limits. */
+/** Reads what a customer writes, and hands over to the agent that answers it. All descendants share its limits. */
 export const triage = defineAgent({
   name: 'triage',
   model,

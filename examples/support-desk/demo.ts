@@ -1,4 +1,4 @@
-// npm run demo:desk [-- --exit]: runs a tree of agents on a Temporal server, tells what happens, and decides at its root.
+// npm run demo:desk [-- --exit]: runs a tree of agents on a Temporal server, reports what happens, and decides at its root.
 import type { RunHandle, RunResult } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
 import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';

@@ -2,7 +2,7 @@ import { fileMemory } from '../../src/memory/file-memory.ts';
 import { sqliteMemory } from '../../src/memory/sqlite-memory.ts';
 
 /**
- * Stores values one after the other, and writes a line for each that is stored:
+ * Stores values sequentially, and writes a line for each stored one:
  * `node store-many.ts <file or sqlite> <path> <namespace> <count>`.
  */
 const [kind, file = '', namespace = '', count = '0'] = process.argv.slice(2);

@@ -145,7 +145,7 @@ describe('the memory in files', () => {
   });
 });
 
-/** Names with the characters by which namespaces could be confused. */
+/** Names with characters that could confuse namespaces. */
 const name = fc.oneof(fc.constantFrom('', 'a', 'null', '"', '","', '[', ']', '\\', '\u0000', 'a","b'), fc.string({ unit: 'binary' }));
 const owner = fc.record(
   {

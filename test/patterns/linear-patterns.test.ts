@@ -44,7 +44,7 @@ function visit(value: unknown, take: (node: Record<string, unknown>) => void): v
 
 const COMMON = ['a', 'A', '1', ' ', '\n', '.', '-', '_', '/', '"', '=', ';', ',', '(', '[', '<', '`', ':', '@', '\\', '!', 'é'];
 
-/** Escaped characters are kept apart from those of the syntax, behind this code. */
+/** This code marks escaped characters, to distinguish them from syntax. */
 const ESCAPED = 0xe000;
 
 /** Returns texts that the expression begins to match, by its own characters and words. */
@@ -64,7 +64,7 @@ function seedsOf({ source }: RegExp): string[] {
   return [...new Set([...words, words.join(''), words.join('1'), words.join(' ')])].slice(0, 16);
 }
 
-/** Returns functions that make texts of about a length, for which an engine searches again and again. */
+/** Returns functions that make texts of about a given length that make an engine backtrack. */
 function hostileShapes(pattern: RegExp): ((length: number) => string)[] {
   return [...seedsOf(pattern), ...COMMON].flatMap((seed) => [
     (length: number) => seed.repeat(length / seed.length),

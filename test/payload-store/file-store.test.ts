@@ -71,7 +71,7 @@ describe('a spilled result can be read back', () => {
 });
 
 describe('a store deletes only the files of the run', () => {
-  test('and keeps those of another run', async () => {
+  test('and keeps the files of another run', async () => {
     const mine = await spill(store, plain, run, ['mine']);
     const other = await spill(store, plain, { ...run, namespace: 'other' }, ['other']);
     await store.deleteRun(run);

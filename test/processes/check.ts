@@ -1,4 +1,4 @@
-/** A condition that must hold, and every case in which it did not. */
+/** A condition that must hold, and every case where it did not. */
 export interface Check {
   name: string;
   problems: string[];
@@ -7,7 +7,7 @@ export interface Check {
 /** The number of cases of one check that are printed. */
 const SHOWN = 10;
 
-/** A check as lines: one if it holds, or one for each case in which it did not. */
+/** A check as lines: one if it holds, or one for each case where it did not. */
 export function checkLines(part: string, { name, problems }: Check): string[] {
   if (problems.length === 0) return [`ok ${part}: ${name}`];
   const more = problems.length > SHOWN ? [`    … and ${problems.length - SHOWN} more`] : [];

@@ -37,7 +37,7 @@ export class CrashServer {
     this.#port = port;
   }
 
-  /** Starts a server on a file of its own, or in memory: then killing it loses everything. */
+  /** Starts a server on a separate file, or in memory: then killing it loses everything. */
   static async start(cliPath: string, dbFile?: string): Promise<CrashServer> {
     const server = new CrashServer(cliPath, dbFile, await unusedPort());
     try {

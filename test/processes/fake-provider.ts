@@ -10,7 +10,7 @@ export interface FakeProvider {
 
 const PROGRAM = fileURLToPath(new URL('../../bench/script/provider-process.ts', import.meta.url));
 
-/** Starts a fake provider on a free port of the loopback interface: by default that of the script. Throws if its process ends at once. */
+/** Starts a fake provider on a free port of the loopback interface, by default the script's. Throws if its process ends at once. */
 export async function startFakeProvider(program: string = PROGRAM): Promise<FakeProvider> {
   const provider = new ProgramProcess<never, { type: 'ready'; port: number }>(program, {});
   const { port } = await provider.start();

@@ -20,8 +20,9 @@ export interface ProgramOptions {
 const STOP_WITHIN_MS = 15_000;
 
 /**
- * A program in a separate process, which can be killed, started again and asked. It gets a setting, sends `ready` once it works, and ends with
- * this process, however this ends (`program.ts` is its side). Its output is that of libraries, or the reason of its end: both go to stderr.
+ * A program in a separate process, which can be killed, restarted and queried. It gets a setting, sends `ready` once it works, and ends
+ * with this process, however that ends (`program.ts` is its side). Its output comes from libraries, or is the reason of its end: both go to
+ * stderr.
  */
 export class ProgramProcess<Request extends Message = never, Reply extends Message = Message> {
   /** The number of times that it was killed. */

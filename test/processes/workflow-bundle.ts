@@ -12,8 +12,7 @@ export interface WorkflowBundle {
 }
 
 /**
- * Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would use
- * most of it.
+ * Bundles Longhaul's workflows and a module's workflows into a file, for workers whose memory is measured: a bundler would use most of it.
  */
 export async function bundleToFile(workflowsPath: string = RUNS_MODULE): Promise<WorkflowBundle> {
   const { code } = await bundleWorkflowCode({

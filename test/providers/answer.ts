@@ -1,7 +1,7 @@
 /** A call that a model makes in a conversation of the table. */
 export interface SaidCall {
   name: string;
-  /** The arguments; a text is sent as it is. */
+  /** The arguments; a text is sent unchanged. */
   arguments: object | string;
   /** Default: an id as the provider makes them. */
   id?: string;
@@ -20,9 +20,9 @@ export interface ChatDialect {
   newId: (n: number) => string;
   /** The arguments come in pieces, in one piece, or as an object. */
   arguments: 'pieces' | 'whole' | 'object';
-  /** A call in the field `tool_calls`, in the older one, each in a choice of its own, twice, or with `{}` in front of its arguments. */
+  /** A call in the field `tool_calls`, in the older one, each in a separate choice, twice, or with `{}` in front of its arguments. */
   calls: 'tool_calls' | 'function_call' | 'choices' | 'repeated' | 'empty object first';
-  /** The finish reason in a chunk of its own, with the last piece, with every piece, or in front of the second half. */
+  /** The finish reason in a separate chunk, with the last piece, with every piece, or in front of the second half. */
   finish: 'own chunk' | 'last piece' | 'every piece' | 'early';
   words: Readonly<Record<'stop' | 'calls' | 'length' | 'filtered', string>>;
   usage: 'own chunk' | 'with the finish' | 'every chunk' | 'in the choice' | 'x_groq' | 'absent';
@@ -42,7 +42,7 @@ export interface ChatDialect {
 export interface Said {
   reasoning?: string;
   text?: string;
-  /** The model refuses, in the field of its own. */
+  /** The model refuses, in the separate field for refusals. */
   refusal?: string;
   calls?: readonly SaidCall[];
   /** Default: `calls` if there are any, otherwise `stop`. */
@@ -65,7 +65,7 @@ export type FailureKind =
   | 'filtered'
   | 'unauthorized';
 
-/** An answer of the provider that is none of its model. */
+/** An answer of the provider itself, not of its model. */
 export interface Failure {
   status: number;
   headers?: Readonly<Record<string, string>>;

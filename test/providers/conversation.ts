@@ -59,7 +59,7 @@ export interface Expectation {
   output?: unknown;
   /** `check` judges the output. */
   anyOutput?: true;
-  /** Default: none. The order is that of the calls. */
+  /** Default: none. In the order of the calls. */
   ran?: readonly Ran[];
   /** `check` judges the calls. */
   anyRan?: true;
@@ -69,7 +69,7 @@ export interface Expectation {
   says?: (family: Family) => string;
   /** The outputs of the turns of a session; the status of a turn that did not complete. */
   turns?: readonly unknown[];
-  /** Refusals that the conversation provokes, besides those of rules that the family has to be learned by. */
+  /** Refusals that the conversation provokes, besides refusals by rules that have to be learned for the family. */
   refusals?: number;
   /** The models whose rules have to be learned. Default 1. */
   models?: number;
@@ -92,7 +92,7 @@ export interface Conversation {
   messages?: readonly ContentItem[];
   agent?: AgentChanges | ((stage: Stage) => AgentChanges | Promise<AgentChanges>);
   meanwhile?: readonly Occurrence[];
-  /** Options of `openai()`, besides those of the family. */
+  /** Options of `openai()`, in addition to the options of the family. */
   client?: Omit<OpenAIOptions, 'baseURL' | 'apiKey' | 'headers'>;
   /** What the provider does with the requests that keep its rules, in order. */
   script: readonly ScriptEntry[] | ((family: Family) => readonly ScriptEntry[]);

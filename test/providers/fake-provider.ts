@@ -8,7 +8,7 @@ import type { Family, WordedFailure } from './families/family.ts';
 import { failedResponse, responsesBody } from './responses-stream.ts';
 import { readRequest, type SentRequest } from './sent-request.ts';
 
-/** The header by which the fake knows the cell that a request belongs to. */
+/** The header that tells the fake which cell a request belongs to. */
 export const CELL_HEADER = 'x-cell';
 
 /** What the fake did with a request. */
@@ -45,7 +45,7 @@ export class CellProvider {
     return { entries: this.#script.length, unplanned: this.#unplanned };
   }
 
-  /** The provider knows nothing any more of what it has sent to be sent back: its keys were changed. */
+  /** The provider no longer recognises the items that it has sent to be sent back: its keys were changed. */
   forget(): void {
     for (const one of this.#minted) one.forgotten = true;
   }

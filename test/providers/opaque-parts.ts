@@ -4,7 +4,7 @@ import type { Minted } from './answer.ts';
 import type { Finding, Rule } from './rules.ts';
 import type { SentMessage } from './sent-request.ts';
 
-/** The form in which a provider sends its reasoning and wants it back. */
+/** The form of reasoning that a provider sends and wants back. */
 export interface OpaqueParts {
   /** The deltas of the stream in front of the content. */
   deltas: (minted: Minted) => Record<string, unknown>[];
@@ -108,7 +108,7 @@ export const encryptedContentIsOurs: Rule = ({ items, model, key }, minted) => {
   return at < 0 ? undefined : found(at, String(items[at]?.['id']));
 };
 
-/** Reasoning stands in front of what it has led to. */
+/** Reasoning comes before the output that it has led to. */
 export const reasoningHasItsItem: Rule = ({ items }) => {
   const at = items.findIndex((item, index) => {
     const next = items[index + 1];

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { Minted } from './answer.ts';
 import type { SentMessage, SentRequest, SentTool } from './sent-request.ts';
 
-/** The first place at which a request breaks a rule, for the text of the provider. */
+/** The first place where a request breaks a rule, for the provider's message. */
 export interface Finding {
   /** The index of the message, or of the tool. */
   at: number;
@@ -13,7 +13,7 @@ export interface Finding {
   what: string;
 }
 
-/** Returns the first place at which a request breaks the rule. `minted` is what the provider has sent to be sent back. */
+/** Returns the first place where a request breaks the rule. `minted` are the items that the provider has sent to be sent back. */
 export type Rule = (request: SentRequest, minted: readonly Minted[]) => Finding | undefined;
 
 /** A rule about one message. Returns what breaks it. */
@@ -134,7 +134,7 @@ export const wellFormedText: Rule = ({ json }) => {
   return broken === undefined ? undefined : nothing(broken);
 };
 
-/** Images stand in messages of the user alone. */
+/** Only messages of the user contain images. */
 export const mediaOfUsersOnly = everyMessage(({ role, media }) => when(media && role !== 'user'));
 
 // Fields.
@@ -147,7 +147,7 @@ export const fieldsAre =
     return other === undefined ? undefined : nothing(other);
   };
 
-/** Only these fields, listed with blanks, may stand in a message. */
+/** Only these fields, listed with blanks, may be in a message. */
 export const messageFieldsAre = (known: string): Rule =>
   everyMessage(({ raw }) => Object.keys(raw).find((field) => !known.split(' ').includes(field)));
 
@@ -221,7 +221,7 @@ function wrongPath(value: unknown, isWrong: (schema: Record<string, unknown>) =>
   if (!isJsonObject(value)) return undefined;
   if (isWrong(value)) return path;
   for (const [name, inner] of Object.entries(value)) {
-    // The names below `properties` are those of the user.
+    // The names below `properties` are the user's.
     const found =
       name === 'properties' && isJsonObject(inner)
         ? Object.entries(inner)

@@ -39,8 +39,8 @@ export interface SessionOutcome {
 const NAMESPACE = 'default';
 
 /**
- * Runs a session of an agent in memory to its end: each act once the session waits, then it is closed. The loop and the activities are
- * those of a worker, and time is virtual, as in `testAgent`.
+ * Runs a session of an agent in memory to its end: each act once the session waits, then it is closed. The loop and the activities are a
+ * worker's, and time is virtual, as in `testAgent`.
  */
 export async function sessionInMemory(
   agent: AnyAgent,

@@ -102,7 +102,7 @@ function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
-/** Nothing stands in the record or in a request twice. */
+/** Nothing is twice in the record or in a request. */
 function historyProblems({ events, exchanged }: Outcome): (string | undefined)[] {
   // What a caller gives may be anything.
   const items = events.flatMap(({ given, content }) => (given === true ? [] : content));

@@ -19,7 +19,7 @@ const tools = [search, note, refund, mail];
 const BASE = { model: 'scripted/m', tools } as const;
 const executor = quickjs({ limits: { timeoutSeconds: 1 } });
 
-/** Agents whose code runs inside the workflow task, and in activities of its own. */
+/** Agents whose code runs inside the workflow task, and in separate activities. */
 const coder = defineAgent({ ...BASE, name: 'coder', code: { executor, tier: 'local' } });
 const remoteCoder = defineAgent({ ...BASE, name: 'remote_coder', code: { executor } });
 const boundedCoder = defineAgent({

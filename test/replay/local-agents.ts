@@ -66,7 +66,7 @@ const tools = [noteDown, fetchNote, strike, wait, recall, search];
 /** An agent with local tools and a remote one. */
 export const locals = defineAgent({ name: 'locals', model: 'scripted/m', tools });
 
-/** The same agent, whose calls run one after the other. */
+/** The same agent with sequential calls. */
 export const localsInSequence = defineAgent({ name: 'locals_in_sequence', model: 'scripted/m', tools, parallel: false });
 
 /** Options of a worker for these agents. */

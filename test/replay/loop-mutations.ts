@@ -78,7 +78,7 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
     caught: { step: null, expected: 'a timer', actual: 'child workflow "agentRun"' },
   },
   {
-    what: 'starts the calls of an answer before the hooks that have an activity of their own',
+    what: 'starts the calls of an answer before the hooks that have their own activity',
     file: 'src/core/capabilities/hooks.ts',
     find: 'hasHooksBefore(state, ports, position) ?',
     replace: 'hasHooksBefore(state, ports, position) && position.response.reviewed ?',
@@ -102,7 +102,7 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
     caught: { step: null, expected: 'child workflow "agentRun"', actual: 'activity "callModel"' },
   },
   {
-    what: 'does not check messages beside the model call',
+    what: 'does not check messages in parallel to the model call',
     file: 'src/core/capabilities/guardrails.ts',
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
@@ -214,7 +214,7 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
     caught: { step: null, expected: 'activity "runBurst"', actual: 'activity "callModel"' },
   },
   {
-    what: 'makes the calls of a burst once more',
+    what: 'repeats the calls of a burst',
     file: 'src/core/bursts/burst-ports.ts',
     find: 'if (!this.isPlaying) return undefined;\n    const index',
     replace: 'if (this.isPlaying) return undefined;\n    const index',

@@ -7,7 +7,7 @@ import { type Mutation, mutatedText } from './mutation.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A copy of the sources, in which one bundle after the other is made, and what webpack has learned of the files that are the same in all. */
+/** A copy of the sources where bundles are made in sequence, and webpack's cache for the files that all of them share. */
 class SourceCopy {
   readonly #folder = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
   readonly #entry = join(this.#folder, 'mutated.ts');

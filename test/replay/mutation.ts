@@ -9,12 +9,12 @@ export interface Mutation {
   needs?: string;
 }
 
-/** A change of the code without a patch, and the command at which a replay has to stop in one of the histories that it breaks. */
+/** A change of the code without a patch, and the command where a replay has to stop in one of the histories that it breaks. */
 export interface BrokenChange extends Mutation {
   what: string;
   /** The name of the history. */
   history: string;
-  /** A text is the beginning of the message for a command whose type and name are those of the history. */
+  /** A text is the beginning of the message for a command with the type and name of the history. */
   caught: { step: number | null; expected: string; actual: string } | string;
 }
 

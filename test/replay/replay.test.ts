@@ -33,7 +33,7 @@ describe('a file that is not a history of this code', () => {
     expect(await replayer.replay('r', recordedHistories()[0]?.history)).toEqual({ type: 'ok' });
   });
 
-  test('is reported by its workflow type if the code has none of that name', async () => {
+  test('is reported by its workflow type if the code has no workflow of that name', async () => {
     const text = JSON.stringify(recordedHistories()[0]?.history).replaceAll('"agentRun"', '"anotherRun"');
     expect(await replayer.replay('r', JSON.parse(text))).toEqual({
       type: 'failed',

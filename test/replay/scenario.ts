@@ -18,9 +18,9 @@ interface Circumstances {
   childScript?: ScriptEntry[];
   /** The number of history events after which the run continues as new. */
   continueAt?: number;
-  /** The time limit of a workflow task: a task with a local call ends after 0.8 of it, and the call goes on in another task. */
+  /** The time limit of a workflow task: a task with a local call ends after 0.8 of it, and the call continues in another task. */
   workflowTaskTimeout?: number;
-  /** Options of the worker beside agents or programs, and models. */
+  /** Options of the worker other than agents or programs, and models. */
   worker?: Partial<CreateWorkerOptions>;
   /** The requests to the run while it is open. */
   meanwhile?: (run: RunHandle, model: ScriptedModel, client: LonghaulClient) => Promise<unknown>;
@@ -29,7 +29,7 @@ interface Circumstances {
 /** The run of an agent. */
 export interface AgentScenario extends Circumstances {
   agent: string;
-  /** The options of the start beside agent, input and deps. */
+  /** The options of the start other than agent, input and deps. */
   start?: RunOverrides & { input?: string; messages?: readonly ContentItem[]; principal?: Principal; session?: SessionInput };
   /** A workflow of the tests instead of a run. */
   workflowType?: string;
@@ -40,7 +40,7 @@ export interface ProgramScenario extends Circumstances {
   program: AnyProgram;
   /** True: the run is started with the document, and no worker has the program by its name. */
   asDocument?: true;
-  /** The input of the run beside the program. */
+  /** The input of the run other than the program. */
   start?: Omit<ProgramInput, 'program' | 'parent'>;
   /** Happens before the run begins, on the same worker. */
   before?: (client: LonghaulClient, taskQueue: string) => Promise<unknown>;

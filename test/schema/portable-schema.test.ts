@@ -113,11 +113,11 @@ const KINDS: Record<string, [form: string, schema: JsonObject, fits: JsonObject[
     ['inside a union', of({ anyOf: [{ anyOf: [S, N] }, { type: 'boolean' }] }), [{ a: 'x' }, { a: 1 }, { a: true }]],
     ['of texts', of({ anyOf: [{ const: 'x' }, { const: 'y' }, { enum: ['z'] }] }), [{ a: 'x' }, { a: 'z' }]],
     [
-      'beside a type',
+      'next to a type',
       of({ type: 'object', properties: { b: S, c: S }, anyOf: [{ required: ['b'] }, { required: ['c'] }] }),
       [{ a: { b: 'x' } }, { a: { c: 'x' } }],
     ],
-    ['beside a type of texts', of({ type: 'string', anyOf: [{ minLength: 3 }, { enum: ['x'] }] }), [{ a: 'x' }, { a: 'abc' }]],
+    ['next to a string type', of({ type: 'string', anyOf: [{ minLength: 3 }, { enum: ['x'] }] }), [{ a: 'x' }, { a: 'abc' }]],
     ['as allOf', of({ allOf: [{ type: 'string' }, { minLength: 1 }, { description: 'A text' }] }), [{ a: 'x' }]],
     [
       'as allOf of bounds that differ',
@@ -418,7 +418,7 @@ test('no provider refuses what is sent of any schema, and it accepts every value
     fc.property(roots, ({ schema, value }) => {
       const sent = portableSchema(modernSchema(schema));
       expect(refusals(sent)).toEqual([]);
-      // A value that fits both branches of a `oneOf`, or breaks the closed branch beside it, is no value of the schema.
+      // A value that fits both branches of a `oneOf`, or breaks the closed branch next to it, does not fit the schema.
       fc.pre(checkJson(checkableSchema(schema), value).length === 0);
       expect(checkJson(sent, value)).toEqual([]);
       const { parameters, strict } = pinSchema(schema);

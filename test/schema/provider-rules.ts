@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { propertiesOf, requiredOf, subschemas, typesOf } from '../../src/core/json-schema/json-schema.ts';
 
-/** A rule with which a provider refuses the schema of a tool: it returns the problem of one schema in it. */
+/** A rule that makes a provider refuse the schema of a tool: it returns the problem of one schema in it. */
 interface Rule {
   provider: string;
   /** Returns what is wrong with a schema at a path. The root has the path ''. */

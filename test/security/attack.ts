@@ -24,11 +24,11 @@ export interface Outcome {
   problems: string[];
   overLimitMs: number;
   growthMb: number;
-  /** The way in which the last cell ended. */
+  /** How the last cell ended. */
   ended: string;
 }
 
-/** Runs an attempt in an executor of its own, and looks at what is left. */
+/** Runs an attempt in a separate executor, and checks what is left. */
 export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
   const make = attempt.language === 'python' ? pythonExecutor : quickjsExecutor;
   const executor = make(

@@ -7,7 +7,7 @@ const PROGRAM = fileURLToPath(new URL('host.ts', import.meta.url));
 /** Milliseconds after which a host counts as dead. */
 const PATIENCE_MS = 60_000;
 
-/** The process in which attempts are made. A process that dies is replaced. */
+/** The process where attempts are made. A process that dies is replaced. */
 export class HostProcess {
   private child: ChildProcess | undefined;
 

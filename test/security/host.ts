@@ -2,7 +2,7 @@ import { ATTEMPTS } from './attempts/all.ts';
 import { attack } from './attack.ts';
 import { Canaries } from './canaries.ts';
 
-/** A process that hosts executors: it runs the attempts that it is told to, one after the other, and reports on each. */
+/** A process that hosts executors: it runs the requested attempts sequentially, and reports on each. */
 
 const canaries = await Canaries.open();
 

@@ -68,7 +68,7 @@ async function attacked(host: HostProcess, { attempt, index }: (typeof chosen)[n
   return { problems: [...outcome.escapes, ...outcome.problems], aboveLimits: broken(attempt, outcome) };
 }
 
-/** Makes the attempts that are left, one after the other. Returns those that only took more than their limits, if they may be made again. */
+/** Makes the remaining attempts in order. Returns the ones that only exceeded their limits, if they may be repeated. */
 async function work(left: Iterable<(typeof chosen)[number]>, { retry }: { retry: boolean }): Promise<typeof chosen> {
   const host = new HostProcess();
   const again: typeof chosen = [];

@@ -10,7 +10,7 @@ export interface EscapeOptions {
   every: number;
   /** With `every`, the first of the attempts: 0 is the first one. Turns go round, so any number is one. */
   turn: number;
-  /** Makes attempts that only took more than their limits once more, alone, after all others. An escape is never tried again. */
+  /** Repeats attempts that only exceeded their limits, alone, after all others. An escape is never repeated. */
   retry: boolean;
   /** If true, a line with the figures comes before the closing line, for a machine to read. */
   json: boolean;

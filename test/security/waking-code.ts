@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as passed } from 'node:timers/promises';
 
-/** Milliseconds in which code that can wake itself up would do so. */
+/** Milliseconds within which code that can wake itself up would do so. */
 const WAIT_MS = 50;
 
 interface FoundProcess {

@@ -88,6 +88,6 @@ test('each metric has its kind and its meaning, each search attribute its type a
   expect(lacking('reference/search-attributes', Object.keys(SEARCH_ATTRIBUTE_TYPES), [1, 2])).toEqual([]);
 });
 
-test('each bound of bytes has its number and what it is', () => {
+test('each bound of bytes has its number and a description', () => {
   expect(lacking('reference/byte-limits', Object.keys(BYTE_BUDGETS), [1, 2])).toEqual([]);
 });

@@ -103,7 +103,7 @@ test('the list of an entry of the package is the first page of its group, also i
   ]);
 });
 
-test('a name in the sidebar that is no page is a problem; those of the reference may be missing together', () => {
+test('a name in the sidebar without a page is a problem; the pages of the reference may be missing together', () => {
   const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
   const sidebar = { branches: [{ name: 'Operate', pages: ['doctor', 'fleet', 'webhooks/*', 'reference', 'reference/*'] }] };
   expect(branchesOf(sidebar, [page('doctor')]).problems).toEqual([
@@ -136,7 +136,7 @@ test('the page of the newest release that has it is the one for search engines',
   expect(shownOf('tools', '0.2')).toBe('0.9');
 });
 
-test('a tag of a release has its own site; what has none is next', () => {
+test('a tag of a release has its own site; an untagged commit is "next"', () => {
   expect(versionOf(folder)).toBe('next');
   const git = (...args: string[]): string =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: folder, encoding: 'utf8' });
@@ -189,7 +189,7 @@ test('a path that no file can have is answered with 400, and the next request as
   }
 });
 
-/** Unlike `fetch`, this sends the path as it is. */
+/** Unlike `fetch`, this sends the path unchanged. */
 function statusOf(url: string, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request({ port: new URL(url).port, host: '127.0.0.1', path, agent: false }, (response) => resolve(response.resume().statusCode))

@@ -28,7 +28,7 @@ function quickened(source: string): string {
 test('the search divides the text of a page once', () => {
   const text = quickened(PAGEFIND);
   const excerpt = runInNewContext(`${text};build_excerpt`) as (content: string) => string[];
-  // A mark in the words of one section is not in those of the next.
+  // A mark in the words of one section is not in the words of the next.
   excerpt('a b')[0] = '<mark>a</mark>';
   expect([...excerpt('a b')]).toEqual(['a', 'b']);
   expect([...excerpt('c d')]).toEqual(['c', 'd']);

@@ -50,7 +50,7 @@ export function sizeOf(text: string): Size {
   return size;
 }
 
-/** True if a statement that names another module begins in the line. An import in a text of Python names none of this project. */
+/** True if a statement that names another module begins in the line. An import in a Python text does not name one of this project. */
 function beginsImport(lines: readonly string[], index: number): boolean {
   const line = lines[index] ?? '';
   if (!/^import\b(?!\s*[(.])/.test(line) && !/^export (?:type )?[{*]/.test(line)) return false;

@@ -67,7 +67,7 @@ describe('a tail whose elements match each other', () => {
   const fitsTail = (expected: JsonValue[], actual: unknown[], tail = expected.length): boolean =>
     fits({ list: expected, $unordered_tail: tail }, { list: actual });
 
-  it('matches if there is an order in which all do', () => {
+  it('matches if there is an order where all elements do', () => {
     expect(fitsTail([{ a: 1 }, { a: 1, b: 2 }], [{ a: 1, b: 2 }, { a: 1 }])).toBe(true);
     expect(
       fitsTail(
@@ -82,12 +82,12 @@ describe('a tail whose elements match each other', () => {
     expect(fitsTail([{ $generated: true }, { $generated: true }], ['x', 'x'])).toBe(false);
   });
 
-  it('of no elements leaves every order as it is', () => {
+  it('of no elements keeps the order of all elements exact', () => {
     expect(fitsTail([1, 2], [1, 2], 0)).toBe(true);
     expect(fitsTail([1, 2], [2, 1], 0)).toBe(false);
   });
 
-  it('is an error if it is longer than the list, is not a number, or is beside no list', () => {
+  it('is an error if it is longer than the list, is not a number, or is not next to a list', () => {
     expect(() => fitsTail([1], [1], 2)).toThrow('"$unordered_tail" is 2');
     expect(() => fits({ list: [1], $unordered_tail: true }, { list: [1] })).toThrow('"$unordered_tail" is true');
     expect(() => fits({ list: 1, $unordered_tail: 1 }, { list: 1 })).toThrow('"$unordered_tail" is 1');

@@ -17,13 +17,13 @@ export interface MatchMemory {
 /** These match exactly: no key and no element more than expected. */
 const EXACT_KEYS = new Set(['deps', 'messages', 'events', 'feedback', 'contexts', 'prompts', 'attempts', 'results']);
 
-/** Beside a list: so many of its last elements may come in any order. */
+/** Next to a list: this many of its last elements may come in any order. */
 export const UNORDERED_TAIL = '$unordered_tail';
 
 /** These carry another language's formatting: they inform the reader and are never compared. */
 export const INFORMATIONAL_KEYS = ['messages_upstream', 'error_upstream'];
 
-/** The lists for which a case may expect only the number of their elements. */
+/** The lists that a case may expect only the number of elements for. */
 const COUNTED_KEYS = ['messages', 'tools'];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -92,7 +92,7 @@ function compareUnorderedTail(
   return compareLists(expected, [...actual.slice(0, start), ...arranged], path, memory);
 }
 
-/** Returns the elements in the order in which they match the expected ones; undefined if there is no such order. */
+/** Returns the elements in the order that matches the expected ones; undefined if there is no such order. */
 function arrangement([expected, ...others]: JsonValue[], left: unknown[], memory: MatchMemory): unknown[] | undefined {
   if (expected === undefined) return [];
   for (const [index, element] of left.entries()) {

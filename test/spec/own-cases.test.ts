@@ -8,7 +8,7 @@ import { INFORMATIONAL_KEYS, matcherOf } from './match.ts';
 import { replayFile } from './replay.ts';
 
 const OWN_CASES = fileURLToPath(new URL('cases', import.meta.url));
-/** Each session of an executor starts a thread of its own. */
+/** Each session of an executor starts a separate thread. */
 const CASES_TIMEOUT_MS = 240_000;
 
 // Many cases are about failing tools.

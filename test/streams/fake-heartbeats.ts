@@ -38,7 +38,7 @@ export class FakeHeartbeats {
     return Object.assign(client as Client, { workflowService });
   }
 
-  /** Begins a call. Its heartbeats have these details beside its output. */
+  /** Begins a call. Its heartbeats have these details in addition to its output. */
   activity(runId: string, of: StreamedAttempt, { live = true, own }: { live?: boolean; own?: unknown } = {}): PublishingActivity {
     const pending: Pending = { attempt: of.attempt, details: undefined };
     const calls = this.#runs.get(runId) ?? new Map<string, Pending>();

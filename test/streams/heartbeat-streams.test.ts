@@ -68,7 +68,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(server.heartbeats).toBe(9);
   });
 
-  it('carry the output of the next model of an attempt, and no more that of the one before', async () => {
+  it('carry the output of the next model of an attempt, and no longer the previous model\'s', async () => {
     const activity = server.activity('r', ATTEMPT);
     const next = { ...ATTEMPT, eventId: 'of the next model' };
     publish(activity, 0, 1);
@@ -142,7 +142,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(server.questions).toBeLessThan(22);
   });
 
-  it('of another attempt begin anew, also in another process', async () => {
+  it('of another attempt start over, also in another process', async () => {
     const reading = collect(client, 'r');
     publish(server.activity('r', ATTEMPT), 0, 2);
     await vi.advanceTimersByTimeAsync(1_000);

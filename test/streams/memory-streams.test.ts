@@ -102,7 +102,7 @@ describe('the bounds of memoryStreams()', () => {
     expect(sweeps.count).toBe(before);
   });
 
-  it('refuses bounds that are none', () => {
+  it('refuses invalid bounds', () => {
     expect(() => memoryStreams({ entriesPerRun: 0 })).toThrow('memoryStreams: "entriesPerRun" is 0');
     expect(() => memoryStreams({ idleFor: '1 minute' as '1m' })).toThrow(UsageError);
     expect(() => memoryStreams({ entries: 1 } as MemoryStreamsOptions)).toThrow('unknown option "entries"');

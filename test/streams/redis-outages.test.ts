@@ -69,7 +69,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     expect(again.shown).toEqual(['lost', 5, 6, 7]);
   });
 
-  it('notices that a stream began anew with ids that are smaller', async () => {
+  it('notices that a stream started over with smaller ids', async () => {
     const { worker, client } = open();
     await server.use((redis) => redis.xAdd(KEY, '99999999999999-0', { lost: '' }));
     const reading = collect(client, 'r');
@@ -151,7 +151,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     expect(reading.shown).toEqual(range(0, 600));
   });
 
-  it('drops what its queue cannot hold, marks the place, and tells the number once', async () => {
+  it('drops what its queue cannot hold, marks the place, and reports the number once', async () => {
     for (const bounds of [{ queuedEntries: 10 }, { queuedBytes: 10 * 600 }]) {
       const { worker, client } = open(bounds);
       const runId = JSON.stringify(bounds);

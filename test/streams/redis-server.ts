@@ -17,7 +17,7 @@ export const redisProgram = (process.env['PATH'] ?? '')
 /** The reason in the name of tests that do not run without Redis. */
 export const REDIS_MISSING = redisProgram === undefined ? ' (skipped: redis-server is not installed)' : '';
 
-/** A Redis of a test, on a port of its own, with its data in a folder of its own. */
+/** A Redis of a test, on a separate port, with its data in a separate folder. */
 export class RedisServer {
   readonly port: number;
   readonly #folder = mkdtempSync(join(tmpdir(), 'redis-'));
@@ -67,7 +67,7 @@ export class RedisServer {
     this.#process = undefined;
   }
 
-  /** Returns the bytes of all files in which it keeps its data, none of them compressed. */
+  /** Returns the bytes of all its data files, which are not compressed. */
   async storedBytes(): Promise<Buffer> {
     await this.use(async (client) => {
       await client.configSet('rdbcompression', 'no');

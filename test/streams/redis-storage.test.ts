@@ -111,7 +111,7 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     const late = collect(client, 'late');
     for (const { runId } of [...runs, { runId: 'late' }]) worker.publish(runId, textEntry(1));
     await Promise.all([...runs.map(({ reading }) => reading.until(1)), late.until(1)]);
-    // One of the worker, and two of the client. Those of earlier tests may close late.
+    // One of the worker, and two of the client. Connections of earlier tests may close late.
     const connections = (): Promise<number> =>
       server.use(async (redis) => JSON.stringify(await redis.sendCommand(['CLIENT', 'LIST'])).split('name=longhaul-streams').length - 1);
     await vi.waitUntil(async () => (await connections()) === 3, { timeout: 5_000 });
@@ -167,7 +167,7 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     expect(reading.shown).toEqual([0, 'lost']);
   });
 
-  it('yield "lost" for entries that are none', async () => {
+  it('yield "lost" for invalid entries', async () => {
     await server.use(async (redis) => {
       await redis.xAdd('longhaul:stream:team%3Aa:r', '*', { e: 'no payload' });
       await redis.xAdd('longhaul:stream:team%3Aa:r', '*', { other: 'field' });

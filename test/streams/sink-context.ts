@@ -7,7 +7,7 @@ export function converterWith(...payloadCodecs: PayloadCodec[]): LoadedDataConve
   return { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs };
 }
 
-/** The context in which a worker or a client opens a sink. The lines that it logs are kept. */
+/** The context of a sink that a worker or a client opens. Its log lines are kept. */
 export function sinkContext(side: 'worker' | 'client', given: Partial<StreamSinkContext> = {}): StreamSinkContext & { lines: string[] } {
   const lines: string[] = [];
   return {

@@ -48,7 +48,7 @@ test('a change whose answer is lost is taken once when its reader sends it again
   const [first, second, other, third] = sent.map(({ key }) => key);
   expect([second, third]).toEqual([first, first]);
   expect(other).not.toBe(first);
-  // What was answered is over: the same words once more are another message.
+  // An answered request is over: the same words again are another message.
   await ask('POST /v1/runs/{runId}/messages', message);
   expect(sent.at(-1)?.key).not.toBe(first);
 });

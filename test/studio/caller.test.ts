@@ -131,7 +131,7 @@ test('a service that does not take the key any more ends what is done for its ca
   expect(asked.find(({ path }) => path === '/v1/feed')?.signal?.aborted).toBe(true);
 });
 
-test('a run that begins to wait is asked soon and once more, and no more often', async () => {
+test('a run that begins to wait is queried soon and once again, and no more often', async () => {
   const { caller, news, feed } = await opened();
   await vi.advanceTimersByTimeAsync(1_000);
   news();
@@ -143,7 +143,7 @@ test('a run that begins to wait is asked soon and once more, and no more often',
   caller.end();
 });
 
-test('while a listing is under way, what moves joins the next one, also what is asked once more', async () => {
+test('while a listing is in progress, changed runs join the next one, including repeated queries', async () => {
   const { caller, news, feed, held } = await opened();
   await vi.advanceTimersByTimeAsync(1_000);
   news();
@@ -160,7 +160,7 @@ test('while a listing is under way, what moves joins the next one, also what is 
   void caller.listWaiting();
   release.resolve();
   await vi.advanceTimersByTimeAsync(400);
-  // It is that of the feed, and of those who have asked for it.
+  // One listing serves the feed and the callers who have asked for it.
   expect(news()).toEqual([ALL]);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(news()).toEqual([]);

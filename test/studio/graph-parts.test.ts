@@ -24,7 +24,7 @@ const recordOf = (...events: Partial<Event>[]): RunRecord => {
 };
 const arrows = ({ edges }: ReturnType<typeof agentGraph>): string[] => edges.map(({ from, to }) => `${from} > ${to}`);
 
-test('the agents of a flow stand in the order in which they act, and a loop leads back', () => {
+test('the agents of a flow are in the order they act, and a loop leads back', () => {
   const agents = ['a', 'b', 'c'];
   const flowOf = (kind: string): string[] => arrows(agentGraph(details({ agents, flow: { kind, agents } })));
   expect(flowOf('sequential')).toEqual(['lead > a', 'a > b', 'b > c']);
@@ -32,7 +32,7 @@ test('the agents of a flow stand in the order in which they act, and a loop lead
   expect(flowOf('parallel')).toEqual(['lead > a', 'lead > b', 'lead > c']);
 });
 
-test('a run adds the steps of each agent, and who has handed over to whom', () => {
+test('a run adds the steps of each agent, and the handoffs', () => {
   const record = recordOf({ usage }, { usage, author: 'refunds' }, { usage, author: 'refunds' }, { usage, author: 'lead' });
   const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), record);
   expect(graph.nodes.map(({ label, detail, tone }) => `${label}: ${detail} (${tone})`)).toEqual([

@@ -19,13 +19,13 @@ test('an event is listed at once, and many of them together', () => {
   expect([60_000, 1_000, 400, 0].map((sinceMs) => pauseBefore({ ...often, sinceMs }))).toEqual([150, 150, 600, 1_000]);
 });
 
-test('the oldest deadline is first, and what has none comes after, the oldest first', () => {
+test('the earliest deadline is first, and runs without a deadline follow, the oldest first', () => {
   const all = [{ requestedAt: '2026-11-02' }, { requestedAt: '2026-11-01' }, { requestedAt: '2026-11-03', deadlineAt: '2026-11-04' }];
   const sorted = all.toSorted((one, other) => orderOf(one).localeCompare(orderOf(other)));
   expect(sorted.map(({ requestedAt }) => requestedAt)).toEqual(['2026-11-03', '2026-11-01', '2026-11-02']);
 });
 
-test('the pages that a reader has opened stay when the first one is read anew', () => {
+test('the pages that a reader has opened stay when the first one is reread', () => {
   const before = { runs: runs('e', 'd', 'c', 'b', 'a'), next: 'behind a' };
   const after = renewed(before, { runs: runs('f', 'e', 'd'), next: 'behind d' });
   expect([idsOf(after.runs), after.next]).toEqual(['f e d c b a', 'behind a']);
@@ -110,7 +110,7 @@ test('a run that has ended has begun again if something of it has started after 
     run: { runId, waitingFor: [], startTime },
   });
   const run = { runId: 'a', endTime: '2026-11-01T10:00:05Z' };
-  // The feed tells of the start and of the end that are shown.
+  // The feed reports the start and the end that are shown.
   expect(isBegunAgain([item('started', 'a', '2026-11-01T10:00:00Z'), item('ended', 'a', '2026-11-01T10:00:00Z')], run)).toBe(false);
   expect(isBegunAgain([{ type: 'gap' }, item('started', 'b', '2026-11-01T11:00:00Z')], run)).toBe(false);
   expect(isBegunAgain([item('started', 'a', '2026-11-01T10:00:06.5Z')], run)).toBe(true);

@@ -6,7 +6,7 @@ const read = { runId, status: 'running', answers: 3, endedAt: 10_000, ms: 20 };
 
 test('the facts of a run are read again at once if its status changes, and after a time if it has answered', () => {
   expect(dueIn(read, { runId, status: 'completed', answers: 3 }, 10_001)).toBe(0);
-  // After four seconds, and a moment later at which all read who show the run.
+  // After four seconds plus a moment, when all pages that show the run read it.
   expect(dueIn(read, { runId, status: 'running', answers: 4 }, 10_500)).toBeGreaterThanOrEqual(3_500);
   expect(dueIn(read, { runId, status: 'running', answers: 4 }, 10_500)).toBeLessThan(4_500);
   expect(dueIn(read, { runId, status: 'running', answers: 9 }, 99_000)).toBe(0);
@@ -19,7 +19,7 @@ test('a reading that is under way is only given up for another status', () => {
   expect(dueIn(underWay, { runId, status: 'completed', answers: 9 }, 99_000)).toBe(0);
 });
 
-test('the first status that a stream tells asks for no other reading, and the next one does, as the end of the run does', () => {
+test('the first status of a stream causes no further reading, but the next one does, and so does the end of the run', () => {
   const first = { ...read, status: '', answers: 0 };
   const begun = withFirstStatus(first, { runId, status: 'running', answers: 0 });
   expect(dueIn(begun, { runId, status: 'running', answers: 0 }, 10_001)).toBeUndefined();
@@ -32,7 +32,7 @@ test('the longer it takes to read the facts of a run, the more seldom they are r
   expect([1, 40, 100, 300, 60_000].map(pauseBehind)).toEqual([4_000, 4_000, 10_000, 20_000, 20_000]);
 });
 
-test('of a timeline, the pages are read again that are not full, or in which something has not ended, and those behind', () => {
+test('pages of a timeline are reread if they are not full or have unfinished spans, as are the pages after them', () => {
   const ended = { to: '2026-11-01T00:00:01Z' };
   const full = { next: 5, spans: [ended, ended] };
   const open = { next: 9, spans: [ended, {}] };

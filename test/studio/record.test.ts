@@ -39,7 +39,7 @@ test('an answer has its calls with their results, and a decision stands between 
   expect(run.rows[3]).toMatchObject({ number: 2, text: 'Done' });
 });
 
-test('what a model writes is there until its event is, or an attempt begins anew', () => {
+test('the live text of a model stays until its event arrives, or an attempt starts over', () => {
   const run = new RunRecord();
   run.take([delta('e0', 'He'), delta('e0', 'llo')]);
   expect(run.live?.text).toBe('Hello');

@@ -40,7 +40,7 @@ test('what is edited as JSON is sent as it was written, and other members that a
   expect(withFlags({ type: 'string' }, undefined)).toBeUndefined();
 });
 
-test('what a reader has written as JSON is sent as it is, until it is edited as a form', () => {
+test('JSON that a reader has written is sent unchanged, until it is edited as a form', () => {
   const written = { note: 'x' };
   asWritten.add(written);
   const schema: Schema = { type: 'object', properties: { options }, required: ['options'] };

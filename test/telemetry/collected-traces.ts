@@ -9,8 +9,8 @@ import { tokenProblems, traceProblems } from './trace-problems.ts';
 const ON_THEIR_WAY_MS = 1_500;
 
 /**
- * The traces that workers report, some of which were killed: together with what the records of the runs say, each is complete, and what it says
- * of tokens is what the results say.
+ * The traces that workers report, some of which were killed: together with the records of the runs, each trace is complete, and its tokens
+ * are the tokens of the results.
  */
 export class CollectedTraces {
   readonly #receiver: OtlpReceiver;

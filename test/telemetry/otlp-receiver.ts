@@ -11,7 +11,7 @@ export interface ReceivedSpan extends OtlpSpan {
   values: Record<string, unknown>;
 }
 
-/** A collector that keeps what it is sent, in the JSON form of OTLP over HTTP or the binary one. */
+/** A collector that keeps the spans that it gets, in the JSON form of OTLP over HTTP or the binary one. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];

@@ -61,7 +61,7 @@ export interface Measurement {
   labels: Attributes;
 }
 
-/** A meter provider that keeps what it is told. */
+/** A meter provider that keeps its measurements. */
 export class RecordingMeter implements MeterProvider {
   readonly measured: Measurement[] = [];
 
@@ -84,7 +84,7 @@ export class RecordingMeter implements MeterProvider {
   }
 }
 
-/** The API without contexts of its own: a context is the parent. */
+/** The API without its own contexts: a context is the parent. */
 export function plainApi(provider: TracerProvider): Api {
   return {
     rootContext: undefined,

@@ -111,7 +111,7 @@ const HAPPENED = fc.array(fc.record({ waits: fc.boolean(), child: fc.constantFro
   maxLength: 12,
 }) as fc.Arbitrary<Happened[]>;
 
-/** Returns the place of the recorded run: that of a session if it has turns. */
+/** Returns the place of the recorded run: a session's place if it has turns. */
 function placeOf({ turns }: Recorded): RunTrace {
   return { ...traceOfStart(RUN, undefined), ...(turns.length === 0 ? {} : { isSession: true }) };
 }

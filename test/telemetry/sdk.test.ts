@@ -26,7 +26,7 @@ interface EndedSpan {
 /** An SDK as a user has it. */
 interface Sdk {
   contextManager: () => { enable(): unknown };
-  /** A provider that keeps the spans that have ended. Without a generator it makes ids of its own. */
+  /** A provider that keeps ended spans. Without a generator it makes its own ids. */
   provider: (ended: EndedSpan[], idGenerator?: IdGenerator) => TracerProvider;
   /** A provider that sends spans in the binary form of OTLP, and the function that sends those that wait. */
   exporting: (
@@ -101,7 +101,7 @@ describe.each(SDKS)('%s', (_, sdk) => {
   });
 
   test.each(['@opentelemetry/api', '@opentelemetry-1.9/api'])(
-    'takes the ids, and puts spans that a tool starts below that of its call, with %s',
+    'takes the ids, and puts spans that a tool starts below the span of its call, with %s',
     async (name) => {
       const load = vi.fn<() => Promise<object>>(() => import(name) as Promise<object>);
       vi.doMock('@opentelemetry/api', load);
@@ -152,7 +152,7 @@ describe.each(SDKS)('%s', (_, sdk) => {
     expect(reported.dropped).toBe(0);
   });
 
-  test('is refused if it makes ids of its own', async () => {
+  test('is refused if it makes its own ids', async () => {
     const random = await telemetry({ tracerProvider: sdk.provider([]) });
     expect(() => random.requireOwnIds()).toThrow(/makes ids of its own/);
   });

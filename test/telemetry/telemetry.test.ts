@@ -42,7 +42,7 @@ describe('ids', () => {
     ['00-00000000000000000000000000000000-b7ad6b7169203331-01', undefined],
     ['00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01', undefined],
     ['a trace', undefined],
-  ])('of a caller are those of its traceparent: %s', (text, isSampled) => {
+  ])('of a caller come from its traceparent: %s', (text, isSampled) => {
     expect(readTraceparent(text)?.isSampled).toBe(isSampled);
     const { traceId } = traceOfStart(RUN, text);
     expect(traceId).toBe(isSampled === undefined ? traceIdOf(RUN) : '0af7651916cd43dd8448eb211c80319c');

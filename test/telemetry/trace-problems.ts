@@ -60,7 +60,7 @@ function tokensByRun(spans: readonly ReceivedSpan[]): Map<string, CountedTokens>
     [...byRun.keys()].map((runId) => {
       const own = byRun.get(runId) ?? [];
       const ends = own.filter(isEnd);
-      // The result of a program counts those of all runs below it.
+      // The result of a program includes all its descendants.
       const isWhole = ends.some(({ name }) => name.startsWith('invoke_workflow'));
       const counted = isWhole ? spans.filter((span) => runOf(span) === runId || runOf(span).startsWith(`${runId}/`)) : own;
       const chats = counted.filter(({ name }) => name.startsWith('chat '));
@@ -69,13 +69,13 @@ function tokensByRun(spans: readonly ReceivedSpan[]): Map<string, CountedTokens>
   );
 }
 
-/** The end of a run; of a session of callers, which has none, the ends of its turns. A session that a run keeps has both. */
+/** The end of a run. A session of callers has no end, but the ends of its turns. A session that a run keeps has both. */
 function isEnd({ name, values, parentSpanId }: ReceivedSpan, _: number, own: readonly ReceivedSpan[]): boolean {
   if (!/^invoke_(?:agent|workflow) /.test(name)) return false;
   return values['longhaul.turn'] === undefined || !own.some(({ spanId }) => spanId === parentSpanId);
 }
 
-/** Returns the model calls of steps, of each the last attempt. Others have no number by which attempts could be told apart. */
+/** Returns the last attempt of each step's model call. Other calls have no number that would distinguish attempts. */
 function lastAttempts(chats: readonly ReceivedSpan[]): ReceivedSpan[] {
   const steps = Map.groupBy(
     chats.filter(({ values }) => values['longhaul.step'] !== undefined),

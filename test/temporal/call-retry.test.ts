@@ -55,7 +55,7 @@ test('a call that the server could not take is made again', async () => {
   expect(await called('QueryWorkflow', [GRPC.unavailable, 0])).toEqual({ code: 0, made: 2 });
 });
 
-test('an Update under load and a query beside another one are left to their senders, which know better when to send them again', async () => {
+test('an Update under load and a query at the same time as another one are left to their senders, which know better when to resend them', async () => {
   expect(await called('UpdateWorkflowExecution', [GRPC.unavailable])).toEqual({ code: GRPC.unavailable, made: 1 });
   expect(await called('UpdateWorkflowExecution', [GRPC.resourceExhausted])).toEqual({ code: GRPC.resourceExhausted, made: 1 });
   expect(await called('QueryWorkflow', [GRPC.resourceExhausted])).toEqual({ code: GRPC.resourceExhausted, made: 1 });

@@ -87,7 +87,7 @@ describe('a server that cannot be reached after the client connected', () => {
     expect(errorCode(await failureOf(clientOf(4, 'Deadline exceeded').handle('r1').status()))).toBe('server_unreachable');
   });
 
-  test('gives an Update an error that says that it may have been accepted, and the id with which to send it again', async () => {
+  test('gives an Update an error that says that it may have been accepted, and the id to resend it with', async () => {
     const error = await failureOf(clientOf(14, 'gone').handle('r1').send('Hello', { id: 'm1', timeout: 50 }));
     expect(error.message).toContain('It may have been accepted: send it again with the same id, "m1"');
   });

@@ -45,7 +45,7 @@ const misfits: [problem: string, inject: unknown, message: string][] = [
   ['a function', () => ({ ask: () => 1 }), 'its result.ask is a function, which is not JSON'],
   ['no value', () => undefined, 'its result is undefined, which is not JSON'],
   ['a list', () => [1], 'its result is not an object: return {name: value}'],
-  ['a name that is none', () => ({ 'a-b': 1 }), '"a-b" cannot be injected: it is not a variable name'],
+  ['an invalid name', () => ({ 'a-b': 1 }), '"a-b" cannot be injected: it is not a variable name'],
   ['the name of a tool', () => ({ rate: 1 }), '"rate" cannot be injected: the executor has a function of this name'],
   ['too much', () => ({ text: 'x'.repeat(64_000) }), 'its result has 64011 bytes of JSON, over 64000: inject less'],
 ];

@@ -89,7 +89,7 @@ export class LanguageServer implements AsyncDisposable {
 
   #react(message: Message): void {
     const { id, method, params } = message;
-    // What the server asks of an editor, such as its settings: there are none.
+    // The server's requests to an editor, such as for its settings: there are none.
     if (method !== undefined && id !== undefined) this.#send({ id, result: params?.items?.map(() => null) ?? null });
     else if (typeof id === 'number') this.#waiting.get(id)?.(message);
   }

@@ -70,7 +70,7 @@ function messagesOf(output: string, file: string): Compiled {
   return { text: lines.join('\n'), column };
 }
 
-/** Returns the options that a column of a line of code stands in, the outermost first. */
+/** Returns the options around a column of a line of code, the outermost first. */
 function optionsAt(code: string, column: number): string[] {
   const stack: string[] = [];
   for (const match of code.matchAll(/[{}]|\b(\w+)(?=:)/g)) {
@@ -82,7 +82,7 @@ function optionsAt(code: string, column: number): string[] {
   return stack;
 }
 
-test('each of at least 40 mistakes in a definition gets a message of at most 12 lines that names the option, as it is recorded', async () => {
+test('each of at least 40 mistakes in a definition gets a message of at most 12 lines that names the option, as recorded', async () => {
   expect(MISTAKES.length).toBeGreaterThanOrEqual(40);
   const messages = await compiled();
   const report = MISTAKES.map(({ name, code }, index) => `# ${name}\n${code}\n\n${messages[index]?.text}\n`).join('\n');

@@ -1,7 +1,7 @@
 /** A mistake in a definition, with the option that the compiler must name. */
 export interface Mistake {
   name: string;
-  /** The option, or what stands in its place, as the message or the marked line has it. */
+  /** The option, or what is in its place, in the words of the message or the marked line. */
   option: string;
   code: string;
 }

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test('it has the code that a worker without workflows of its own would bundle, and no path of this machine', async () => {
+test('it has the code that a worker without its own workflows would bundle, and no path of this machine', async () => {
   const plugin = new LonghaulPlugin({ agents: [], providers: {} });
   const { workflowsPath = '' } = plugin.configureWorker({ taskQueue: 'q' });
   const bundled = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
@@ -46,7 +46,7 @@ const runningPlugin = { name: 'running', runWorker: () => Promise.resolve() };
 
 describe('a worker uses it', () => {
   test.each<[string, BundleParts]>([
-    ['with nothing of its own', {}],
+    ['without its own workflows', {}],
     ['with a codec that compresses', { codec: { compression: true } }],
     ['with payload codecs', { dataConverter: { payloadCodecs: [] } }],
     ['with interceptors of activities', { interceptors: { activity: [], workflowModules: [] } }],

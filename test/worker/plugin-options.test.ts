@@ -53,7 +53,7 @@ test('"streams" has to be a sink', () => {
   expect(pluginWith({ streams: fakeSink() })).toBeInstanceOf(LonghaulPlugin);
 });
 
-test('heartbeats reach the server at the pace of the worker, or at that of its sink if that is faster', () => {
+test('heartbeats reach the server at the pace of the worker, or of its sink if that is faster', () => {
   const throttle = (options: object): unknown =>
     pluginWith({ heartbeatEvery: '5s', ...options }).configureWorker({ taskQueue: 't' }).maxHeartbeatThrottleInterval;
   expect(throttle({})).toBe(5_000);

@@ -17,7 +17,7 @@ const ALL = {
 
 interface Namespace {
   attributes: Record<string, number>;
-  /** Types for which the server has no room. */
+  /** Types that the server has no room for. */
   full?: number[];
   /** The operator service refuses workers. */
   closed?: boolean;
@@ -74,7 +74,7 @@ test('a namespace with those for agent and status, and no room for lists, works 
   ]);
 });
 
-test('a namespace in which one has another type is reported, and gets the others', async () => {
+test('a namespace where one attribute has another type is reported, and gets the others', async () => {
   const { has, warnings } = await ensured({ attributes: { LonghaulStatus: TEXT } });
   expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
   expect(warnings).toHaveLength(1);

@@ -18,7 +18,7 @@ const poller = (isSticky: boolean): SlotReserveContext => ({
 });
 const slotInfo = { type: 'workflow', workflowType: 'agentRun', isSticky: false } as const;
 
-/** The slots of a worker with a clock of its own. */
+/** The slots of a worker with a separate clock. */
 class Bench {
   nowMs = 0;
   readonly slots = new WorkflowTaskSlots(MOST, () => this.nowMs);

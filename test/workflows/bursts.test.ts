@@ -54,7 +54,7 @@ async function load() {
 
 let loaded: Awaited<ReturnType<typeof load>>;
 
-// Other files of this process have loaded the package as it is, and those after this one want it so.
+// Other files of this process have loaded the unmocked package, and later files need it unmocked.
 beforeAll(async () => {
   vi.resetModules();
   vi.doMock('@temporalio/workflow', outsideOfSandbox);

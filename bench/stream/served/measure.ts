@@ -6,12 +6,12 @@ import { withService } from './serve-surroundings.ts';
 import { timeStarts } from './starts.ts';
 
 /**
- * Measures a service over HTTP: its starts, the readers of one run, and those of runs that wait. Returns the object of the last line.
+ * Measures a service over HTTP: its starts, the readers of one run, and the readers of waiting runs. Returns the object of the last line.
  *
- * `readP95Ms` is from the moment at which the model sent the last token of an answer, or the tool returned its result, to the moment at which
- * the process of a reader got the bytes of that event: the completion of the call, the server, the workflow task, the announcement, the query and the
- * response of the service are all in it. `queriesPerEvent` counts all queries of the service's client, from the decision to the end of
- * the run, and divides them by the events that a reader got in this time.
+ * `readP95Ms` is from the moment when the model sent the last token of an answer, or the tool returned its result, to the moment when the
+ * process of a reader got the bytes of that event: the completion of the call, the server, the workflow task, the announcement, the query
+ * and the response of the service are all in it. `queriesPerEvent` counts all queries of the service's client, from the decision to the end
+ * of the run, and divides them by the events that a reader got in this time.
  */
 export async function measureServe(options: ServeBenchOptions, say: (line: string) => void): Promise<object> {
   quietRuntime();

@@ -17,7 +17,7 @@ const ask = defineTool({
   execute: () => tokenText(0),
 });
 
-/** The agent of the runs that a service streams. Its model and its tools put the time at which they answer into the answer. */
+/** The agent of the runs that a service streams. Its model and its tools put the time of the answer into the answer. */
 export const reporter = defineAgent({
   name: 'reporter',
   model: 'tokens/model',

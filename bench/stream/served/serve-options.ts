@@ -1,8 +1,8 @@
 import { count, oneOf } from '../../../test/processes/option-values.ts';
 
 /**
- * The sinks that `serve` measures. With `memory` the worker is in the process of the service; with the others it has one of its own. `none`
- * is a service that hears nothing of what the worker records.
+ * The sinks that `serve` measures. With `memory` the worker is in the process of the service; with the others it has a separate one. With
+ * `none` the service is not notified of what the worker records.
  */
 export const SERVED_SINKS = ['redis', 'memory', 'none'] as const;
 
@@ -19,13 +19,13 @@ export interface ServeBenchOptions {
   readers: number;
   /** Steps of that run. */
   steps: number;
-  /** Tokens of that run in a second, each of which every reader gets as well. */
+  /** Tokens of that run per second. Every reader gets each of them. */
   rate: number;
   /** Runs that wait. */
   idleRuns: number;
   /** Readers of all runs that wait, together. */
   idleReaders: number;
-  /** The time for which they are watched. */
+  /** How long they are watched. */
   idleSeconds: number;
   quiet: boolean;
 }
@@ -55,7 +55,7 @@ interface ServeValues {
   'idle-seconds': string;
 }
 
-/** Queries in a minute are those of a whole one. */
+/** Queries per minute are counted over a whole minute. */
 const LEAST_IDLE_SECONDS = 60;
 
 /** Reads the options of `serve`. Throws an error whose message describes the mistake. */

@@ -16,7 +16,7 @@ export interface ServeSurroundings {
   url: string;
   service: ProgramProcess<ServiceRequest, ServiceReply>;
   readers: ProgramProcess<ReadersRequest, ReadersReply>;
-  /** Starts runs beside the service, and decides. */
+  /** Starts runs and decides, next to the service. */
   client: LonghaulClient;
   machine: Machine;
 }
@@ -26,8 +26,8 @@ const WORKER = fileURLToPath(new URL('../../processes/reporting.ts', import.meta
 const READERS = fileURLToPath(new URL('../../processes/stream-readers.ts', import.meta.url));
 
 /**
- * Starts a dev server, the service, its worker and the readers, each in a process of its own; with memory as the sink, the worker is in that
- * of the service. Ends everything afterwards.
+ * Starts a dev server, the service, its worker and the readers, each in a separate process; with memory as the sink, the worker is in the
+ * service's process. Ends everything afterwards.
  */
 export async function withService<Result>(
   sink: ServedSink,

@@ -4,12 +4,12 @@ import { median, rounded } from '../../figures/statistics.ts';
 import { reporter } from './reporter.ts';
 import type { ServeSurroundings } from './serve-surroundings.ts';
 
-/** The times of starts, in milliseconds, and the ones over HTTP divided by those of the client. */
+/** The times of starts, in milliseconds, and the times over HTTP divided by the client's. */
 export interface StartTimes {
   startRatio: number;
   startHttpMs: number;
   startClientMs: number;
-  /** The same of runs that a worker on the same cores begins at once, beside the response to their start. */
+  /** The same for runs that a worker on the same cores begins at once, while the response to their start is sent. */
   startRatioWithWorker: number;
 }
 
@@ -19,7 +19,7 @@ const WARM_UP = 2_000;
 /** The number of them that are made at the same time. */
 const AT_ONCE = 10;
 
-/** The time before each start, in which the server ends its work on the one before. */
+/** The pause before each start, which lets the server finish its work on the previous one. */
 const PAUSE_MS = 20;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 

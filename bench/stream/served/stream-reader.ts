@@ -1,7 +1,7 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { now } from '../../figures/machine-clock.ts';
 
-/** The time at which an answer was given, in its text. */
+/** The time of an answer, in its text. */
 const STAMP = /@(\d+\.\d+) /g;
 
 const WAITS = '"status":"pending_confirmation"';

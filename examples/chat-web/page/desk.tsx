@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 /** The pause between two looks at the calls that wait. */
 const LOOK_MS = 1_000;
 
-/** For whom and for what a run acts. */
+/** The identity and the purpose of a run. */
 interface About {
   agentName: string;
   tenant?: string;
@@ -34,7 +34,7 @@ async function decide({ runId, callId, digest }: Approval, type: 'approve' | 're
   await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ type, digest }) });
 }
 
-/** Says for whom which agent acts, in which chat. React escapes it: these are texts of users. */
+/** Says which agent acts on whose behalf, in which chat. React escapes it: these are texts of users. */
 function whom({ agentName, tenant, user, tags = [], title }: About): string {
   const name = [user, tenant].filter((part) => part !== undefined).join(' of ');
   const facts = [`${agentName}${name === '' ? '' : ` for ${name}`}`, ...(title === undefined ? [] : [`“${title}”`]), ...tags];

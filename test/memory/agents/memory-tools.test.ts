@@ -154,7 +154,7 @@ test('a memory that fails is an error that the model reads, after the attempts o
   expect(timelineOf(run)[2]).toBe('remember failed: The memory is not available: no connection (3 attempts)');
 });
 
-test('a sub-agent acts for the same user, with a memory of its own name', async () => {
+test('a sub-agent acts for the same user, with its own memory name', async () => {
   const memory = fakeMemory();
   const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(clerk)], memory: true });
   const model = scriptedModel([callTool('clerk', { request: 'Keep it' }), keep, say('Kept.'), keep, say('Done.')]);

@@ -9,7 +9,7 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './postgres
 
 const SLOW = 120_000;
 
-/** Runs the conformance cases and those of PostgreSQL, on a database that `connect` opens. */
+/** Runs the conformance cases and the PostgreSQL cases on a database that `connect` opens. */
 function describeStore(connect: () => PostgresPool): void {
   it.each(memoryStoreConformance)('$name', async ({ run }) => {
     await expect(run(postgresMemory({ pool: connect(), schema: randomUUID() }))).resolves.toBeUndefined();

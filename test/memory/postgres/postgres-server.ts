@@ -16,7 +16,7 @@ export const postgresPrograms = existsSync(DEBIAN)
       .find((folder) => existsSync(join(folder, 'initdb')))
   : undefined;
 
-/** A PostgreSQL server of a test, on a socket in a folder of its own. */
+/** A PostgreSQL server of a test, on a socket in a separate folder. */
 export interface PostgresServer {
   /** Connects to its database. */
   pool(user?: string): Pool;

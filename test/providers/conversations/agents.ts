@@ -17,7 +17,7 @@ function structured({ options }: Family): ReturnType<typeof say> {
   return options?.capabilities?.structuredOutput === false ? call(['final_answer', { output: GIVEN }]) : say(JSON.stringify(GIVEN));
 }
 
-/** A tool of an MCP server whose schema is one that providers do not take as it is. */
+/** A tool of an MCP server with a schema that providers do not accept unchanged. */
 function mcpTool(kind: string, inputSchema: unknown, args: object, name = 'find'): Conversation {
   return {
     name: `a tool of an MCP server ${kind}`,

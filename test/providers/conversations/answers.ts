@@ -4,7 +4,7 @@ import type { Conversation } from '../conversation.ts';
 const ANSWER = 'Order 42 is on its way.';
 const LONG = 'Grüße aus 東京: die Bestellung 42 ist 🚚 unterwegs, naïve façade — “quoted”.';
 
-/** Answers without calls: whole ones in every form, and those that are none. */
+/** Answers without calls: complete ones in every form, and unusable ones. */
 export const ANSWERS: readonly Conversation[] = [
   { name: 'a plain answer', script: [say(ANSWER)], expect: {} },
   { name: 'an answer in many characters of several bytes', script: [say(LONG)], expect: {} },

@@ -11,8 +11,8 @@ const THREE: readonly Ran[] = [
 const three = call(['look_up', { order: 1 }], ['look_up', { order: 2 }], ['look_up', { order: 3 }]);
 
 /**
- * A row in which three calls come in the form of a dialect. Where a family makes that ambiguous, the answer is asked for again, and comes
- * in its plain form: no call is lost, merged or doubled.
+ * A row with three calls in the form of a dialect. Where a family makes that ambiguous, the answer is requested again, and comes in its
+ * plain form: no call is lost, merged or doubled.
  */
 function threeCalls(name: string, dialect: Partial<ChatDialect>): Conversation {
   return { name, apis: ['chat'], ...orAgain(but(three, { dialect }), three), expect: { ran: THREE, output: DONE } };

@@ -373,7 +373,7 @@ export const MISTRAL: Family = {
   learns: 2,
 };
 
-/** Groq: messages have no other fields than those of OpenAI. */
+/** Groq: messages have no fields other than OpenAI's. */
 export const GROQ: Family = {
   name: 'groq',
   baseURL: 'https://api.groq.com/openai/v1',

@@ -176,7 +176,7 @@ export const LLAMACPP_GEMMA: Family = {
   learns: 2,
 };
 
-/** Ollama: every call has the number 0 and all of its arguments at once, and the reasoning stands in a field of its own. */
+/** Ollama: every call has the number 0 and all of its arguments at once, and the reasoning is in a separate field. */
 export const OLLAMA: Family = {
   name: 'ollama',
   baseURL: 'http://127.0.0.1:11434/v1',
@@ -244,7 +244,7 @@ export const SGLANG: Family = {
   learns: 1,
 };
 
-/** MiniMax: errors whose status stands in the body of a 200, and results that stand right behind their calls. */
+/** MiniMax: errors with their status in the body of a 200, and results directly after their calls. */
 export const MINIMAX: Family = {
   name: 'minimax',
   baseURL: 'https://api.minimax.io/v1',

@@ -275,7 +275,7 @@ export const LITELLM_BEDROCK: Family = {
   learns: 2,
 };
 
-/** An error as OpenRouter sends it, with that of the provider behind it. */
+/** An error as OpenRouter sends it, with the provider's error behind it. */
 function openrouterError(status: number, raw: string, message = 'Provider returned error'): WordedFailure {
   return {
     status,

@@ -11,7 +11,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'a change of search attributes', actual: 'activity "readProgram"' },
   },
   {
-    what: 'goes on beyond a limit',
+    what: 'continues beyond a limit',
     file: 'src/core/program/program-run.ts',
     find: "if (call === 'model') return budget.onModelCall(ports.now());",
     replace: "if (call === 'model') return { type: 'start', granted: true };",
@@ -75,7 +75,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
-    what: 'takes over results of the step from which it starts again',
+    what: 'takes over results of the step that it restarts from',
     file: 'src/core/program/stored-outputs.ts',
     find: 'if (from === undefined) return true;',
     replace: 'if (from !== step) return true;',

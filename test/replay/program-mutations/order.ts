@@ -3,7 +3,7 @@ import type { BrokenChange } from '../mutation.ts';
 /** The order of units and steps. */
 const ORDER: readonly BrokenChange[] = [
   {
-    what: 'runs the units of a graph one after the other',
+    what: 'runs the units of a graph sequentially',
     file: 'src/core/interpret.ts',
     find: 'const end = isGraph ?',
     replace: 'const end = !isGraph && isGraph ?',
@@ -55,7 +55,7 @@ const ORDER: readonly BrokenChange[] = [
 /** Blocks. */
 const BLOCKS: readonly BrokenChange[] = [
   {
-    what: 'runs the branches of a parallel block one after the other',
+    what: 'runs the branches of a parallel block sequentially',
     file: 'src/core/program/blocks.ts',
     find: 'await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));',
     replace:
@@ -108,7 +108,7 @@ const BLOCKS: readonly BrokenChange[] = [
 /** Local tools. */
 const LOCAL_TOOLS: readonly BrokenChange[] = [
   {
-    what: 'makes local calls beside other steps',
+    what: 'makes local calls in parallel to other steps',
     file: 'src/core/program/tool-step.ts',
     find: '!run.isSideBySide && ',
     replace: '',

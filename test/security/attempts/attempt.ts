@@ -14,11 +14,11 @@ export interface Attempt {
   /** The language of its cells. Absent: JavaScript. */
   language?: 'python';
   name: string;
-  /** The cells, which are run one after the other. */
+  /** The cells, which are run in order. */
   cells: string[];
   /** The limits of its executor: small, so that many attempts take little time. */
   limits: { timeoutSeconds: number; maxMemoryMb: number };
-  /** The ways in which the last cell may end; without them, any but a failure of the executor. */
+  /** The ways the last cell may end. Default: any except a failure of the executor. */
   ends?: readonly ('success' | ExecutionErrorKind)[];
   /** The final answer of the last cell, if it succeeds and this is given. */
   answer?: JsonValue;

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.ts';
 
-/** Code that takes memory until there is none. */
+/** Code that takes memory until none is left. */
 const BOMBS: readonly string[] = [
   'const all = []; for (;;) all.push(all.length)',
   'const all = []; for (;;) all.push({ a: 1, b: [2] })',

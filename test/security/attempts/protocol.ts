@@ -2,7 +2,7 @@ import { type Attempt, SMALL } from './attempt.ts';
 
 type Expected = Pick<Attempt, 'ends' | 'answer' | 'output'>;
 
-/** Cells that try to deceive the host, with what it has to read in the end. */
+/** Cells that try to deceive the host, with the result that it has to read in the end. */
 const CELLS: readonly (readonly [string | string[], Expected])[] = [
   ['final_answer({ get a() { return 1; } })', { ends: ['success'], answer: { a: 1 } }],
   ['final_answer({ toJSON: () => ({ forged: false }) })', { ends: ['success'], answer: { forged: false } }],

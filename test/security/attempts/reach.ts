@@ -1,6 +1,6 @@
 import { type Attempt, SMALL } from './attempt.ts';
 
-/** Tells which members of the host an object has. */
+/** Lists the members of the host that an object has. */
 const SEEK = `const seek = (found) => ['process', 'require', 'module', 'global', 'fetch', 'Buffer', 'WebAssembly', 'setTimeout', 'parentPort',
   'workerData', 'mainModule', 'env', 'postMessage', 'memory', 'Deno', 'std', 'os', 'eval'].filter((name) => {
   try { return found?.[name] !== undefined; } catch { return false; } });`;

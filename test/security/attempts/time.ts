@@ -1,6 +1,6 @@
 import { type Attempt, SMALL } from './attempt.ts';
 
-/** Code that would run for ever, or far longer than its limit. */
+/** Code that would run forever, or far longer than its limit. */
 const ENDLESS: readonly string[] = [
   'for (;;);',
   'while (true) {}',

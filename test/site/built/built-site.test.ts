@@ -55,7 +55,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(without).toEqual([]);
   });
 
-  test('each export of each entry has a page with what it is, how it is imported, since which version it is there, and its source', () => {
+  test('each export of each entry has a page with its description, its import, its first version, and its source', () => {
     const exported = packageEntries().flatMap(({ name: entry, exports }) => [...exports.keys()].map((name) => ({ entry, name })));
     expect(exported.length).toBeGreaterThan(600);
     const lacking = exported.filter(({ entry, name }) => {
@@ -100,7 +100,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(lacking).toEqual([]);
   });
 
-  test('each page has the links of its own branch, and of each other branch the one to its beginning', () => {
+  test('each page has the links of its own branch, and a link to the beginning of each other branch', () => {
     const { branches } = JSON.parse(readFileSync('site/sidebar.json', 'utf8')) as Sidebar;
     const branchOf = (slug: string): string | undefined => {
       const name = slug === '' ? 'README' : slug;
@@ -141,7 +141,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(links.filter((link) => !existsSync(join(folder, 'whole', link)))).toEqual([]);
   });
 
-  test('no page is larger than 60 kB as it is sent, with the styles that it loads', () => {
+  test('no page, as sent and with its styles, is larger than 60 kB', () => {
     const sizes = pages.map((page) => {
       const text = textOf(page);
       const styles = [...text.matchAll(/<link rel="stylesheet" href="\/next\/([^"]+)"/g)].map(([, file = '']) =>
@@ -152,7 +152,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(sizes.filter(({ bytes }) => bytes > 60_000)).toEqual([]);
   });
 
-  test('the anchors of its pages are those of GitHub, by which pages link to each other, and of the guide in the package', async () => {
+  test('the anchors of its pages are GitHub\'s, which pages use to link to each other, and the anchors of the guide in the package', async () => {
     const lost = (await guidePages()).flatMap(({ file, path, text }) => {
       const built = textOf(`${path}index.html`);
       const { headings } = renderMarkdown(text, (link) => link);
@@ -176,7 +176,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
       expect(readFileSync(join(versions, '0.1/tools/index.html'), 'utf8')).toContain('/docs/longhaul/0.1/tools/"');
       expect(readFileSync(join(versions, 'index.html'), 'utf8')).toContain('<a href="/docs/longhaul/0.1/">');
       expect(JSON.parse(readFileSync(join(versions, 'versions.json'), 'utf8'))).toEqual(['0.1', 'next']);
-      // The search finds pages of the version in which it is asked.
+      // The search finds pages of the version that it is used in.
       if (CHROMIUM === undefined) return;
       await using browser = await SiteBrowser.open({ folder: versions, base: '/docs/longhaul/', first: '/docs/longhaul/0.1/' });
       const page = await browser.page();

@@ -17,7 +17,7 @@ export class SiteBrowser implements AsyncDisposable {
     this.#close = close;
   }
 
-  /** `folder` has a folder for each version; `first` is the path of the one that is looked at. */
+  /** `folder` has a folder for each version; `first` is the path of the current one. */
   static async open({ folder, base, first }: { folder: string; base: string; first: string }): Promise<SiteBrowser> {
     const server = await serveSite({ folder, base, first, port: 0 });
     const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'];
@@ -29,7 +29,7 @@ export class SiteBrowser implements AsyncDisposable {
     this.#close();
   }
 
-  /** Opens a page in a browser of its own. */
+  /** Opens a page in a separate browser. */
   async page(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
     const page = await context.newPage();

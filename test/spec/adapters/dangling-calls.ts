@@ -5,7 +5,7 @@ import { parseToolCall } from '../../../src/model/interpret-response.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, only, text } from './fields.ts';
 
-/** Suite `nous.patch_dangling_tool_calls`: results for calls that have none. */
+/** Suite `nous.patch_dangling_tool_calls`: results for calls without results. */
 export const danglingCallOperations: Readonly<Record<string, Operation>> = {
   'context.patch_dangling': { input: ['messages'], expect: ['messages', 'unchanged'], perform: (input) => patch(input, 1) },
   'context.patch_twice': { input: ['messages'], expect: ['messages', 'unchanged'], perform: (input) => patch(input, 2) },
@@ -44,7 +44,7 @@ function toCall(call: JsonValue): ContentItem {
   return { type: 'tool_call', toolCallId, name, arguments: args };
 }
 
-/** An event as messages of the case: each result is one of its own. */
+/** An event as messages of the case: each result is a separate message. */
 function toMessages({ author, content }: ConversationEvent): JsonObject[] {
   const results = content.filter((item) => item.type === 'tool_result');
   if (results.length > 0) return results.map((result) => toToolMessage(result, author));

@@ -35,7 +35,7 @@ interface Member {
   output: string;
 }
 
-/** The name of the agent is that of its model too: the answer of the case is found by it. */
+/** The name of the agent is also the name of its model: it finds the answer of the case. */
 function agentOf(given: JsonValue): Member {
   const { name, output } = only('An agent', given, ['name', 'output']);
   return { agent: defineAgent({ name: text(name), model: `scripted/${text(name)}`, instructions: [] }), output: text(output) };

@@ -44,7 +44,7 @@ export function findSuite(suite: string, language: CodeLanguage = 'javascript'):
   return { ...(translated ?? { operations: {} }), withoutCounterpart: withoutCounterpart ?? {} };
 }
 
-/** True for a suite whose cases differ by the language of their programs: the others would be replayed as they are in every language. */
+/** True for a suite whose cases differ by the language of their programs: the others would be replayed identically in every language. */
 export function hasPrograms(suite: string): boolean {
   return WITH_PROGRAMS.has(suite);
 }

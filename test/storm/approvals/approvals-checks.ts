@@ -6,7 +6,7 @@ import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 /** A decided run, according to its record. */
 export interface DecidedRun {
   runId: string;
-  /** Its status, or the reason why it has none. */
+  /** Its status, or the reason why it has no status. */
   status: string;
   output: string;
   decisions: Decision[];

@@ -11,7 +11,7 @@ import { agentOf } from '../processes/storm-agents.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
 
-/** The number of clients that decide, each on a connection of its own. */
+/** The number of clients that decide, each on a separate connection. */
 const CLIENTS = 20;
 /** The number of times that the same decision is sent. */
 const EQUAL = 3;
@@ -71,7 +71,7 @@ async function allWaiting(client: LonghaulClient, runs: number): Promise<Omit<Se
   return waiting;
 }
 
-/** Every client sends its part of the decisions, one after the other; those on one run are sent at about the same time. */
+/** Every client sends its share of the decisions in order; decisions on one run are sent at about the same time. */
 async function decideAll(testbed: StormTestbed, waiting: Omit<SentDecision, 'id' | 'type'>[]): Promise<Answer[]> {
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => testbed.connect()));
   const queues = clients.map((): SentDecision[] => []);
@@ -86,7 +86,7 @@ async function decideAll(testbed: StormTestbed, waiting: Omit<SentDecision, 'id'
     queues.map(async (queue, index) => {
       for (const sent of queue) {
         answers.push(await decide(clients[index], sent));
-        // The kills come one after the other, each after the worker has started.
+        // The kills come in sequence, each after the worker has started.
         if (killAt.includes(answers.length)) restarts = restarts.then(() => testbed.worker.killAndStart());
       }
     }),

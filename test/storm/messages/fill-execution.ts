@@ -5,7 +5,7 @@ import { errorMessage } from '../../../src/core/domain/errors.ts';
 const MOST_UPDATES = 2_000;
 /** The time after which an unanswered Update counts as refused. */
 const PATIENCE_MS = 3_000;
-/** Each client sends several at a time: one after the other they would not reach the limit in time. */
+/** Each client sends several at a time: sequentially they would not reach the limit in time. */
 const AT_ONCE = 4;
 
 /** The outcome. */

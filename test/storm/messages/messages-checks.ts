@@ -7,13 +7,13 @@ import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 /** The requests to a run, and its record of them. */
 export interface MessagesRecord {
   runId: string;
-  /** The messages of each client, in the order in which it sent them. */
+  /** The messages of each client, in the order it sent them. */
   sent: string[][];
   /** The decision on each payment, by its number. */
   verdicts: ReadonlyMap<number, 'approve' | 'reject'>;
   /** The errors that a client got and should not have got. */
   errors: string[];
-  /** Its status, or the reason why it has none. */
+  /** Its status, or the reason why it has no status. */
   status: string;
   /** The number of executions of the run. */
   executions: number;

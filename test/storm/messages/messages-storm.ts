@@ -12,7 +12,7 @@ import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { STOP, type TalkerInput } from '../processes/storm-model.ts';
 import { secondsSince, timings } from '../../processes/timings.ts';
 
-/** The number of clients that send messages, each on a connection of its own: more than the server allows in flight. */
+/** The number of clients that send messages, each on a separate connection: more than the server allows in flight. */
 const CLIENTS = 20;
 /** One of so many messages of a client is sent twice at the same time. */
 const TWICE = 10;
@@ -30,7 +30,7 @@ const UPDATES_OF_AN_EXECUTION = 2_000;
 export interface MessagesOptions {
   /** Number of messages and decisions together. */
   messages: number;
-  /** Milliseconds of a tool call meanwhile; 0: there is none. */
+  /** Milliseconds of a tool call meanwhile; 0: no call. */
   workMs: number;
 }
 

@@ -27,8 +27,8 @@ export function readEffects(path: string): Effect[] {
 }
 
 /**
- * The differences between the effects and the decisions: an approved call has one effect, by its key; a rejected one has none.
- * An attempt that a killed worker could not report is repeated with the same key, and marked as a repetition.
+ * The differences between the effects and the decisions: an approved call has one effect, by its key, and a rejected call has no effect. An
+ * attempt that a killed worker could not report is repeated with the same key, and marked as a repetition.
  */
 export function effectProblems(effects: readonly Effect[], expected: ReadonlyMap<string, boolean>): string[] {
   const problems = [...expected].flatMap(([call, isApproved]) => {

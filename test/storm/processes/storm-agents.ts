@@ -14,7 +14,7 @@ const REST_MS = 100;
 /** The agents of the storm. Each is there a second time, with bursts. */
 export type StormAgent = 'payer' | 'talker' | 'clerk' | 'greeter';
 
-/** Returns the name of the agent that a run has: that of every third run makes its quick steps in bursts. */
+/** Returns the name of a run's agent. Every third run has an agent that makes its quick steps in bursts. */
 export function agentOf(name: StormAgent, number: number): string {
   return number % 3 === 0 ? inBursts(name) : name;
 }
@@ -25,8 +25,8 @@ export function inBursts(name: StormAgent): string {
 }
 
 /**
- * The agents of the storm: one that pays once, one that goes on until it is told to stop, one with so many rounds of calls, and one with a single round.
- * Payments are recorded in the ledger.
+ * The agents of the storm: one that pays once, one that continues until it is told to stop, one with so many rounds of calls, and one with
+ * a single round. Payments are recorded in the ledger.
  */
 export function stormAgents(ledger: string): AnyAgent[] {
   const pay = defineTool({

@@ -7,7 +7,7 @@ export interface TalkerInput {
   payments: number;
   /** Number of payments that it requests in one response. */
   together: number;
-  /** Milliseconds of a call that comes with the first of them; 0: there is none. */
+  /** Milliseconds of a call that comes with the first of them; 0: no call. */
   workMs: number;
 }
 

@@ -28,9 +28,9 @@ export interface WorkerSetting {
   cached?: number;
   /** The number of history events after which a run continues as new; the default if it is left out. */
   eventsOfExecution?: number;
-  /** True: the time-outs are those of the product. Otherwise the death of a worker is noticed soon. */
+  /** True: with the product's time-outs. Otherwise the death of a worker is noticed soon. */
   isPatient?: boolean;
-  /** The URL of the collector that traces are reported to. Absent: there are none. */
+  /** The URL of the collector that traces are reported to. Absent: no traces. */
   collector?: string;
 }
 
@@ -40,7 +40,7 @@ export type StormWorker = ProgramProcess;
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));
 
-/** The environment of one part of the storm, with a task queue of its own. */
+/** The environment of one part of the storm, with a separate task queue. */
 export interface StormTestbed {
   taskQueue: string;
   /** The file that effects are written to. */
@@ -49,9 +49,9 @@ export interface StormTestbed {
   worker: StormWorker;
   /** Starts another worker, which is stopped with the testbed. */
   addWorker(): Promise<StormWorker>;
-  /** Replays the executions of a run, one after the other. */
+  /** Replays the executions of a run in order. */
   replay(runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]>;
-  /** A client with a connection of its own, which is closed with the testbed. */
+  /** A client with a separate connection, which is closed with the testbed. */
   connect(): Promise<LonghaulClient>;
   say(line: string): void;
 }
@@ -63,7 +63,7 @@ interface TestbedOptions {
   cached?: number;
   /** The number of history events after which a run continues as new. */
   eventsOfExecution?: number;
-  /** True: the time-outs are those of the product. */
+  /** True: with the product's time-outs. */
   isPatient?: boolean;
 }
 
@@ -137,17 +137,14 @@ export async function withTestbeds<Result>(
   });
 }
 
-/**
- * Connects like `connect()`, but with a connection of its own: by default, channels of one process to one address share a
- * connection.
- */
+/** Connects like `connect()`, but with a separate connection: by default, channels of one process to one address share a connection. */
 async function ownConnection(address: string, namespace: string): Promise<LonghaulClient> {
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
   const connection = await Connection.connect({ address, channelArgs, interceptors: CALL_RETRY });
   return new LonghaulClient(new Client({ connection, namespace }));
 }
 
-/** Checks the traces of all runs of a part. Those of runs inside of a workflow of the user are left out: nobody repairs them after a kill. */
+/** Checks the traces of all runs of a part. Runs inside a workflow of the user are left out: nobody repairs them after a kill. */
 async function traceCheck(traces: CollectedTraces, { client, taskQueue }: { client: LonghaulClient; taskQueue: string }): Promise<Check> {
   const query = `TaskQueue = '${taskQueue}' AND WorkflowType = '${AGENT_RUN}'`;
   const runIds = new Set<string>();

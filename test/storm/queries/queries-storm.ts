@@ -65,7 +65,7 @@ export async function queriesStorm(testbed: StormTestbed, { runs, rounds, worker
   const kills = await killing;
   const secondsToEnd = secondsSince(start);
   const queriedRuns: QueriedRun[] = [];
-  // The replays run one after the other, because each takes a whole processor.
+  // The replays run sequentially, because each takes a whole processor.
   for (const { workflowIds, status, sent } of endedRuns) {
     for (const runId of workflowIds) {
       const chain = await readChain(client.temporal, runId);
@@ -95,7 +95,7 @@ export async function queriesStorm(testbed: StormTestbed, { runs, rounds, worker
   return { checks: queriesChecks(queriedRuns, readEffects(testbed.ledger)), figures };
 }
 
-/** Queries the remaining worker, which has to replay the run for it; a user's workflow has no events of its own. */
+/** Queries the remaining worker, which has to replay the run for it; a user's workflow has no separate events. */
 async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<number, string>> {
   const ids = new Map<number, string>();
   if (!runId.startsWith('clerk')) return ids;
@@ -106,7 +106,7 @@ async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<nu
 
 const NOTHING_SENT = { messages: [], approvals: [] };
 
-/** The way in which a run is started, and the address of its requests. */
+/** How a run is started, and the address of its requests. */
 interface Start {
   workflowType: string;
   /** The started workflow, and its child, if it has one. */
@@ -131,7 +131,7 @@ function startOf(number: number, rounds: number): Start {
 interface EndedRun {
   workflowIds: string[];
   hosted: boolean;
-  /** The status according to Temporal, or the reason why there is none. */
+  /** The status according to Temporal, or the reason why there is no status. */
   status: string;
   sent: SentRequests;
 }

@@ -30,7 +30,7 @@ const ended = { runId: 'run', status: 'completed', output: 'done' };
 const recorded: RecordedRun = { events: [asked, answered, looked, last], steps: [newStep(1), newStep(2)], result: ended };
 
 let cursors = 0;
-/** An item with a cursor of its own. */
+/** An item with its own cursor. */
 function item(content: object): StreamItem {
   cursors += 1;
   return { ...content, cursor: `c${cursors}` } as StreamItem;
@@ -63,7 +63,7 @@ const sound: StreamItem[] = [first, one, two, second, looking, third, steps[0], 
 const without = (dropped: StreamItem): StreamItem[] => sound.filter((other) => other !== dropped);
 const after = (place: StreamItem, added: StreamItem): StreamItem[] =>
   sound.flatMap((other) => (other === place ? [other, added] : [other]));
-/** The same item once more, as another one of the stream. */
+/** The same item again, as another one of the stream. */
 const again = (repeated: StreamItem): StreamItem => item({ ...repeated });
 
 test('a reading that has each item of the record once has no problems, and neither has one without any delta', () => {
@@ -71,13 +71,13 @@ test('a reading that has each item of the record once has no problems, and neith
   expect(readingProblems([first, second, third, steps[0], fourth, steps[1], end], recorded)).toEqual([]);
 });
 
-test('output that was taken back, or that lacks pieces, is no problem', () => {
+test('discarded output, or output that lacks pieces, is not a problem', () => {
   const reset = item({ type: 'reset', step: 1, attempt: 2 });
   expect(readingProblems([first, delta('a0', 'half'), reset, ...sound.slice(1)], recorded)).toEqual([]);
   expect(readingProblems([first, one, item({ type: 'gap' }), delta('a1', 'o'), ...sound.slice(3)], recorded)).toEqual([]);
 });
 
-test('the end of a run that fails takes back what its last call has shown', () => {
+test('the end of a failed run discards the output of its last call', () => {
   const failed = { ...ended, status: 'error' };
   const items = [first, delta('a0', 'half'), item({ type: 'end', result: failed })];
   expect(readingProblems(items, { events: [asked], steps: [], result: failed })).toEqual([]);
@@ -124,7 +124,7 @@ function failures(more: Partial<StormFigures>, problems: string[] = [], ends: st
   return checks.filter((check) => check.problems.length > 0).map(({ name }) => name);
 }
 
-test('a storm in which everything was killed and all readers came back passes all checks', () => {
+test('a storm that killed everything and whose readers all came back passes all checks', () => {
   expect(failures({})).toEqual([]);
   expect(stormChecks([run], figures, [])).toHaveLength(6);
 });

@@ -3,7 +3,7 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
 import { difference } from '../../crash/checks/difference.ts';
 
-/** A run as it is recorded, in the form of JSON. */
+/** The record of a run, as JSON. */
 export interface RecordedRun {
   events: readonly Event[];
   steps: readonly StepResult[];
@@ -61,7 +61,10 @@ function offsetProblems(items: readonly StreamItem[]): string[] {
   return wrong === -1 ? [] : [`event ${wrong} has offset ${offsets[wrong]}`];
 }
 
-/** Live output that its event does not confirm, that comes beside its event, or that stays. The end of a run that fails takes back the output of its last call. */
+/**
+ * Live output that its event does not confirm, that comes after its event, or that stays. The end of a failed run discards the output of
+ * its last call.
+ */
 function outputProblems(items: readonly StreamItem[]): string[] {
   const problems: string[] = [];
   const replaced = new Set<string>();
@@ -91,7 +94,7 @@ function nameOf({ delta, eventId }: StreamItem & { type: 'delta' }): string {
   return delta.type === 'data' ? delta.callId : eventId;
 }
 
-/** The text of a call that has arrived is the beginning of that of its event. */
+/** The arrived text of a call is a prefix of the text of its event. */
 function unconfirmed({ live }: StreamView, { id, content }: Event): string[] {
   const output = live.find((one) => one.eventId === id);
   if (output === undefined || output.isIncomplete) return [];
@@ -99,7 +102,7 @@ function unconfirmed({ live }: StreamView, { id, content }: Event): string[] {
   return text.startsWith(output.text) ? [] : [`the output "${output.text}" became the answer "${text}"`];
 }
 
-/** The calls whose output an event replaces: the model call by the id of the event, tools by those of their calls. */
+/** The calls whose output an event replaces: the model call by the id of the event, tools by their call ids. */
 function replacedBy({ id, content }: Event): string[] {
   return [id, ...content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))];
 }

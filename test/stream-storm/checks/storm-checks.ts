@@ -9,7 +9,7 @@ export interface StormFigures {
   kills: Record<Kind, number>;
   /** The number of times that readers were cut off or found no service, and came back. */
   reconnects: number;
-  /** The number of readers that went on at the cursor of another one. */
+  /** The number of readers that continued at the cursor of another one. */
   moves: number;
   events: number;
   deltas: number;
@@ -18,7 +18,7 @@ export interface StormFigures {
   seconds: number;
 }
 
-/** The checks of a storm: one for each run, and those of the storm itself, which would else show nothing. */
+/** The checks of a storm: one for each run, and checks that the storm did what it should. */
 export function stormChecks(runs: readonly StreamedRun[], figures: StormFigures, failures: readonly string[]): Check[] {
   const { kills, reconnects, moves, deltas, resets } = figures;
   return [

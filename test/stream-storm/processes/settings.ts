@@ -15,7 +15,7 @@ export interface WorkerSetting extends ProcessSetting {
 /** The settings of a service. */
 export interface ServiceSetting extends ProcessSetting {
   port: number;
-  /** The time for which it serves on after SIGTERM, in milliseconds. */
+  /** How long it keeps serving after SIGTERM, in milliseconds. */
   drainMs: number;
 }
 

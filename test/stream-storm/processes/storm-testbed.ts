@@ -12,7 +12,7 @@ const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('instance-process.ts', import.meta.url));
 
 const DRAIN_MS = 1_000;
-/** The longest time for which Redis is away. */
+/** The longest outage of Redis. */
 const AWAY_MS = 1_500;
 
 /** The kinds of processes that are killed. */
@@ -27,7 +27,7 @@ export interface Victim {
   killAndStart(random: Random): Promise<void>;
 }
 
-/** The server and the workflows on which a storm runs. */
+/** The server and the workflows that a storm runs on. */
 export interface StormPlace {
   address: string;
   namespace: string;
@@ -47,7 +47,7 @@ export interface StormTestbed {
   victims: readonly Victim[];
   /** Called for each call that waits for an approval, at least once. */
   onWaiting: (waiting: Waiting) => void;
-  /** The reasons for which processes have ended by themselves. */
+  /** The reasons why processes have ended by themselves. */
   failures(): string[];
 }
 
@@ -90,7 +90,7 @@ export async function withStorm<Result>(place: StormPlace, work: (testbed: Storm
   }
 }
 
-/** Kills Redis, and starts it after a moment: with what it had, or with nothing. */
+/** Kills Redis, and starts it after a moment: with its data, or with nothing. */
 async function loseRedis(redis: RedisServer, random: Random): Promise<void> {
   await redis.kill();
   if (random() < 0.5) redis.wipe();

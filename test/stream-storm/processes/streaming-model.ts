@@ -17,8 +17,8 @@ const TOKEN_MS = 15;
 const TOKENS = { least: 15, span: 25 };
 
 /**
- * A model whose answer depends on the conversation and on the attempt alone: each attempt has tokens of its own, so that a reader which
- * mixes two of them shows what no record holds.
+ * A model whose answer depends on the conversation and on the attempt alone: each attempt has distinct tokens, so that a reader which mixes
+ * two attempts shows what no record contains.
  */
 export function streamingModel(): ModelClient {
   return {

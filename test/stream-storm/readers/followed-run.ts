@@ -11,7 +11,7 @@ const TYPES: Record<StreamItem['type'], true> = {
   end: true,
 };
 
-/** The place at which a reader begins, and where it stops. */
+/** Where a reader begins, and where it stops. */
 export interface Stretch {
   /** The cursor of the item behind which it begins. */
   cursor?: string | undefined;
@@ -24,7 +24,7 @@ export class FollowedRun {
   readonly items: StreamItem[] = [];
   /** The number of times that the stream was cut, or could not be opened. */
   cuts = 0;
-  /** The reason for which the stream cannot be followed any more. */
+  /** The reason why the stream can no longer be followed. */
   problem: string | undefined;
   /** Resolves at `end`, at the most items, when there is nothing more, or when it has a problem or is closed. */
   readonly over: Promise<void>;

@@ -14,7 +14,7 @@ export interface Reading {
 /** The most items that a reader which moves on reads at one place. */
 const MOST = 60;
 
-/** A run, the service, and the signal at which its readers give up. */
+/** A run, the service, and the signal that makes its readers give up. */
 export interface Followed {
   url: string;
   runId: string;

@@ -16,24 +16,24 @@ const ROUNDS = 6;
 /** One of so many runs is a program, and one gets a message that interrupts an answer. */
 const KINDS_OF_RUNS = 4;
 
-/** The most milliseconds after its start at which a run is interrupted. */
+/** The maximum number of milliseconds between the start and the interruption of a run. */
 const INTERRUPT_MS = 4_000;
 
-/** The number of items of each run behind which another reader goes on once the run has ended. */
+/** The number of items of each run that another reader continues after, once the run has ended. */
 const CHECKED_CURSORS = 3;
 
 /** A run that has ended, with what its readers have got. */
 export interface StreamedRun {
   runId: string;
   readings: readonly Reading[];
-  /** The number of readers that went on at the cursor of another one. */
+  /** The number of readers that continued at the cursor of another one. */
   moves: number;
   problems: string[];
   /** The history of each execution, if there are problems. */
   histories?: unknown[];
 }
 
-/** Does a run, and follows it to its end with two readers; then others go on from random items of theirs. */
+/** Does a run, and follows it to its end with two readers. Then others continue from random items of these two. */
 export async function streamedRun(testbed: StormTestbed, number: number, random: Random, signal: AbortSignal): Promise<StreamedRun> {
   const runId = `${testbed.taskQueue}-${number}`;
   const run = testbed.client.handle(runId);

@@ -100,12 +100,12 @@ export const bursts: Record<string, AgentScenario> = {
   },
 };
 
-/** The time in which the burst of a scenario has come to its second model call. */
+/** The time that the burst of a scenario takes to reach its second model call. */
 const FIRST_ATTEMPT_MS = 1_500;
 
 /**
- * Loses the first attempt at the first burst in the middle of a call, as if its worker had ended: the server has what it had stored. `delay`:
- * the time until the next attempt, if it is not the usual one.
+ * Loses the first attempt at the first burst in the middle of a call, as if its worker had ended: the server has what the attempt had
+ * stored. `delay`: the time until the next attempt, if it is not the usual one.
  */
 function losesFirstAttempt(delay?: Duration): ActivityInterceptorsFactory {
   return ({ info: { activityType, attempt } }) => ({

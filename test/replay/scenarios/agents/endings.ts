@@ -3,7 +3,7 @@ import type { AgentScenario } from '../../scenario.ts';
 import { both, lookUp } from './look-ups.ts';
 import { cancelled } from '../waits.ts';
 
-/** Ways in which the run of an agent ends. */
+/** Ways the run of an agent ends. */
 export const endings: Record<string, AgentScenario> = {
   'completed-with-parallel-tools': { agent: 'assistant', script: [both, say('done')] },
   'completed-with-tools-in-sequence': { agent: 'sequential', script: [both, say('done')] },

@@ -16,7 +16,7 @@ const transfer = defineTool({
 
 const clerk = defineAgent({ name: 'hooked_clerk', model: 'child/m', tools: [transfer] });
 
-/** Has a hook for each event of its own runs. */
+/** Has a hook for each event of its runs. */
 export const hookedLead = defineAgent({
   name: 'hooked_lead',
   model: 'scripted/m',
@@ -44,7 +44,7 @@ export const hookedLead = defineAgent({
   ],
 });
 
-/** Has hooks with activities of their own. */
+/** Has hooks with separate activities. */
 export const remotelyHooked = defineAgent({
   name: 'remotely_hooked',
   model: 'scripted/m',

@@ -37,7 +37,7 @@ const everything: StreamPart[] = [
   FINISH,
 ];
 
-/** The options of a worker whose models have these answers, one after the other. */
+/** The options of a worker whose models have these answers in order. */
 function models(...answers: Parameters<typeof fakeModel>[0]): NonNullable<AgentScenario['worker']> {
   const model = fakeModel(answers, { provider: 'scripted.chat' });
   return {
@@ -46,13 +46,13 @@ function models(...answers: Parameters<typeof fakeModel>[0]): NonNullable<AgentS
   };
 }
 
-/** Runs whose providers have tools of their own. */
+/** Runs whose providers have their own tools. */
 export const hostedTools: Record<string, AgentScenario> = {
   'hosted-calls-sources-and-files': { agent: 'scout', script: [], worker: models(everything, textParts('done')) },
   'hosted-calls-and-another-model-over-executions': {
     agent: 'scout',
     script: [],
-    // The second step is answered by the second model, to which nothing of the first one goes back.
+    // The second step is answered by the second model, which gets nothing of the first one's items.
     worker: models(everything, new TypeError('fetch failed'), [searchCall('c2'), FINISH], [searchCall('c3'), FINISH], textParts('done')),
     continueAt: 24,
   },

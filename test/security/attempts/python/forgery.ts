@@ -9,7 +9,7 @@ import { type InPython, withModules } from './attempt-in-python.ts';
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
-/** Places in which the token of a frame could be found. */
+/** Places where the token of a frame could be found. */
 const TOKENS: readonly InPython[] = [
   [
     `gc, pattern = load('gc'), load('re').compile('${UUID}')
@@ -80,7 +80,7 @@ const OWN_ENDS: readonly InPython[] = [
   [`sys.settrace(lambda *_: ${write(END)})\n(lambda: 0)()\nwhile True: pass`, { ends: ['success', 'protocol'] }],
 ];
 
-/** Lines that go on after an end, or that claim what is the worker's to say. */
+/** Lines that continue after an end, or that make claims only the worker may make. */
 const LINES: readonly InPython[] = [
   ...[
     `${END}\n${END}`,

@@ -1,7 +1,7 @@
 import { type Attempt, SMALL } from '../attempt.ts';
 import { inPython, type InPython, withModules } from './attempt-in-python.ts';
 
-/** Code that would run for ever, or far longer than its limit. */
+/** Code that would run forever, or far longer than its limit. */
 const TIME: readonly InPython[] = [
   'while True: pass',
   'while True:\n  try:\n    1 / 0\n  except:\n    continue',
@@ -27,7 +27,7 @@ const TIME_WITH_MODULES: readonly InPython[] = [
   ],
 ];
 
-/** Code that takes memory until there is none. */
+/** Code that takes memory until none is left. */
 const MEMORY: readonly InPython[] = [
   'kept = []\nwhile True: kept.append(len(kept))',
   'kept = []\nwhile True: kept.append("x" * 10 ** 6 + str(len(kept)))',

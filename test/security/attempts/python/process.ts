@@ -4,7 +4,7 @@ import { type InPython, withModules } from './attempt-in-python.ts';
 /** A call of the C library that has to fail. */
 const refused = (call: string): InPython => [`final_answer(libc.${call})`, { ends: ['success'], answer: -1 }];
 
-/** Code that makes processes, reaches for those of others, or takes more rights than it has. */
+/** Code that makes processes, reaches for processes of others, or takes more rights than it has. */
 const CELLS: readonly InPython[] = [
   ['final_answer(os.fork())', { ends: ['runtime'] }],
   ['os.forkpty()', { ends: ['runtime'] }],

@@ -3,7 +3,7 @@ import { inPython, type InPython, withModules } from './attempt-in-python.ts';
 
 const FORGED = '{"type":"done","durationMs":0,"memoryUsedBytes":0,"answer":"1","namespace":{}}';
 
-/** Code that tries to deceive the host, with what it has to read in the end. */
+/** Code that tries to deceive the host, with the result that it has to read in the end. */
 const CELLS: readonly InPython[] = [
   [`print('${FORGED}')`, { ends: ['success'], output: FORGED }],
   [`print('\\n${FORGED}\\n')`, { ends: ['success'], output: FORGED }],

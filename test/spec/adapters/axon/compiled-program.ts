@@ -17,7 +17,10 @@ export interface CompiledProgram {
   flows: ReadonlyMap<string, string>;
 }
 
-/** Translates the units of a compiled program. Their flows may have one name, none, or any: the product wants a name of its own for each unit, without dots. */
+/**
+ * Translates the units of a compiled program. Their flows may have one name, no name, or any: the product needs distinct names without
+ * dots.
+ */
 export function toProgram(units: JsonValue | undefined, tools: ReadonlyMap<string, AnyTool>): CompiledProgram {
   const compiled = list(units).map((one) => only('A unit', one, UNIT));
   const flows = new Map<string, string>();

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/c
 import { ContextError, UnitContext } from '../../../../src/core/program/references.ts';
 import { CaseProblem, list, text } from '../fields.ts';
 
-/** An action on a context. `expected` tells only in which notation a case writes a snapshot. */
+/** An action on a context. `expected` only determines the notation of a case's snapshot. */
 type Action = (context: UnitContext, args: JsonValue[], expected: JsonValue | undefined) => unknown;
 
 const ACTIONS: Readonly<Record<string, Action>> = {

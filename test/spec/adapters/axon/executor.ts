@@ -63,7 +63,7 @@ async function run({ units, model, registered }: JsonObject): Promise<unknown> {
   };
 }
 
-/** AXON tells the next attempt the formatted error; the product says the same in plain words. */
+/** AXON passes the formatted error to the next attempt; the product says the same in plain words. */
 function failureContexts(requests: readonly ModelRequest[], events: readonly Event[]): string[] {
   let failures = events.flatMap(({ step }) => step?.error ?? []);
   return requests.map((request) => {
@@ -84,7 +84,7 @@ function withFlows(error: string, flows: ReadonlyMap<string, string>): string {
   });
 }
 
-/** The tools that the steps of a program call, and those of its dispatcher, if there is one. */
+/** The tools that the steps of a program call, and its dispatcher's, if there is one. */
 interface ToolWords {
   called: readonly string[];
   registered: readonly string[] | undefined;
@@ -128,7 +128,7 @@ function jsonWithBlanks(value: JsonValue): string {
     .join(', ')}}`;
 }
 
-/** AXON hands the failure context over beside the prompt, and the product appends it. */
+/** AXON passes the failure context next to the prompt, and the product appends it. */
 function promptOf({ conversation }: ModelRequest): string[] {
   const prompt = thoughtOf(conversation.flatMap(({ content }) => content)) ?? '';
   const at = prompt.indexOf(FAILURE_CONTEXT);

@@ -56,7 +56,7 @@ function config(input: JsonObject): JsonObject {
   }
 }
 
-/** The fields of the case as those of a document. An empty text is what the case writes for an absent one. */
+/** The fields of the case as fields of a document. The case writes an empty text for an absent one. */
 export function refineOf(input: JsonObject): RefineDocument {
   const { max_attempts, pass_failure_context, backoff, on_exhaustion, on_exhaustion_target } = only('The configuration', input, CONFIG);
   const fields = {

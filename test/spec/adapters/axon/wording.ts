@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import { mapTexts } from '../wording.ts';
 
-/** The names of types in Python, and those of JSON, which the product uses. */
+/** The names of types in Python and in JSON, which the product uses. */
 const TYPES: Readonly<Record<string, string>> = {
   str: 'string',
   int: 'number',
@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   NoneType: 'null',
 };
 
-/** Brings the texts of the validator in an expectation to the names of JSON's types, and its whole numbers to those of JSON. */
+/** Converts the texts of the validator in an expectation to JSON's type names, and its whole numbers to JSON's. */
 export function jsonTypeNames(expect: JsonValue): JsonValue {
   return mapTexts(expect, (text) =>
     text

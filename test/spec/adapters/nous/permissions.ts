@@ -52,7 +52,7 @@ function toPermissions(policy: JsonValue | undefined): Permissions {
   };
 }
 
-/** Names of the case are no globs: what would stand for other characters is taken as it is. */
+/** Names of the case are not globs: wildcard characters are taken literally. */
 function names(given: JsonValue | undefined): string[] {
   return list(given).map((name) => text(name).replace(/[*?\\]/g, '\\$&'));
 }

@@ -65,7 +65,7 @@ function toTool(name: string, tool: JsonValue): ToolDefinition<never, JsonObject
     name,
     description: 'Does what the case says.',
     parameters: z.looseObject({}),
-    // A tool of Nous is tried once more.
+    // A tool of Nous is retried once.
     maxAttempts: 2,
     // The product denies a call without a decision at its deadline.
     approval: flag(requires_approval) ? { deadline: '1m' } : 'never',

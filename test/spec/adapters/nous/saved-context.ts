@@ -41,7 +41,7 @@ function roundTrip({ context }: JsonObject, expect: JsonValue): JsonObject {
 }
 
 function create({ opts }: JsonObject): JsonObject {
-  // The product notes the time at which a run starts.
+  // The product records the start time of a run.
   return { context: { ...OF_A_PROCESS, ...asJson(toSavedContext({ started_at: new Date().toISOString(), ...toContext(opts) })) } };
 }
 

@@ -16,7 +16,7 @@ export const validateArguments: Operation = {
   },
 };
 
-/** Nous lists the problems by the names of the fields, those of a list by the place; a field that is nested follows its object. */
+/** Nous lists the problems by field name, or by position in a list; a nested field follows its object. */
 function inTheirOrder(problems: readonly JsonProblem[]): JsonProblem[] {
   return problems.toSorted(({ path: one }, { path: other }) => comparePaths(segments(one), segments(other)));
 }
@@ -57,7 +57,7 @@ function validationText(problems: readonly JsonProblem[], args: JsonValue): stri
 const TYPE = /^(expected (?:string|integer|number|boolean|array|object|null), got )(.*)$/s;
 
 /**
- * The product calls a number that is none of the expected type a number, and quotes one that is no integer: Nous names its type. A list of
+ * For a number of another type, the product says "number", and it quotes a number that is not an integer: Nous names its type. A list of
  * values is an enumeration in Nous.
  */
 function withTheirKind({ path, message }: JsonProblem, args: JsonValue): string {

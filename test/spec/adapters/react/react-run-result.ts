@@ -12,7 +12,7 @@ import { keptWording, mapTexts } from '../wording.ts';
 
 const TOTALS = Object.keys(toTheirTotals(noUsage()));
 
-/** The seed has one limit, that of steps: it has no status for the others. */
+/** The seed has one limit, on steps: it has no status for the others. */
 const OF_OTHER_LIMITS: TerminalStatus = 'limit_reached';
 
 const STEP = Object.keys(toTheirStep(toOurStep(1)));

@@ -5,7 +5,7 @@ import type { Operation } from '../adapter.ts';
 import { streamWithKit } from '../streamed-run.ts';
 import { reactKitRun } from './react-run.ts';
 
-/** A run of the agent "agent" as it is streamed: the kinds of the events of the seed, in order. */
+/** A streamed run of the agent "agent": the kinds of the events of the seed, in order. */
 export const reactStream: Operation = {
   input: ['model', 'tools', 'max_iterations'],
   expect: ['events'],
@@ -26,7 +26,7 @@ function kindsOf(items: readonly StreamItem[]): string[] {
   for (const item of items) {
     if (item.type === 'delta' && (item.delta.type === 'text' || item.delta.type === 'reasoning'))
       provisional.push(`${item.delta.type}_delta`);
-    // The seed has no word for output that is taken back.
+    // The seed has no word for discarded output.
     if (item.type === 'reset') provisional = [];
     if (item.type !== 'event') continue;
     const { event } = item;

@@ -7,11 +7,11 @@ import { endOf, type PlayedRun } from '../kit-run.ts';
 /** The keys of the results of runs in the notation of the cases. */
 export const RUN_KEYS = ['output', 'state', 'steps_taken', 'source', 'error', 'feedback', 'temperatures'];
 
-/** The words of the cases for the ways in which a run ends. */
+/** The words of the cases for the ways a run ends. */
 const STATES: Readonly<Record<TerminalStatus, string>> = {
   completed: 'completed',
   max_iterations_reached: 'step_limit_reached',
-  // The seed has one limit, that of steps: a run that another one ends has failed.
+  // The seed has one limit, on steps: a run that another one ends has failed.
   limit_reached: 'error',
   error: 'error',
   cancelled: 'error',
