@@ -23,6 +23,6 @@ test('a matrix with fewer parts than turns still runs one', () => {
   expect(everyNth([], { every: 8, turn: 7 })).toEqual([]);
 });
 
-test.each(['', '3', '1/4', 'HEAD', '78C2CF7F'])('"%s" is no hash of a commit', (text) => {
+test.each(['', '3', '1/4', 'HEAD', '78C2CF7F'])('"%s" is not a commit hash', (text) => {
   expect(() => turnOf(text)).toThrow(`MATRIX_SAMPLE is "${text}"`);
 });

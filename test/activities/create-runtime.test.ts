@@ -20,7 +20,7 @@ test.each([
   ['the worker', { tools: [pay] }, { tools: [dump] }],
   ['a step', { programs: [programOf(tool('A', pay))] }, { programs: [programOf(tool('A', dump))] }],
   ['an ask', { programs: [programOf(ask('A', 'Go', { tools: [pay] }))] }, { programs: [programOf(ask('A', 'Go', { tools: [dump] }))] }],
-])('a worker without what a tool of %s needs cannot be created', (_, withPay, withDump) => {
+])('a worker cannot be created without the resources that a tool of %s needs', (_, withPay, withDump) => {
   expect(runtime(withPay)).toThrow('tool "pay" of programs needs the resource "ledger", but the worker has no resource of that name');
   expect(runtime({ ...withPay, resources: { ledger: {} } })).not.toThrow();
   expect(runtime(withDump)).toThrow('tool "dump" of programs has "overflow": "spill", but the worker has no "payloadStore"');

@@ -143,7 +143,7 @@ describe('a stream', () => {
     ['is refused by the package', coded('AI_UnsupportedFunctionalityError', "'audio' is not supported"), 'model_bad_request'],
     ['has no model', coded('AI_NoSuchModelError', 'No such model'), 'model_not_found'],
     ['fails for another reason', new Error('what?'), 'model_client_failed'],
-  ])('that %s is no answer', async (_, yielded, code) => {
+  ])('that %s is not an answer', async (_, yielded, code) => {
     await expect(aiSdk(() => fakeModel([yielded])).call(request(), context())).rejects.toMatchObject({ code });
   });
 
@@ -163,7 +163,7 @@ describe('a stream', () => {
     expect(response).toMatchObject({ content: 'A', usage: { promptTokens: 10, completionTokens: 5, totalTokens: 15 } });
   });
 
-  test('with calls and results of the provider gives them back to it, and they are no calls of the run', async () => {
+  test('with calls and results of the provider returns them to it, and they are not calls of the run', async () => {
     const metadata = { fake: { encrypted: 'ENC' } };
     const hosted: StreamPart[] = [
       { type: 'tool-input-start', id: 's1', toolName: 'web_search', providerExecuted: true },
@@ -286,7 +286,7 @@ describe('a request', () => {
     return model.calls[0]?.prompt as PromptMessage[];
   };
 
-  test('has messages that every provider takes: system first, no blank text, the user first, media of results behind them', async () => {
+  test('has messages that every provider takes: system first, no blank text, the user first, media of results after them', async () => {
     const conversation = [
       { author: 'clerk', content: [{ type: 'message' as const, role: 'assistant' as const, content: 'Hello.' }] },
       userEvent(' '),
@@ -393,7 +393,7 @@ const part = fc.oneof(
   fc.record({ kind: fc.constant('call' as const), text: fc.constant('{"q":"x"}'), providerMetadata: metadata }),
 );
 
-test('whatever a package yields comes back to it as it was, or not at all once the record says otherwise', async () => {
+test('everything that a package yields comes back to it unchanged, or not at all once the record differs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), fc.boolean(), async (parts, isChanged) => {
       const yielded = parts.flatMap(({ kind, text, providerMetadata }, index): StreamPart[] => {

@@ -26,7 +26,7 @@ async function costOfRun(parts: readonly StreamPart[], price?: ModelPrice): Prom
   return result.usage.costUsd;
 }
 
-test('calls that a provider has made by itself cost what the price says, unless they have failed', async () => {
+test('calls that a provider has made by itself cost the listed price, unless they have failed', async () => {
   const text = textParts('Far.');
   expect(await costOfRun([...search('a'), ...search('b'), ...search('c', true), ...text], PRICE)).toBeCloseTo(TOKENS + 0.02, 12);
   expect(await costOfRun([...search('a'), ...text], { ...PRICE, hosted: { code_execution: 5 } })).toBeCloseTo(TOKENS, 12);
@@ -55,7 +55,7 @@ test.each([-1, Number.NaN, '1e9', '-1', '', null, 1e9, Infinity, [], true, {}, '
   expect(tokenUsage({ prompt_tokens: 1, completion_tokens: 1, cost })).not.toHaveProperty('costUsd');
 });
 
-test('openai() reads the cost that servers with its API tell', () => {
+test('openai() reads the cost that servers with its API report', () => {
   expect(tokenUsage({ prompt_tokens: 1, completion_tokens: 1, cost: 0.5 })).toMatchObject({ costUsd: 0.5 });
   expect(tokenUsage({ prompt_tokens: 1, completion_tokens: 1, cost: { total_cost: 0.25 } })).toMatchObject({ costUsd: 0.25 });
 });

@@ -79,7 +79,7 @@ describe('what describing a request does besides', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('with "describe: false" the package is not asked, and the reader is told so', async () => {
+  test('with "describe: false" the package is not called, and the description says so', async () => {
     let created = 0;
     const create = (id: string): ReturnType<typeof compatible.model> => {
       created += 1;

@@ -116,7 +116,7 @@ test.each<[bytes: number, isStored: boolean]>([
   [60_000, false],
   [70_000, true],
   [1_000_000, true],
-])('what a provider expects back goes to the store if it is large: %d bytes', async (bytes, isStored) => {
+])('data that a provider expects back goes to the store if it is large: %d bytes', async (bytes, isStored) => {
   const signature = 'S'.repeat(bytes);
   const signed: StreamPart[] = [...reasoning.slice(0, 2), { type: 'reasoning-end', id: 'r', providerMetadata: { fake: { signature } } }];
   const { result, events, model } = await run([[...signed, call, FINISH], textParts('Done.')]);
@@ -129,7 +129,7 @@ test.each<[bytes: number, isStored: boolean]>([
   expect(JSON.stringify(model.calls[1]?.prompt)).toContain(signature);
 });
 
-test('what a provider expects back stays in the event if the store fails, and the run continues', async () => {
+test('data that a provider expects back stays in the event if the store fails, and the run continues', async () => {
   const signed: StreamPart = { type: 'reasoning-end', id: 'r', providerMetadata: { fake: { signature: 'S'.repeat(70_000) } } };
   const model = fakeModel([[...reasoning.slice(0, 2), signed, call, FINISH], textParts('Done.')]);
   const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look] });
@@ -149,7 +149,7 @@ describe('a file of the reasoning', () => {
   const inPrompt = (data: string) =>
     expect.objectContaining({ type: 'reasoning-file', data: { type: 'data', data }, providerOptions: { fake: { signature: 'S' } } });
 
-  test.each(['AAAA', IMAGE])('goes back to its model, is no part of the message, and is in no event (%#)', async (data) => {
+  test.each(['AAAA', IMAGE])('goes back to its model, and is not part of the message or of any event (%#)', async (data) => {
     const { result, events, model } = await run([[thoughtOf(data), ...textParts('Look.').slice(0, 3), call, FINISH], textParts('Done.')]);
     expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
     expect(JSON.stringify(events)).not.toContain(data);

@@ -63,7 +63,7 @@ const DONE = anthropicAnswer('end_turn', [
 describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by $name of $spec', ({ model, modelId }) => {
   const agent = defineAgent({ name: 'scout', model: `anthropic/${modelId}`, tools: [lookUp, SEARCH], limits: { toolCalls: 1 } });
 
-  test('is offered to the provider, recorded with its step and its sources, and sent back, and is no call of the run', async () => {
+  test('is offered to the provider, recorded with its step and its sources, and sent back, and is not a call of the run', async () => {
     server.script(calls(found), DONE);
     const { result, steps, events } = await testAgent(agent, { input: 'Q', model: aiSdk((id) => model(url, id)) });
     expect(result).toMatchObject({ status: 'completed', toolCallsTotal: 1, output: 'Far.' });
@@ -139,7 +139,7 @@ const SEARCHES = {
 describe.each(PACKAGES.filter(({ name }) => name in SEARCHES))('a search by $name ($spec)', (one) => {
   const { tool, step, sources } = SEARCHES[one.name as keyof typeof SEARCHES];
 
-  test('is recorded with its pages, and what the provider wants back of it goes back', async () => {
+  test('is recorded with its pages, and the parts that the provider wants back are sent back', async () => {
     const call = { call: 'look_up', id: one.family.id(1), input: '{}' };
     server.script({ parts: [{ search: 'moon' }, { text: 'Far.' }, call] }, { parts: [{ text: 'Done.' }] });
     const agent = defineAgent({ name: 'scout', model: `p/${one.modelId}`, tools: [lookUp, tool] });
@@ -179,7 +179,7 @@ describe('a provider that does not know a hosted tool', () => {
       { type: 'unsupported', feature: 'web_search_20250305 tool', details: 'Not on Bedrock.' },
       /"anthropic\.web_search_20250305": Not on Bedrock\./,
     ],
-  ])('may say so in its answer, which is not taken: %j', async (warning, says) => {
+  ])('may say so in its answer, which is not accepted: %j', async (warning, says) => {
     const model = fakeModel([[{ type: 'stream-start', warnings: [warning] }, ...textParts('A')]], { provider: 'anthropic.messages' });
     await expect(ask(model)).rejects.toMatchObject({ code: 'model_bad_request', message: expect.stringMatching(says) });
   });

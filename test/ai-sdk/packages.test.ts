@@ -86,7 +86,7 @@ function thinking({ name }: Package): ModelRequest['settings'] {
 describe.each(PACKAGES)('$name ($spec)', (one) => {
   const { family, spec, name } = one;
 
-  test('an answer is streamed as it arrives, and the request has all that the run says', async () => {
+  test('an answer is streamed as it arrives, and the request has everything from the run', async () => {
     const settings = { temperature: 0.5, maxOutputTokens: 100 };
     const { response, deltas } = await ask(one, { parts: [{ text: 'About 384,400 km.' }] }, { settings });
     const { totalTokens: _, ...usage } = response.usage ?? { totalTokens: 0 };
@@ -104,7 +104,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
       expect(JSON.stringify(server.last)).toContain(said);
   });
 
-  test('several calls of one answer are read, with their arguments as they came', async () => {
+  test('several calls of one answer are read, with their arguments unchanged', async () => {
     const parts = [{ text: 'I look.' }, callOf(one, 1, 'moon'), callOf(one, 2, 'sun')];
     const { response, deltas } = await ask(one, { parts });
     expect(response.content).toBe('I look.');
@@ -211,7 +211,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(failure.code).toBe('context_length_exceeded');
   });
 
-  test('a key in what a provider says is not repeated', async () => {
+  test('a key in a provider\'s message is not repeated', async () => {
     const secret = 'a-secret-of-acme-1';
     server.script(family.failure(401, `The key ${secret} is not known`));
     const client = aiSdk(async (id, { secret: read }) => {
@@ -230,7 +230,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(String(failure)).not.toContain(secret);
   });
 
-  test.each(['overloaded', 'throttled'] as const)('an error in the middle of an answer is tried again (%s)', async (fails) => {
+  test.each(['overloaded', 'throttled'] as const)('an error in the middle of an answer is retried (%s)', async (fails) => {
     const failure = await failureOf(ask(one, { parts: [{ text: 'About' }], fails }));
     // The package of Mistral does not understand such a chunk.
     const code: ErrorCode =
@@ -294,7 +294,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(errors).toBeGreaterThan(length);
   });
 
-  test('reasoning comes back in its place, with what its provider has signed, and is recorded once', async () => {
+  test('reasoning comes back in its place, with its provider\'s signature, and is recorded once', async () => {
     const look = defineTool({
       name: 'look_up',
       description: 'Looks',

@@ -25,7 +25,7 @@ async function recorded(parts: Yielded, hooks: readonly AnyHook[] = []): Promise
   return events.flatMap(({ sources, usage }) => (usage === undefined ? [] : [sources]));
 }
 
-test('what the provider has used is recorded with the answer, with the places that it names', async () => {
+test('the sources that the provider has used are recorded with the answer and their places', async () => {
   const cited = { source: page('moon'), startIndex: 0, endIndex: 3, citedText: 'far' };
   const document = { type: 'source', sourceType: 'document', id: 'd', mediaType: 'application/pdf', title: 'Notes', filename: 'n.pdf' };
   const parts = [page('moon'), page('sun'), document, ...said('0', 'Hello. '), ...said('1', 'Far away.', [cited]), FINISH];

@@ -3,7 +3,7 @@ import { readOutcome } from './outcome.ts';
 
 const nothing = { passed: 0, failed: 0, skipped: [], failures: [], unstable: [] };
 
-test('a closing line says how much has passed, wherever it stands', () => {
+test('a closing line says how much has passed, wherever it is', () => {
   expect(readOutcome({ code: 0, output: 'ok a\n12 passed, 0 failed\n[worker] stopped\n' }, 'closing line')).toEqual({
     ...nothing,
     passed: 12,
@@ -16,7 +16,7 @@ test('a closing line says how much has passed, wherever it stands', () => {
   });
 });
 
-test('what a command calls failed and then passes is unstable', () => {
+test('a test that a command reports as failed and then passes is unstable', () => {
   expect(readOutcome({ code: 0, output: 'FAILED b\nok b, second try\n2 passed, 0 failed\n' }, 'closing line')).toEqual({
     ...nothing,
     passed: 2,
@@ -24,7 +24,7 @@ test('what a command calls failed and then passes is unstable', () => {
   });
 });
 
-test('what a command skips is named', () => {
+test('skipped tests of a command are named', () => {
   expect(readOutcome({ code: 0, output: 'SKIPPED a (2): no python\n1 passed, 0 failed, 2 skipped\n' }, 'closing line')).toEqual({
     ...nothing,
     passed: 1,

@@ -8,7 +8,7 @@ const node = (script: string): string[] => [process.execPath, '-e', script];
 const LEAVE_ONE =
   "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' }).unref();";
 
-test('a command has its exit code, and what it printed on both streams', async () => {
+test('a command has its exit code, and its output on both streams', async () => {
   let printed = '';
   const script = "console.log('out'); console.error('err'); process.exitCode = 3";
   const result = await runCommand(node(script), { ...options, print: (text) => (printed += text) });
@@ -25,7 +25,7 @@ test.each([
   expect(result.output).toContain('was ended after 1 s');
 });
 
-test('a command that leaves a process behind ends nevertheless', async () => {
+test('a command that leaves a process behind still ends', async () => {
   expect(await runCommand(node(LEAVE_ONE), options)).toEqual({ code: 0, output: '' });
 }, 20_000);
 

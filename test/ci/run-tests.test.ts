@@ -55,7 +55,7 @@ function outcomeOf(files: Readonly<Record<string, string>>): ReturnType<typeof r
   });
 }
 
-test('a file that fails once is named as unstable with its first failure, and one that fails twice has failed', async () => {
+test('a file that fails once is reported as unstable with its first failure, and a file that fails twice has failed', async () => {
   const outcome = await outcomeOf({
     'broken.case.ts': "test('is never right', () => expect(1).toBe(2)); test('is right', () => {}); test.skip('is left out', () => {});",
     'flaky.case.ts': FLAKY,

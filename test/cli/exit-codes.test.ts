@@ -54,7 +54,7 @@ test('an expected error is one line without a stack', () => {
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
 });
 
-test('the page of an error is on a separate line, if its message does not say what to write instead', () => {
+test('the page of an error is on a separate line, unless its message says what to write instead', () => {
   for (const code of ['not_authorized', 'run_terminated', 'archive_failed'] as const)
     expect(reported(new LonghaulError(code, 'x')).stderr).toBe(`longhaul: x\n  See ${errorPage(code)}\n`);
   for (const code of ['invalid_input', 'unknown_agent', 'run_not_found', 'server_unreachable', 'wait_timeout', 'invalid_program'] as const)

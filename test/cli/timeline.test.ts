@@ -134,7 +134,7 @@ user · And?
 clerk · turn 2 ended: error: no key`);
 });
 
-test('what a run was started with is told before its first step', () => {
+test('the beginning of a run is shown before its first step', () => {
   const given = { given: true } as const;
   const records = inOrder(
     [
@@ -238,7 +238,7 @@ test('calls of code that have a result or wait are shown while the code runs', (
   ).toEqual(['  … no result yet', '      → pay {"id":1}', '      ← paid', '      → pay {"id":2}', '      … waits for a decision']);
 });
 
-test('what a person should know of the tools is between the steps, one line for each notice', () => {
+test('notices about the tools are between the steps, one line each', () => {
   const notices = ['tool "a" is left out', 'tool "b" takes any arguments'].map((message) => ({ code: 'tool_adapted' as const, message }));
   const events = [said('Pay ann.'), event('clerk', [], { notices }), event('clerk', [], { refresh: { digest: 'abc' }, notices })];
   expect(told(inOrder(events, []))).toBe(`
@@ -301,7 +301,7 @@ test('with --full, messages and arguments are whole', () => {
   expect(told(records, { full: true }).split(text)).toHaveLength(3);
 });
 
-test('a step of an agent with several models says who answered, and why those in front of it did not', () => {
+test('a step of an agent with several models shows which model answered, and why the ones before it did not', () => {
   const tried = [
     { model: 'p/a', code: 'model_rate_limited' },
     { model: 'p/b', code: 'model_unreachable' },

@@ -136,7 +136,7 @@ describe('forgetting a user', () => {
     expect(await forgetUser(world.ports)).toEqual({ runs: [], executions: 0, memoryEntries: 0, kept: [] });
   });
 
-  it('removes what the archive leads to, also if no run is left on the server, and the archive after the executions', async () => {
+  it('removes the content that the archive leads to, also if no run is left on the server, and the archive after the executions', async () => {
     const world = new World();
     world.runs.clear();
     world.content.clear();
@@ -151,7 +151,7 @@ describe('forgetting a user', () => {
     expect(removals.slice(0, 2)).toEqual(['removeExecutions unlisted', 'removeContent unlisted']);
   });
 
-  it('keeps content that is also of another principal, says so, and comes to an end', async () => {
+  it('keeps content that also belongs to another principal, reports it, and finishes', async () => {
     const world = new World();
     for (const runId of ['b', 'past']) world.shared.add(runId);
     const forgotten = await forgetUser(world.ports);
@@ -167,7 +167,7 @@ describe('forgetting a user', () => {
     expect(world.isEmpty).toBe(true);
   });
 
-  it('removes what a call that outlived its run has written, as long as the server has the run', async () => {
+  it('removes the content that a call wrote after its run had ended, as long as the server has the run', async () => {
     const world = new World();
     const { ports } = world;
     let isWritten = false;
@@ -210,7 +210,7 @@ describe('the user to forget', () => {
     expect(forgottenUser({ user: 'ada', tenant: 'acme' }, { user: 'ada' })).toEqual({ user: 'ada', tenant: 'acme' });
   });
 
-  it('is refused if it is nobody, another one than the client acts for, or written wrong', () => {
+  it('is refused if it is missing, is not the client\'s principal, or is malformed', () => {
     expect(() => forgottenUser(undefined, {})).toThrow('needs a "user"');
     expect(() => forgottenUser({ tenant: 'acme' }, {})).toThrow('needs a "user"');
     expect(() => forgottenUser(undefined, { user: '' })).toThrow('"user"');
@@ -271,7 +271,7 @@ test('a descendant of a removed run is found by its tree', () => {
   expect(runIdsBelow('r/a.1', inside, 'r')).toEqual(['r/a.1/b.2/c.3']);
 });
 
-test('a run of another tree, and one that another workflow of the tree has started, are not below', () => {
+test('a run of another tree, and a run that another workflow of the tree has started, are not descendants', () => {
   const tree = places({
     'r/x/y': { parent: 'r/x', root: 'other' },
     'r/z': { parent: 'host', root: 'host' },

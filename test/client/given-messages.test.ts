@@ -61,7 +61,7 @@ describe('the conversation of a document', () => {
     ]);
   });
 
-  test('a call that was interrupted is answered right after its message, before what the user said then', () => {
+  test('a call that was interrupted is answered right after its message, before the user\'s next message', () => {
     const { messages } = given([asks('a', 'b'), gives('b'), hello]);
     const patched = patchDangling(givenEvents(messages, 'agent')).flatMap(({ content }) => content);
     expect(shape(patched)).toEqual(['call a', 'call b', 'result b', 'result a', 'user']);
@@ -143,7 +143,7 @@ async function executions(): Promise<{ runId: string; run: ReadBackRun }[]> {
 }
 
 describe('the recorded runs', () => {
-  test('are saved as documents that can be read, with the window of the run, without what was recalled, as their conversation', async () => {
+  test('are saved as readable documents, with the window of the run, without recalled texts, as their conversation', async () => {
     const runs = await executions();
     expect(runs.length).toBeGreaterThan(50);
     for (const { runId, run } of runs) {

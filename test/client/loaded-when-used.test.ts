@@ -64,7 +64,7 @@ beforeAll(async () => {
   loaded = JSON.parse(stdout) as typeof loaded;
 }, 60_000);
 
-test('a service that starts runs, awaits their results and reads the status of one that runs loads nothing that reads histories', () => {
+test('a service that starts runs, awaits their results and reads the status of a running one loads no code that reads histories', () => {
   expect(loaded.import).toContain('client/longhaul-client.ts');
   expect([...loaded.import, ...loaded.use].filter((file) => /^(history|core\/loop)\//.test(file))).toEqual([]);
 });

@@ -36,6 +36,6 @@ test('a caller that waits is told within five seconds that no worker has taken t
   expect(await toldWithin5s(clientOf(2))).toEqual([expect.stringMatching(/^No worker has taken run "r" yet: .* "desks" /)]);
 });
 
-test('a caller whose run a worker has taken is told nothing', async () => {
+test('a caller whose run a worker has taken gets no note', async () => {
   expect(await toldWithin5s(clientOf(5))).toEqual([]);
 });

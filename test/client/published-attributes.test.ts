@@ -70,7 +70,7 @@ test('any other error is thrown unchanged', async () => {
   expect(tried).toHaveLength(1);
 });
 
-test('a start that is invalid for another reason fails with its own error, and its attributes are tried again', async () => {
+test('a start that is invalid for another reason fails with its own error, and its attributes are retried', async () => {
   const client = {} as Client;
   const tried: number[] = [];
   const begin = (given: SearchAttributePair[]): Promise<never> => {

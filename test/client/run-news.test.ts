@@ -97,7 +97,7 @@ async function followed(kept: readonly [runId: string, events: number][] = []): 
   return Object.assign(state, { news, stop, listen, announce, lose: () => lose(), asked: () => queries().length, queries });
 }
 
-test('what is announced is asked for twice by its id, and then among everything, before the next usual question', async () => {
+test('an announced run is queried twice by its id, and then with everything, before the next usual query', async () => {
   const feed = await followed();
   expect([feed.asked(), feed.news]).toEqual([1, ['waiting']]);
   feed.announce();
@@ -109,7 +109,7 @@ test('what is announced is asked for twice by its id, and then among everything,
   feed.stop();
 });
 
-test('a run that was announced is said to wait as soon as the lists have it, and asked for no more', async () => {
+test('an announced run is reported as waiting as soon as the lists have it, and is no longer queried', async () => {
   const feed = await followed();
   await vi.advanceTimersByTimeAsync(2_500);
   const before = feed.asked();
@@ -150,7 +150,7 @@ test('a run that waits for the same tool again is reported as waiting again if t
   feed.stop();
 });
 
-test('what a sink has kept from before is not news of a run that waits already', async () => {
+test('an announcement that a sink has kept from before is not news of a run that waits already', async () => {
   // It has waited, was decided, and waits again since.
   const feed = await followed([
     ['r', 3],
@@ -185,7 +185,7 @@ test('a reader after a time without readers gets no wait a second time, but each
   feed.stop();
 });
 
-test('what was announced to others, and is long past, names no question: the lists are asked for everything when the sink has lost something', async () => {
+test('old announcements to others cause no query by id: the lists are queried for everything when the sink has lost something', async () => {
   const feed = await followed();
   feed.announce('not of this tenant');
   await vi.advanceTimersByTimeAsync(40_000);
@@ -211,7 +211,7 @@ test('a run is asked for by its id also after much was announced to others, and 
   feed.stop();
 });
 
-test('what a sink has lost is made up for by a question for everything, also if something is announced behind it', async () => {
+test('a query for everything makes up for what a sink has lost, also if an announcement follows', async () => {
   const feed = await followed();
   await vi.advanceTimersByTimeAsync(2_500);
   const before = feed.asked();

@@ -151,7 +151,7 @@ describe('a session that begins from a document', () => {
     expect(start).toThrow('the session has several conversations, "messages" and "saved": give one of them');
   });
 
-  test('is one with its own options if there is no document', () => {
+  test('is a session with its own options if there is no document', () => {
     const options = { messages: [], deps: { user: 'bob' } };
     expect(withEarlier(options, readSaved(options, 'clerk'))).toEqual(options);
   });

@@ -50,7 +50,7 @@ describe('a state that must not enter a history is refused in the same way', () 
     expect(start).not.toHaveBeenCalled();
   });
 
-  test('and one that is too large', async () => {
+  test('and an input that is too large', async () => {
     const { client } = quietClient();
     const state = { a: 'x'.repeat(150_000) };
     await expect(startRun(client, assistant, { input: 'Q', state })).rejects.toMatchObject({ code: 'payload_too_large' });
@@ -294,7 +294,7 @@ test('an input that does not fit is refused with the field', () => {
   expect(() => programInput(program, { input: { topic: 'cats', depth: { most: 'all' } } })).toThrow('input.depth.most: ');
 });
 
-test('the input of a document or a name stays as it was given', () => {
+test('the input of a document or a name is not changed', () => {
   const given = { topic: 'cats', language: 'German', depth: { most: 1 } };
   expect(programInput(program.toJSON(), { input: given }).input).toEqual(given);
   expect(programInput('essay', { input: { topic: 'cats' } })).toEqual({ program: 'essay', input: { topic: 'cats' } });

@@ -142,7 +142,7 @@ describe('the throttle of Updates', () => {
     expect(await Promise.all([...messages, ...decisions, other])).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test('a message that waits behind an unanswered one is given up at its own deadline, and never sent', async () => {
+  test('a message that waits for an unanswered one is given up at its own deadline, and never sent', async () => {
     const { client, sent } = fakeClient();
     const first = updateRun(client, 'run', { name: UPDATES.send, argument: 'first' });
     await expect(updateRun(client, 'run', { name: UPDATES.send, argument: 'second' }, { timeout: 20 })).rejects.toMatchObject({

@@ -100,7 +100,7 @@ test.each(['docs/templates.md', 'create-longhaul/README.md'])('%s names each tem
   expect(named.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('assistants are told pages of the manual that there are, and the commands that list and print them', () => {
+test('assistants are told existing pages of the manual, and the commands that list and print them', () => {
   const { 'AGENTS.md': text = '' } = projectFiles({ name: 'shop', template: 'basic', provider: 'scripted', packageManager: 'pnpm' });
   const pages = [...text.matchAll(/`([\w/-]+\.md)`/g)].map(([, page = '']) => page);
   expect(pages.length).toBeGreaterThan(5);
@@ -187,7 +187,7 @@ test.each(['20.19.1', '22.17.0', '23.5.0'])(
   },
 );
 
-test('what was begun is removed if it is interrupted', async () => {
+test('an unfinished project is removed on interruption', async () => {
   const controller = new AbortController();
   controller.abort();
   expect((await create([join(folder, 'shop'), ...FILES_ALONE], { signal: controller.signal })).code).toBe(130);
@@ -232,7 +232,7 @@ test('an empty folder is not replaced, because a shell may be in it', async () =
   expect(await readdir(empty)).toHaveLength(9);
 });
 
-test('what is not given is asked for, unless --yes', async () => {
+test('missing options are asked for, unless --yes', async () => {
   const asked: string[] = [];
   const ask = async (question: string): Promise<string> => {
     asked.push(question.split(/[: (]/)[0] ?? '');

@@ -6,7 +6,7 @@ import { defineAnchor } from '../../src/define/define-anchor.ts';
 const check = (): string[] => [];
 
 describe('an anchor', () => {
-  it('has what it declares, and raises unless it says otherwise', () => {
+  it('has its declared fields, and raises by default', () => {
     expect(defineAnchor({ name: 'Mine', check })).toEqual({ name: 'Mine', onViolation: 'raise', check });
     const options = {
       name: 'No-prices_2',

@@ -65,7 +65,7 @@ test.each([
     ['a', 'b', 'a'],
     ['a', 'b'],
   ],
-])('a tool may say what its calls change: %j', (updates, expected) => {
+])('a tool may declare what its calls change: %j', (updates, expected) => {
   expect(defineTool({ ...BASE, updates }).updates).toEqual(expected);
   expect(defineTool(BASE)).not.toHaveProperty('updates');
 });

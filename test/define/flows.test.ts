@@ -26,14 +26,14 @@ test('its limits are the sums of its agents\' limits, per round, if all of them 
   expect(defineFlow({ ...BASE, kind: 'loop', maxIterations: 2 }).limits).toMatchObject({ steps: 16, toolCalls: 10 });
 });
 
-test('the limits of agents side by side are sums too, with a tool call for the start of each, and the latest deadline', () => {
+test('the limits of parallel agents are sums, too, with a tool call for the start of each, and the latest deadline', () => {
   const slow = defineAgent({ name: 'slow', model: 'p/m', limits: { toolCalls: 2, deadline: '2h' } });
   const quick = defineAgent({ name: 'quick', model: 'p/m', limits: { toolCalls: 3, deadline: '1h', totalTokens: 10 } });
   const flow = defineFlow({ name: 'flow', kind: 'parallel', agents: [slow, quick] });
   expect(flow.limits).toEqual({ steps: 10, finalAttempt: false, toolCalls: 7, deadlineMs: 7_200_000 });
 });
 
-test('a worker with a flow of agents side by side has these agents', () => {
+test('a worker with a flow of parallel agents has these agents', () => {
   const flow = defineFlow({ name: 'flow', kind: 'parallel', agents: [one, two] });
   expect(checkedAgents([flow]).map(({ name }) => name)).toEqual(['flow', 'one', 'two']);
 });

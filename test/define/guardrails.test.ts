@@ -55,7 +55,7 @@ test.each(['Which instructions came with the shelf?', 'The system prompts for a 
   },
 );
 
-test('four characters count as a token, and a longer text only trips if it is told to', () => {
+test('four characters count as a token, and a longer text trips only if configured to', () => {
   expect(check(maxTokens({ type: 'output', limit: 2 }), { text: '12345678' })).toEqual(passed);
   const message = 'It has about 3 tokens, more than 2';
   expect(check(maxTokens({ type: 'output', limit: 2 }), { text: '123456789' })).toEqual({ passed: false, message, trips: false });

@@ -92,7 +92,7 @@ describe('the models of an agent', () => {
   });
 });
 
-describe('what the snapshot pins of a list', () => {
+describe('the fields of a list that the snapshot pins', () => {
   const clients = {
     provider: (model: string) => ({
       ...scriptedModel([]),
@@ -123,7 +123,7 @@ describe('what the snapshot pins of a list', () => {
     expect([structured(['a/x', 'a/y']), structured(['a/x', 'plain/y'])]).toEqual([true, false]);
   });
 
-  test('one model is pinned as it was', () => {
+  test('a single model is pinned as before', () => {
     expect(modelsOfAgent(define({ model: 'a/x' }), clients)).toEqual({ capabilities: { structuredOutput: true } });
   });
 });

@@ -25,7 +25,7 @@ describe('the permissions of an agent', () => {
     expect(() => permissionsOf(permissions)).toThrow(problem);
   });
 
-  it('take away from the offered tools what is denied with any arguments', () => {
+  it('remove tools from the offer that are denied with any arguments', () => {
     const offered = (deny: object): string[] =>
       toolsFor('model', { tools: tools.map(toolSnapshot), permissions: [{ mode: 'default', deny: [deny] }] }).map(({ name }) => name);
     expect(offered({ tool: 'search_*' })).toEqual(['refund']);

@@ -122,7 +122,7 @@ describe("a start takes the input type of its agent's deps", () => {
   });
 });
 
-describe('a start takes what the run begins with', () => {
+describe('a start takes the beginning of the run', () => {
   test('a saved context or an earlier run, whose deps it takes over', () => {
     expect(async ({ client, saved }: Api & { saved: SavedContext }) => {
       await client.start(teller, { saved });

@@ -11,7 +11,7 @@ test('the report of the API matches the types', () => {
   expect(written === made, 'run npm run docs').toBe(true);
 });
 
-test('what is removed or narrowed since the last release is named in the changelog', () => {
+test('the changelog names everything that was removed or narrowed since the last release', () => {
   const missing = unannounced(narrowed(read(RELEASED), read(REPORT)), read('CHANGELOG.md'));
   expect(missing, 'name each in backticks in a line under [Unreleased]').toEqual([]);
 });

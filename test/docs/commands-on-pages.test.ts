@@ -106,7 +106,7 @@ test('the parser of the command line takes every call of longhaul on the pages',
   expect(complaints.filter(([, said]) => said !== undefined)).toEqual([]);
 });
 
-test('a shell takes each fence of a shell as it stands', async () => {
+test('a shell accepts each shell fence unchanged', async () => {
   const fences = fencesOnPages().filter(({ language }) => language === 'sh');
   expect(fences.length).toBeGreaterThan(30);
   const wrong = await Promise.all(

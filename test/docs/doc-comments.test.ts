@@ -16,7 +16,7 @@ test('every export, and every member of an exported interface or class, has a do
   expect([...new Set(bare)], 'exports without a comment').toEqual([]);
 });
 
-test('what is counted: members of interfaces and classes, of their bases, and of shapes', () => {
+test('the count includes members of interfaces and classes, of their bases, and of shapes', () => {
   const exports = new Map(packageEntries().flatMap((entry) => [...entry.exports]));
   const membersNamed = (name: string): string[] => membersOf(exports.get(name)!).map((member) => member.name);
   expect(membersNamed('RunHandle')).toEqual(expect.arrayContaining(['runId', 'result', 'approve']));

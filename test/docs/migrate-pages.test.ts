@@ -25,7 +25,7 @@ test('there is a page for each framework that people come from', () => {
   ]);
 });
 
-test.each(PAGES)('%s has each part: words, one program twice, what has no counterpart, and when to stay', (page) => {
+test.each(PAGES)('%s has each part: words, one program in both, what has no counterpart, and when not to migrate', (page) => {
   const words = part(page, 'Words').match(/^\| .+ \| .+ \|$/gm) ?? [];
   expect(words.length).toBeGreaterThan(10);
   // The program of the other framework, and where the one of Longhaul is.
@@ -67,7 +67,7 @@ test('figures about others come from the page of measurements', () => {
   expect(figures.filter(({ page }) => !read(page).includes('bench/peers.md'))).toEqual([]);
 });
 
-test('each figure with decimals in their tables is in the page of measurements as it was measured last', () => {
+test('each figure with decimals in their tables matches the latest measurement in the page of measurements', () => {
   const measured = read('bench/peers.md');
   const quoted = PAGES.flatMap((page) =>
     (part(page, 'Figures').match(/(?<=\| )\d+\.\d+(?= \|)/g) ?? []).map((figure) => ({ page, figure })),

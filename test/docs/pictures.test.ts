@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const cwd = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(`${cwd}/${path}`, 'utf8');
 
-test('each picture of the concepts is light and dark, and its text says what it shows, on the page as in the file', () => {
+test('each picture of the concepts is light and dark, and its text describes it, on the page as in the file', () => {
   const shown = globSync('docs/concepts/*.md', { cwd }).flatMap((page) =>
     [...read(page).matchAll(/!\[([^\]]+)\]\(\.\.\/images\/([\w-]+\.svg)\)/g)].map(([, text = '', file = '']) => ({ text, file })),
   );

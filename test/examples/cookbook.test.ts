@@ -55,7 +55,7 @@ test('a refund over $100 waits, is paid with the amount that the clerk has edite
   expect(late.steps[0]?.toolCalls[0]?.result).toContain('nobody decided before the deadline');
 });
 
-test('an answer of the librarian cites what was read, and one that cites anything else is blocked', async () => {
+test('an answer of the librarian cites sources that it has read, and an answer that cites anything else is blocked', async () => {
   const library = {
     search: async (query: string) => (query === 'holidays' ? [{ source: 'handbook/7', text: '30 days' }] : []),
   } satisfies Library['library'];
@@ -89,7 +89,7 @@ test('neither the provider nor the record sees personal data of a result', async
   expect(leaking.result).toMatchObject({ stopReason: 'guardrail' });
 });
 
-test('a thousand reviews are read, one that cannot be read fails no other, and the verdicts are counted', async () => {
+test('a thousand reviews are read, an unreadable one fails no other, and the verdicts are counted', async () => {
   const asked: string[] = [];
   const model: ModelClient = {
     capabilities: { structuredOutput: true },
@@ -139,7 +139,7 @@ test('a payment whose answer is lost is looked up, and is not paid twice', async
   expect(steps[0]?.toolCalls[0]).toMatchObject({ result: '{"number":"r1","amount":70}', verified: { happened: true } });
 });
 
-test('if the bank cannot tell either, a person is asked for the outcome', async () => {
+test('if the bank does not know either, a person is asked for the outcome', async () => {
   const own = bank(true);
   const { steps } = await testAgent(bookkeeper, {
     input: 'Pay the bill',

@@ -17,7 +17,7 @@ test.each([
   expect(findFacts(WIKIPEDIA, query, 1)[0]?.text).toContain(answer);
 });
 
-test('no more entries are found than requested, and none if no significant word matches', () => {
+test('at most the requested number of entries is found, and none if no significant word matches', () => {
   expect(findFacts(WEB, 'Kipchoge marathon', 2)).toHaveLength(2);
   expect(findFacts(WEB, 'the price of the tea in China', 2)).toEqual([]);
   expect(findFacts(WEB, '', 2)).toEqual([]);

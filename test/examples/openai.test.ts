@@ -41,7 +41,7 @@ test.each([2, 3, 5, 8, 1_000])('an answer is followed over connections that brea
   expect(written).toBe('Let me look\nHere it is');
 });
 
-test('a refusal is no cut', async () => {
+test('a refusal is not a cut-off answer', async () => {
   const openai = openaiFor(served(run, { authenticate: () => undefined }).handler);
   await expect(follow(openai, 'Find x', () => undefined)).rejects.toMatchObject({ status: 401 });
 });

@@ -85,7 +85,7 @@ test('the table of capabilities has each capability of openai() once, and no oth
   expect(documented.toSorted()).toEqual([...inCode].toSorted());
 });
 
-test('an option that a table lacks, and one that the code lacks, are found', () => {
+test('options that a table lacks, or that the code lacks, are found', () => {
   const page = '<!-- options: ModelPrice in src/core/domain/usage.ts -->\n| option |\n| --- |\n| `input`, `tax` |\n';
   const [table] = tablesOf(page);
   expect(table).toMatchObject({

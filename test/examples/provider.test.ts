@@ -99,7 +99,7 @@ test.each<[string, Answer]>([
   ['a busy server', status(503, 'busy')],
   ['an answer that is cut off', lines({ message: { content: 'Her' }, done: false })],
   ['an error in the middle of an answer', lines({ message: { content: 'Her' } }, { error: 'out of memory' })],
-])('after %s the call is tried again', async (_, first) => {
+])('after %s the call is retried', async (_, first) => {
   const { url, asked } = await server(first, says);
   const { result } = await testAgent(agent, { input: 'Where is it?', model: ollama(url) });
   expect(result).toMatchObject({ status: 'completed', output: 'Here it is' });

@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 describe('the permits of a provider', () => {
-  test('a call that finds a lent permit asks nobody, and idle permits go back: then nothing is asked any more', async () => {
+  test('a call that finds a lent permit asks nobody, and idle permits are returned: then there are no more requests', async () => {
     const { permits, ledger } = opened({ requestsPerMinute: 60_000 });
     permitOf(await after(1, permits.acquire(call(), WAIT))).settle(0);
     expect(ledger.reports).toHaveLength(1);
@@ -81,7 +81,7 @@ describe('the permits of a provider', () => {
     expect(order).toEqual(['first', 'urgent', 'old', 'young']);
   });
 
-  test('a call that would wait longer than it may is told for how long, and counts those that wait already', async () => {
+  test('a call that would wait too long is told for how long, which includes the calls that already wait', async () => {
     const { permits } = opened({ requestsPerMinute: 60 });
     await after(10, permits.acquire(call(), WAIT));
     for (let index = 0; index < 8; index += 1) permits.park(call(), 8_000);
@@ -100,7 +100,7 @@ describe('the permits of a provider', () => {
     expect(await after(4_000, next)).toMatchObject({ type: 'permit' });
   });
 
-  test('no more calls at a time than "concurrency"', async () => {
+  test('at most "concurrency" calls at a time', async () => {
     const { permits } = opened({ concurrency: 2 });
     const first = permitOf(await after(5, permits.acquire(call(), WAIT)));
     await after(5, permits.acquire(call(), WAIT));

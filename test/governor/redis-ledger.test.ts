@@ -95,7 +95,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
     expect((await exchange({ ...QUIET, process: 'alive', waiting }, 1_000)).granted).toEqual([8]);
   });
 
-  test('a tenant with many calls gets no more than one with few, and low priorities and old calls come first', async () => {
+  test('a tenant with many calls gets no more than a tenant with few, and low priorities and old calls come first', async () => {
     const exchange = scripted({ requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 });
     const groups = [
       { tenant: 'many', priority: 3, ageMs: 9_000, count: 500, tokens: 0 },
@@ -114,7 +114,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
     expect(many + few + first).toBeGreaterThan(40);
   });
 
-  test('what a tenant was served counts no more after a minute', async () => {
+  test('past service to a tenant no longer counts after a minute', async () => {
     const exchange = scripted({ requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 });
     const ask = async (tenants: readonly string[], now: number): Promise<number[]> => {
       const waiting = tenants.map((tenant) => ({ tenant, priority: 3, ageMs: 0, count: 100, tokens: 0 }));
@@ -191,7 +191,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
       await permits.close();
     });
 
-    test('while Redis is away each worker takes its part, says so once, and returns by itself', async () => {
+    test('while Redis is away each worker takes its share, reports that once, and returns by itself', async () => {
       const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 100, tokens: 0 }];
       const [one, other] = [open('away'), open('away')];
       await vi.waitUntil(async () => {

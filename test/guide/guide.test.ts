@@ -62,7 +62,7 @@ test('headings that are equal have anchors that differ, as on GitHub', () => {
   expect(headings.map(({ id }) => id)).toEqual(['longhaul-docs-words', 'a-b', 'a-b-1']);
 });
 
-test('the sections of a page are its headings with what is below them; a line in code is no heading', () => {
+test('the sections of a page are its headings with the text below them; a line in code is not a heading', () => {
   const text = '# A\n\none\n\n```sh\n# two\n```\n\n## B\n\nthree\n';
   expect(sectionsOf(text)).toEqual([
     { level: 1, id: 'a', text: 'A', markdown: '\none\n\n```sh\n# two\n```\n' },
@@ -124,7 +124,7 @@ test('an address without the slash at its end leads to the page; others are not 
   expect((await guide.answer(new Request('http://127.0.0.1/tools/', { method: 'POST' }))).status).toBe(405);
 });
 
-test('a search shows pages with their best section, and the words as they were written', async () => {
+test('a search shows pages with their best section, and the words as written', async () => {
   const { text } = await get('/search?q=unknown_agent%20%3Cb%3E');
   expect(text).toContain('<a href="/errors/#unknown_agent">Errors: unknown_agent</a>');
   expect(text).toContain('value="unknown_agent &lt;b&gt;"');

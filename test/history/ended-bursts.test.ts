@@ -62,7 +62,7 @@ test('another activity that was cancelled between two attempts has not ended as 
   expect(reader.execution.endedAttempts ?? []).toEqual([]);
 });
 
-test('of the calls of recorded bursts, the reader keeps what names them, by their keys', async () => {
+test('the reader keeps the names of calls of recorded bursts, by their keys', async () => {
   const chains = [...(await recordedChains())].filter(([, links]) =>
     links.some(({ recorded }) => activitiesNamed(recorded, 'runBurst').length > 0),
   );

@@ -13,7 +13,7 @@ const { document } = defineProgram({
 });
 const tools = [testTool('fetch'), testTool('stamp')];
 
-test('the calls of a program are found by their ids: steps that run side by side may be recorded in another order than they are read', async () => {
+test('the calls of a program are found by their ids: parallel steps may be recorded in another order than they are read', async () => {
   const made = new HandMade({ ...testSnapshot({ tools }), program: document });
   const { recorded } = made;
   recorded.program = { program: document.name };

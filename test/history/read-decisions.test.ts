@@ -108,7 +108,7 @@ test('a model call that was aborted for a message is not a cancellation: the nex
   expect(state?.context.events.map(({ id, interrupted }) => (interrupted ? id : '-'))).toEqual(['-', 'p', '-', '-']);
 });
 
-test('a decision by Signal that does not fit is an event of the run, and the call stays pending', async () => {
+test('an invalid decision by Signal is an event of the run, and the call stays pending', async () => {
   const { recorded } = waiting()
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .arrival('signal', 5, 'approve', approve('x', { digest: 'of other arguments' }));

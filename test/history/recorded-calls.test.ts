@@ -106,7 +106,7 @@ describe('the calls of a burst that have ended', () => {
     expect(callsOf({ entries }, { attempt: 2, scheduledAt: 500 })[0]).toMatchObject({ from: 500, to: 600 });
   });
 
-  test('have not ended after the burst, whatever its clock says', () => {
+  test('do not end after the burst, whatever its clock says', () => {
     expect(callsOf({ entries }, { endedAt: 1_200 })[3]).toMatchObject({ from: 1_190, to: 1_200 });
   });
 
@@ -127,7 +127,7 @@ describe('the calls of a burst that have ended', () => {
     expect(callsOf({ entries: part })).toMatchObject([{ call: '1', code: 'interrupted' }]);
   });
 
-  test('have failed as their workers say, but for those whose time was over: these were interrupted', () => {
+  test('have failed as their workers report, except calls that timed out: these were interrupted', () => {
     const failing = (code: string, message = 'no'): object[] =>
       callsOf({ entries: [[100, 'm1', 'model', { type: 'failed', code, message }]] });
     expect(failing('model_server_error')).toMatchObject([{ call: '1', code: 'model_server_error' }]);

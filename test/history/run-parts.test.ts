@@ -89,7 +89,7 @@ describe('the timeline of each recorded run', () => {
   });
 });
 
-test('the calls of a burst are spans inside of it, which take their time from it', async () => {
+test('the calls of a burst are spans inside it, which take their time from it', async () => {
   const names = new Set<string>();
   for (const [, run] of runs) {
     const spans = await pagesOf(run, 10_000);

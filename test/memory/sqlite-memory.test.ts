@@ -131,7 +131,7 @@ describe('a memory in a SQLite file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('never changes a file that is no database, and leaves no connection open', async () => {
+  it('never changes a file that is not a database, and leaves no connection open', async () => {
     const content = 'no database, but a text that is long enough to be one'.repeat(100);
     await writeFile(file, content);
     for (let use = 0; use < 3; use += 1) expect(errorCode(await refusal())).toBe('memory_unavailable');

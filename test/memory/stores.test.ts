@@ -171,7 +171,7 @@ test('two owners share a namespace only if all their parts are the same', () => 
   );
 });
 
-test('no owner reads, lists or removes what another has stored', async () => {
+test('no owner reads, lists or removes another owner\'s entries', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(owner, { minLength: 2, maxLength: 6, selector: (one) => JSON.stringify(partsOf(one).map((part) => [part])) }),
@@ -203,7 +203,7 @@ test('the namespaces of a tenant and user, and no others, begin with the text of
   );
 });
 
-test('claims are no part of a namespace', () => {
+test('claims are not part of a namespace', () => {
   const of = (claims: { roles: string[] }): string => memoryNamespace({ principal: { user: 'ada', claims }, agent: 'clerk' });
   expect(of({ roles: ['admin'] })).toBe(of({ roles: [] }));
 });

@@ -52,11 +52,11 @@ describe.each(['schema', 'final_answer'] as const)('an answer as text, output mo
     ['a number as text, which the model may mean otherwise', '{"answer":"4"}', 'answer: expected number, got string'],
     ['two answers', '{"answer":3} or {"answer":4}', 'several JSON values that fit'],
     ['an example and an answer', 'As {"answer":0}, but: ```json\n{"answer":4}\n```', 'several JSON values that fit'],
-  ])('%s is no answer', (_, content, problem) => {
+  ])('%s is not an answer', (_, content, problem) => {
     expect(verdict(content, mode)).toMatchObject({ type: 'problem', problem: expect.stringContaining(problem) });
   });
 
-  it('reasoning that does not end is no answer', () => {
+  it('reasoning that does not end is not an answer', () => {
     expect(verdict('<think>{"answer":4}', mode)?.type).toBe(mode === 'schema' ? 'problem' : undefined);
   });
 
@@ -65,7 +65,7 @@ describe.each(['schema', 'final_answer'] as const)('an answer as text, output mo
   });
 });
 
-describe('an answer that is no object, as text in place of a call of final_answer', () => {
+describe('an answer that is not an object, as text in place of a call of final_answer', () => {
   it.each<[form: string, content: string, output: z.ZodType, verdict: object]>([
     ['a list', '["a"]', z.array(z.string()), { type: 'fits' }],
     ['a list in prose', 'Both: ["a","b"].', z.array(z.string()), { type: 'parsed', value: ['a', 'b'] }],

@@ -21,7 +21,7 @@ test.each<[what: string, given: unknown, recorded: unknown[]]>([
   ['a URL that is too long', [{ url: `${PAGE}${'x'.repeat(2_000)}` }, { url: PAGE }], [{ url: PAGE }]],
   ['what names nothing', [{}, { title: ' ' }, { url: 7 }, null, 'x'], []],
   ['no list', { url: PAGE }, []],
-])('of the sources of an answer, %s is recorded as it can be used', (_, given, recorded) => {
+])('of the sources of an answer, %s is recorded as far as it can be used', (_, given, recorded) => {
   expect(checkSources(given, TEXT)).toEqual(recorded);
 });
 

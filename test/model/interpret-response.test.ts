@@ -75,7 +75,7 @@ test('ids are unique in the run: repeated ids get a number, and missing ids are 
   expect(callIds(recorded)).toEqual(['c1-3', 'c1-4', 'c2', 'uuid-1']);
 });
 
-test('arguments that do not fit are a problem that the model reads', () => {
+test('invalid arguments are a problem that the model reads', () => {
   const { problems } = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":"one"}' }] });
   expect(problems).toEqual({ c1: `Invalid arguments for 'add': a: expected number, got string; missing required field "b"` });
   expect(interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '[1]' }] }).problems).toEqual({
@@ -93,7 +93,7 @@ test.each(['tool_calls', 'stop', 'length', 'max_tokens', 'gave_up', '', undefine
 );
 
 const EMPTY = ['', ' \n', null, undefined, 'null', 'None'];
-test.each(EMPTY)('the arguments %j of a tool that takes some are a problem that says what to send', (given) => {
+test.each(EMPTY)('the arguments %j of a tool with arguments are a problem that says what to send', (given) => {
   const tools = [
     defineTool({ name: 'find', description: 'Finds.', parameters: z.object({ city: z.string().optional() }), execute: () => 1 }),
   ];
@@ -250,7 +250,7 @@ test('refusal, confidence and provider items are passed on, and invalid ones dro
   });
 });
 
-test('what a provider warns of is recorded in at most five short lines, and anything else is not', () => {
+test('a provider\'s warnings are recorded in at most five short lines, and anything else is not', () => {
   const warnings = (given: unknown): unknown => interpret({ warnings: given as never }).warnings;
   expect(warnings(['a\nb', ' ', 7, 'a b', 'c\ud800'])).toEqual(['a b', 'c\ufffd']);
   expect(warnings(['1', '2', '3', '4', '5', '6'])).toEqual(['1', '2', '3', '4', 'and 2 more']);

@@ -61,7 +61,7 @@ describe('a text that ends in the middle is never completed', () => {
     ['a text', '{"paths": ["/srv/a", "/srv/b'],
     ['an object', '```json\n{"a": 1, // the first'],
     ['an object', 'Here it is: {"a": "x",'],
-  ])('inside of %s: %s', (inside, text) => {
+  ])('inside %s: %s', (inside, text) => {
     expect(valueOf(text)).toBe(
       `the text was cut off: it ends inside of ${inside}. Nothing was done with it. Send it again, complete, and shorter if it was too long`,
     );

@@ -168,7 +168,7 @@ function recorded(response: RecordedResponse): JsonObject | undefined {
 const PLAIN = { to: 'Ada', amount: 15 };
 const TEXT = JSON.stringify(PLAIN);
 
-describe('arguments in another form are read if the schema proves what is meant', () => {
+describe('arguments in another form are read if the schema proves the meaning', () => {
   it.each<[form: string, sent: unknown, read: JsonObject]>([
     ['as they should be', PLAIN, PLAIN],
     ['as text', TEXT, PLAIN],
@@ -242,7 +242,7 @@ describe('arguments in another form are read if the schema proves what is meant'
     expect(interpret('search', { input: {} }, snapshot).problems).toHaveProperty('c1');
   });
 
-  describe('a wrapper is no argument of a tool whose arguments may all be left out', () => {
+  describe('a wrapper is not an argument of a tool whose arguments are all optional', () => {
     const search = defineTool({
       name: 'search',
       description: 'Searches.',
@@ -274,7 +274,7 @@ describe('arguments in another form are read if the schema proves what is meant'
       expect(recorded(response)).toEqual(read);
     });
 
-    it('is one if the schema says that it takes other names, too', () => {
+    it('is an argument if the schema accepts other names, too', () => {
       const schema = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: {} };
       for (const sent of [{ arguments: { text: 'x' } }, { input: '{"a":1}' }]) {
         expect(readArguments({ name: 'search', schema }, sent)).toEqual({ args: sent });
@@ -381,7 +381,7 @@ describe('null for an optional argument is absent', () => {
     }
   });
 
-  it('of a tool whose schema is no zod schema', () => {
+  it('of a tool whose schema is not a zod schema', () => {
     const schema = {
       type: 'object',
       properties: { q: { type: 'string' }, page: { type: 'integer' }, any: {}, kind: { enum: ['a', null] } },

@@ -89,7 +89,7 @@ test.each<[string, Partial<ModelResponse>]>([
   expect(errorOf(response)).toBeUndefined();
 });
 
-test('an empty answer may be handled by who asks for it, and a failed one may not', () => {
+test('an empty answer may be handled by the caller, and a failed one may not', () => {
   expect(errorOf({}, { mayBeEmpty: true })).toBeUndefined();
   expect(errorOf({ finishReason: 'error' }, { mayBeEmpty: true })).toEqual(['model_no_answer', expect.stringContaining('"error"')]);
 });

@@ -289,19 +289,19 @@ test('each kind has at least twelve forms', () => {
   expect(Object.values(KINDS).filter((forms) => forms.length < 12)).toEqual([]);
 });
 
-test.each(CASES)('%s, %s: no provider refuses what is sent, and it accepts what the schema accepts', (_kind, _form, schema, fits) => {
+test.each(CASES)('%s, %s: no provider refuses the sent schema, and it accepts what the original schema accepts', (_kind, _form, schema, fits) => {
   const sent = portableSchema(modernSchema(schema));
   expect(refusals(sent)).toEqual([]);
   const whole = checkableSchema(schema);
   for (const args of fits) expect([checkJson(whole, args), checkJson(sent, args)]).toEqual([[], []]);
 });
 
-test.each(CASES)('%s, %s: no provider refuses what a run pins for a server', (_kind, _form, schema) => {
+test.each(CASES)('%s, %s: no provider refuses the schema that a run pins for a server', (_kind, _form, schema) => {
   const { parameters, strict } = pinSchema(usableSchema(schema).schema ?? {});
   expect(strict ? strictRefusals(parameters) : refusals(parameters)).toEqual([]);
 });
 
-test('what is left out is told in the description', () => {
+test('parts that are left out are described in the description', () => {
   const schema = of(
     { type: 'number', description: 'Size', exclusiveMinimum: 0, multipleOf: 2, default: 4 },
     { description: 'All', additionalProperties: N, properties: { a: N, 'b c': { type: 'string', description: 'Odd' } }, required: ['b c'] },
@@ -413,7 +413,7 @@ const roots: fc.Arbitrary<Pair> = fc
   )
   .map(({ schema, value }) => ({ schema: { ...schema, $defs: DEFINITIONS }, value }));
 
-test('no provider refuses what is sent of any schema, and it accepts every value that the schema is meant to accept', () => {
+test('no provider refuses the sent form of any schema, and it accepts every value that the schema is meant to accept', () => {
   fc.assert(
     fc.property(roots, ({ schema, value }) => {
       const sent = portableSchema(modernSchema(schema));

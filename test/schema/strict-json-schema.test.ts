@@ -134,7 +134,7 @@ test('an optional field is required and nullable, at every level', () => {
   });
 });
 
-test('keywords outside of the subset are told to the model in the description', () => {
+test('the description tells the model about keywords outside the subset', () => {
   const schema = z.object({
     page: z.url().describe('The page.'),
     n: z.int().default(5),

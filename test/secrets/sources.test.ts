@@ -52,7 +52,7 @@ describe('secrets in files', () => {
     expect(await fileSecrets({ directory }).read('crm-token')).toBe('value');
   });
 
-  test('are missing if there is no file, or a folder', async () => {
+  test('are missing if the file is missing, or is a folder', async () => {
     await writeFile(path.join(directory, 'file'), 'value');
     const source = fileSecrets({ directory });
     for (const name of ['absent', 'team', 'file/inside']) expect(await source.read(name)).toBeUndefined();

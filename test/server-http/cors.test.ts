@@ -63,7 +63,7 @@ describe('pages of other origins', () => {
     expect(corsAnswer(request({ origin: APP }, 'OPTIONS'), LISTED).isPreflight).toBe(false);
   });
 
-  it('may send cookies if the operator says so, from listed origins alone', () => {
+  it('may send cookies if the operator allows it, only from listed origins', () => {
     const withCookies = { ...LISTED, credentials: true };
     expect(corsAnswer(request({ origin: APP }), withCookies).headers).toMatchObject({
       'access-control-allow-origin': APP,

@@ -13,7 +13,7 @@ test('every code of the error table has a status of HTTP', () => {
   expect(codes.filter((code) => !(httpStatusOf(code) >= 400 && httpStatusOf(code) < 600))).toEqual([]);
 });
 
-test('a body that is no JSON is refused with 400', async () => {
+test('invalid JSON is refused with 400', async () => {
   const handler = await checkedHandler(quiet);
   for (const body of ['{', '{"agent":}', 'agent=clerk', '\uFFFE']) {
     const request = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
@@ -73,7 +73,7 @@ test('a body over 1 MB is refused with 413 while it is read, also without a leng
   expect(sent).toBeLessThan(15);
 });
 
-test('a body that says it is over 1 MB is refused with 413 before it is read', async () => {
+test('a body with a declared length over 1 MB is refused with 413 before it is read', async () => {
   const handler = await checkedHandler(quiet);
   const headers = { 'content-type': 'application/json', 'content-length': '1000001' };
   expect((await send(handler, 'POST', '/v1/runs', { body: {}, headers })).status).toBe(413);
@@ -109,7 +109,7 @@ test('a body that is nested too deeply is refused with 422', async () => {
   expect([response.status, await response.json()]).toMatchObject([422, { code: 'invalid_request', errors: [{ pointer: '#' }] }]);
 });
 
-test('a body that does not fit is refused with 422, and the pointer of each problem', async () => {
+test('an invalid body is refused with 422, and the pointer of each problem', async () => {
   const handler = await checkedHandler(quiet);
   const body = { agent: '', input: [{ type: 'text' }], limits: { steps: 0, 'a/b~c': 1 }, ünknown: true };
   const { status, body: problem } = await answer(handler, 'POST', '/v1/runs', { body });
@@ -123,7 +123,7 @@ test('a body that does not fit is refused with 422, and the pointer of each prob
   ]);
 });
 
-test('a parameter of the query that does not fit is refused with 422 and its name', async () => {
+test('an invalid query parameter is refused with 422 and its name', async () => {
   const handler = await checkedHandler(quiet);
   for (const query of ['wait=soon', 'steps=1', 'wait=1s&wait=2s', 'unknown=1']) {
     const { status, body } = await answer(handler, 'GET', `/v1/runs/r/result?${query}`);

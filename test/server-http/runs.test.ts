@@ -101,7 +101,7 @@ test('each route needs its scope, and "admin" includes the others', async () => 
   }
 });
 
-test('a request that is not verified is refused before anything is told about the path', async () => {
+test('an unverified request is refused before anything is revealed about the path', async () => {
   const handler = await checkedHandler(clientWithRun({}), { authenticate: () => undefined });
   for (const path of ['/v1/runs/r', '/v1/runs', '/v1/nothing']) {
     const { status, body, headers } = await answer(handler, 'GET', path);
@@ -115,7 +115,7 @@ test('credentials that have expired are refused', async () => {
   expect((await answer(handler, 'POST', '/v1/runs/r/pause')).status).toBe(401);
 });
 
-test('an error of the verification is no refusal of the caller', async () => {
+test('an error of the verification is not a refusal of the caller', async () => {
   const authenticate = (): never => {
     throw new Error('the key store is down');
   };
@@ -174,7 +174,7 @@ test('a start with a key has a run id that follows from the principal and the ke
   expect(new Set([...ids, ...others]).size).toBe(5);
 });
 
-test('a wait that ends before the run answers 202 with its status, and any other error is told', async () => {
+test('a wait that ends before the run answers 202 with its status, and any other error is reported', async () => {
   const status = { runId: 'r', status: 'running' };
   const result = async ({ timeout }: { timeout: number }): Promise<never> => {
     throw new LonghaulError('wait_timeout', `not within ${timeout} ms`);

@@ -33,7 +33,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5
 const ask = (handler: Handler, query = ''): Promise<{ status: number; body: { ms: { own: number }; code?: string } }> =>
   answer(handler, 'GET', `/v1/runs/r/timeline${query}`);
 
-test('many who read a run at once are answered by two readings: that which was begun, and one that was begun after they had asked', async () => {
+test('many simultaneous readers of a run are answered by two reads: the one in progress, and one that began after their requests', async () => {
   const { handler, read, release } = slowService();
   const first = ask(handler);
   await turn();

@@ -62,7 +62,7 @@ test('each command has a page with each of its arguments and options, as its par
   for (const { code, meaning } of Object.values(EXIT_CODES)) expect(list).toContain(`| ${code} | ${meaning} |`);
 });
 
-test('each code of an error has its HTTP status, its exit code, whether it is tried again, its cause and an action', () => {
+test('each code of an error has its HTTP status, its exit code, whether it is retried, its cause and an action', () => {
   expect(lacking('reference/error-codes', Object.keys(ERROR_CODES), [1, 2, 3, 4, 5])).toEqual([]);
 });
 
@@ -83,7 +83,7 @@ test('each variable of the environment that the code reads has its meaning, and 
   expect(lacking('reference/environment-variables', names, [1])).toEqual([]);
 });
 
-test('each metric has its kind and its meaning, each search attribute its type and what it holds', () => {
+test('each metric has its kind and its meaning, each search attribute its type and its content', () => {
   expect(lacking('reference/metrics', Object.values(METRICS), [1, 3])).toEqual([]);
   expect(lacking('reference/search-attributes', Object.keys(SEARCH_ATTRIBUTE_TYPES), [1, 2])).toEqual([]);
 });

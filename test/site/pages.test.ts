@@ -115,7 +115,7 @@ test('a name in the sidebar without a page is a problem; the pages of the refere
   );
 });
 
-test('the page of the newest release that has it is the one for search engines', () => {
+test('search engines are directed to the page of the newest release that has it', () => {
   for (const [version, slug] of [
     ['0.1', 'tools/'],
     ['0.1', ''],
@@ -150,7 +150,7 @@ test('a tag of a release has its own site; an untagged commit is "next"', () => 
   expect(versionOf(folder)).toBe('next');
 });
 
-test('the site of a release is kept as it was, and all versions are named', () => {
+test('the site of a release is kept unchanged, and all versions are named', () => {
   write('0.1/index.html', 'as it was');
   write('next/index.html', '');
   expect(() => requireUnbuilt({ folder, version: '0.1' })).toThrow('is kept as it was');

@@ -155,7 +155,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(reading.shown).toEqual(['attempt', 0, 1, 'attempt', 0]);
   });
 
-  it('of several calls are read side by side, and a position names the place in each', async () => {
+  it('of several calls are read in parallel, and a position names the place in each', async () => {
     const tool = { ...ATTEMPT, callId: 'tool' };
     const [model, emitting] = [server.activity('r', ATTEMPT), server.activity('r', tool)];
     publish(model, 0, 2);
@@ -174,7 +174,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(again.shown).toEqual([2, 1, 2]);
   });
 
-  it('that ended while a reader was away are told as lost', async () => {
+  it('that ended while a reader was away are reported as lost', async () => {
     publish(server.activity('r', ATTEMPT), 0, 2);
     await vi.advanceTimersByTimeAsync(500);
     const reading = collect(client, 'r');
@@ -210,7 +210,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     await expect(vi.advanceTimersByTimeAsync(1_000)).resolves.toBeDefined();
   });
 
-  it('keep what the call itself reports', () => {
+  it('keep the call\'s own reports', () => {
     const spent = { reported: { promptTokens: 1, completionTokens: 2, totalTokens: 3 } };
     const details = withStreamedOutput({ of: ATTEMPT, next: 0, parts: [] }, { spent });
     expect(spentIn(details)).toEqual(spent);
@@ -219,7 +219,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(withStreamedOutput(undefined, 'half done')).toBe('half done');
   });
 
-  it('of another form are no output', () => {
+  it('of another form do not count as output', () => {
     const forged: unknown[] = [null, 'text', [], { 'longhaul:stream': null }, { 'longhaul:stream': { of: ATTEMPT, next: 1 } }];
     const part = { from: 0, type: 'text', text: 'a', lengths: [1] };
     for (const bad of [{ ...part, from: -1 }, { ...part, lengths: ['1'] }, { ...part, type: 'other' }, { ...part, text: 1 }, null]) {

@@ -33,7 +33,7 @@ function sweepCounter(): Disposable & { count: number } {
 }
 
 describe('the bounds of memoryStreams()', () => {
-  it('keeps the newest entries of a run, and says that others are missing', async () => {
+  it('keeps the newest entries of a run, and reports that others are missing', async () => {
     const { worker, read } = open(memoryStreams({ entriesPerRun: 3 }));
     publish(worker, 'r', 10);
     expect(await read('r', 4)).toEqual(['lost', 7, 8, 9]);

@@ -52,7 +52,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     expect(again.shown).toEqual([3, 4, ...range(5, 20)]);
   });
 
-  it('yields "lost", and then what is new, after a restart without its data', async () => {
+  it('yields "lost", and then new entries, after a restart without its data', async () => {
     const { worker, client } = open();
     const [reading, other] = [collect(client, 'r'), collect(client, 'without entries')];
     publish(worker, 0, 5);
@@ -110,7 +110,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     expect(other.shown).toEqual([]);
   });
 
-  it('keeps what is published while Redis is paused, and is not healthy meanwhile', async () => {
+  it('keeps entries that are published while Redis is paused, and is not healthy meanwhile', async () => {
     const { worker, client } = open();
     const reading = collect(client, 'r');
     publish(worker, 0, 1);

@@ -53,7 +53,7 @@ test('a change whose answer is lost is taken once when its reader sends it again
   expect(sent.at(-1)?.key).not.toBe(first);
 });
 
-test('a change whose answer is cut behind its headers is taken once when its reader sends it again', async () => {
+test('a change whose answer is cut after its headers takes effect once if its reader sends it again', async () => {
   const { ask } = await opened();
   const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError('network')) });
   answer = async () => new Response(cut);
@@ -82,7 +82,7 @@ test('the same words long after an answer was lost are another message, however 
   expect(third).not.toBe(first);
 });
 
-test('what a run was set to is set again after something else, also if the first answer was lost', async () => {
+test('a setting of a run can be set again after another one, also if the first answer was lost', async () => {
   const { ask } = await opened();
   const params = { runId: 'r' };
   const lose = (): Promise<Response> => Promise.reject(new TypeError('network'));
@@ -139,7 +139,7 @@ test('the refusal of a key that its reader has changed meanwhile says nothing ab
   expect([needsKey.value, sent.map(({ authorization }) => authorization)]).toEqual([true, ['Bearer old', 'Bearer new']]);
 });
 
-test('a stream that falls silent is opened again behind its cursor, and its reader is told if it stays silent', async () => {
+test('a silent stream is reopened after its cursor, and its reader is notified if it stays silent', async () => {
   vi.useFakeTimers();
   const { follow, connection } = await opened();
   const cursors: (string | null)[] = [];

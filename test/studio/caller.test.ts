@@ -121,7 +121,7 @@ test('once the key is taken away, nothing is known of the caller, and nothing is
   caller.end();
 });
 
-test('a service that does not take the key any more ends what is done for its caller', async () => {
+test('a service that no longer accepts the key ends all work for its caller', async () => {
   const world = await opened();
   world.refuses = true;
   await world.caller.listRun('r1');

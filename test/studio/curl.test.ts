@@ -26,7 +26,7 @@ test.each([
   ['ai-sdk.google.vertex.chat', '/v1/models/m', 'https://models.example/v1/models/m', ['authorization: Bearer k']],
   ['ai-sdk.azure.responses', '/v1/responses', 'https://models.example/v1/responses?api-version=v9', ['api-key: k']],
   ['openai.chat', "/chat/$(id)'`pwd`", "https://models.example/v1/chat/$(id)'`pwd`", ['authorization: Bearer k']],
-])('a request of %s has its key where the provider looks for it, and its body as it was sent', (api, path, url, headers) => {
+])('a request of %s has its key where the provider looks for it, and its body as sent', (api, path, url, headers) => {
   const [where, ...rest] = argumentsOf(curlOf({ api, path, body }));
   expect(where).toBe(url);
   expect(rest.slice(0, -2)).toEqual([...headers, 'content-type: application/json'].flatMap((header) => ['-H', header]));

@@ -4,7 +4,7 @@ import { Decided, keyOf } from '../../studio/decided.ts';
 const call = (digest: string): Parameters<Decided['add']>[0] => ({ runId: 'r', callId: 'c', toolName: 'refund', digest });
 const KEY = keyOf(call(''));
 
-test('what was decided here is known as such while it still waits, and when it has gone', () => {
+test('a call that was decided here is known as decided while it still waits, and when it is gone', () => {
   const decided = new Decided();
   decided.add(call('1'));
   decided.see([call('1')]);

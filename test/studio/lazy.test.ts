@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadLazily } from '../../studio/lazy.ts';
 import { isOutdated, missingParts } from '../../studio/version.ts';
 
-test('a part of the page that cannot be loaded is asked for more and more rarely, until nobody wants it', async () => {
+test('a part of the page that cannot be loaded is requested less and less often, until nobody needs it', async () => {
   const pauses: number[] = [];
   const load = (): Promise<string> => Promise.reject(new Error('404'));
   const found = await loadLazily(

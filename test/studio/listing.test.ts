@@ -6,7 +6,7 @@ const runs = (...ids: string[]): RunEntry[] =>
   ids.map((runId) => ({ runId, kind: 'agent', status: 'running', startTime: '', waitingFor: [] }) as unknown as RunEntry);
 const idsOf = (list: readonly RunEntry[]): string => list.map(({ runId }) => runId).join(' ');
 
-test('what waits is listed seldom while the feed is well, and never for a page that nobody sees', () => {
+test('waiting runs are listed rarely while the feed works, and never for a page that nobody sees', () => {
   const well = { isWell: true, isHidden: false };
   expect(isDue({ ...well, sinceMs: 15_000 })).toBe(false);
   expect(isDue({ ...well, sinceMs: 120_000 })).toBe(true);
@@ -57,7 +57,7 @@ test('a run that has ended is asked what waits only if something of it is shown'
   expect(movedRuns(items, [{ runId: 'e' }, { runId: 'f/1' }, { runId: 'dd' }])).toEqual(['b', 'c', 'e', 'f']);
 });
 
-test('what a reader looks at is asked for at once, the more rarely the longer nothing changes, and not once nobody looks', async () => {
+test('a page that is looked at is requested at once, less often the longer nothing changes, and not at all once nobody looks', async () => {
   vi.useFakeTimers();
   try {
     const asked: number[] = [];
@@ -86,7 +86,7 @@ test('what a reader looks at is asked for at once, the more rarely the longer no
   }
 });
 
-test('what a run has used is not known any more once it has ended or begun again, and is while it waits', () => {
+test('the usage of a run is outdated once it has ended or restarted, but not while it waits', () => {
   const fed = (type: 'started' | 'waiting' | 'ended', more: object = {}): FeedItem => ({
     type,
     run: { runId: 'a', status: 'running', waitingFor: [], startTime: '', ...more },
@@ -104,7 +104,7 @@ test('what a run has used is not known any more once it has ended or begun again
   expect(changed({ ...ended, tokens: 30 }, [fed('started')])).toEqual({ ...runs('a')[0], title: 'Lamps', endTime: null });
 });
 
-test('a run that has ended has begun again if something of it has started after its end', () => {
+test('an ended run has restarted if a part of it has started after its end', () => {
   const item = (type: 'started' | 'ended', runId: string, startTime: string): FeedItem => ({
     type,
     run: { runId, waitingFor: [], startTime },

@@ -43,13 +43,13 @@ test('pages of a timeline are reread if they are not full or have unfinished spa
   expect([settledPages([last], 1), settledPages([], 1)]).toEqual([[], []]);
 });
 
-test('a timeline is read whole again from time to time: what has begun long ago may be known only now', () => {
+test('a timeline is reread completely from time to time: old spans may become known late', () => {
   const pages = [{ next: 5, spans: [{ to: '2026-11-01T00:00:01Z' }] }];
   const taken = Array.from({ length: 11 }, (_, readings) => settledPages(pages, readings).length);
   expect(taken).toEqual([0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0]);
 });
 
-test('all who show a run read its facts at the same moment, and those who show another one at another moment', () => {
+test('all pages that show a run read its facts at the same moment, and pages that show another run at another moment', () => {
   const momentOf = (id: string, endedAt: number): number => {
     const now = endedAt + 100;
     return now + (dueIn({ ...read, runId: id, endedAt }, { runId: id, status: 'running', answers: 9 }, now) ?? 0);

@@ -20,7 +20,7 @@ const delta = (eventId: string, text: string): StreamItem => ({
   delta: { type: 'text', text },
 });
 
-test('an answer has its calls with their results, and a decision stands between them', () => {
+test('an answer has its calls with their results, and a decision is between them', () => {
   const run = new RunRecord();
   run.take([
     event(0, { author: 'user', content: [{ type: 'message', role: 'user', content: 'Refund me' }] }),
@@ -65,7 +65,7 @@ test('an agent that takes over is named with its first answer', () => {
   expect(run.rows[1]).toMatchObject({ handedFrom: 'triage' });
 });
 
-test('what the model writes changes neither the rows nor what is read besides them', () => {
+test('live text changes neither the rows nor the other facts', () => {
   const run = new RunRecord();
   run.take([event(0, { content: [call], usage }), event(1, { content: [result] }), step]);
   const before = [run.revision, run.answers];

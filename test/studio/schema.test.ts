@@ -9,7 +9,7 @@ test('a box that is not checked says no if it has to be there, and nothing other
   expect(withFlags(options, { dryRun: true, force: false })).toEqual({ dryRun: true, force: false });
 });
 
-test('an object that nobody has filled in stays away if it may', () => {
+test('an object that nobody has filled in is omitted if it is optional', () => {
   const schema: Schema = { type: 'object', properties: { options, amount: { type: 'number' } }, required: ['amount'] };
   expect(withFlags(schema, { amount: 3 })).toEqual({ amount: 3 });
   expect(withFlags(schema, { amount: 3, options: { note: 'x' } })).toEqual({ amount: 3, options: { note: 'x', dryRun: false } });
@@ -28,7 +28,7 @@ test('boxes in several objects are each filled in, and in the objects of lists',
   });
 });
 
-test('what is edited as JSON is sent as it was written, and other members that are left out are not made up', () => {
+test('JSON edits are sent as written, and omitted members are not invented', () => {
   const schema: Schema = {
     type: 'object',
     properties: { either: { anyOf: [options, { type: 'null' }] }, name: { type: 'string' }, list: { type: 'array', items: flag } },

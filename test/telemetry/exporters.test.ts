@@ -186,14 +186,14 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     expect(() => reported.requireOwnIds()).not.toThrow();
   });
 
-  test('a protocol that nobody follows is refused when a worker is created', async () => {
+  test('an unknown protocol is refused when a worker is created', async () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c:4317');
     vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc');
     const reported = await telemetry({ meterProvider: new RecordingMeter() });
     expect(() => reported.requireOwnIds()).toThrow(/Longhaul sends spans over HTTP/);
   });
 
-  test('another collector behind the same address gets the form that it takes', async () => {
+  test('another collector at the same address gets the form that it accepts', async () => {
     await using receiver = await OtlpReceiver.listen();
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
     const reported = await telemetry({ meterProvider: new RecordingMeter() });

@@ -84,7 +84,7 @@ describe('telemetry', () => {
     await expect(telemetry(options as never)).rejects.toThrow(message);
   });
 
-  test('records nothing of a trace that its caller or its ratio leaves out', () => {
+  test('records no part of a trace that is not sampled by its caller or its ratio', () => {
     const sdk = new RecordingSdk(idGenerator);
     const start = { name: 'chat m', spanId: spanIdOf(RUN, 'chat', 1, 1), attributes: ATTRIBUTES };
     const unsampled = traceOfStart(RUN, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00');
@@ -92,7 +92,7 @@ describe('telemetry', () => {
     expect(new Telemetry(plainApi(sdk), { sampleRatio: 0 }).start(traceOfStart(RUN, undefined), start)).toBeUndefined();
   });
 
-  test('counts what an SDK that throws has lost, and throws nothing itself', () => {
+  test('counts the spans that a throwing SDK has lost, and throws nothing itself', () => {
     const broken = {
       getTracer: () => ({
         startSpan: () => {
@@ -167,7 +167,7 @@ describe('metrics', () => {
   });
 });
 
-test('what is reported later waits for its own time, whatever was before it, and a flush does not', async () => {
+test('late reports wait for their own time, whatever was before them, and a flush does not wait', async () => {
   vi.useFakeTimers();
   try {
     const reporting = new Telemetry(plainApi(new RecordingSdk(idGenerator)), {});

@@ -15,7 +15,7 @@ test('work for items is done in batches, and its results come in the order of th
   expect(most).toBe(3);
 });
 
-test('a batch begins once the one before it was read, and no further item is taken meanwhile', async () => {
+test('a batch begins once the previous one was read, and no further item is taken meanwhile', async () => {
   const begun: number[] = [];
   const results = inBatches([1, 2, 3, 4, 5], 2, (item) => Promise.resolve(begun.push(item)));
   await results.next();

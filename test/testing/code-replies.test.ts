@@ -48,7 +48,7 @@ test('an answer without a block is corrected, and output is observed', async () 
   ]);
 });
 
-test('the working memory stands behind each observation, with the approaches that failed', async () => {
+test('the working memory follows each observation, with the failed approaches', async () => {
   const { result, feedback } = await run([
     block("store('k', 41); observe('saw it'); print('p')"),
     block("add(1); throw new Error('missing b')"),

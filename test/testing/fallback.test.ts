@@ -27,7 +27,7 @@ const models = (first: ScriptEntry[], second: ScriptEntry[]): Record<ModelName, 
 const origins = (steps: readonly { answeredBy?: string; tried?: object[] }[]): unknown[] =>
   steps.map(({ answeredBy = A, tried = [] }) => [answeredBy, ...tried]);
 
-test('the record says who answered and why the first one did not, and what each of them cost', async () => {
+test('the record says which model answered, why the first one did not, and what each cost', async () => {
   const model = models([down], [callTool('look'), say('Done.')]);
   const { result, steps, events } = await testAgent(listed(), { input: 'Q', model, prices: PRICES });
   expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
@@ -37,7 +37,7 @@ test('the record says who answered and why the first one did not, and what each 
   expect(result.usage.costUsd).toBeCloseTo((2 * (10 * 1 + 5 * 10)) / 1_000_000, 12);
 });
 
-test('the half of an answer costs what the model costs that gave it', async () => {
+test('half of an answer has the price of the model that gave it', async () => {
   const usage = { promptTokens: 100, completionTokens: 10, totalTokens: 110 };
   const breaking: ModelClient = {
     capabilities: { structuredOutput: true },
@@ -142,7 +142,7 @@ describe('hooks', () => {
     },
   });
 
-  test('see the request for each model, and one that denies it ends the call', async () => {
+  test('see the request for each model, and a hook that denies it ends the call', async () => {
     const allowed = await testAgent(listed({ hooks: [watching] }), { input: 'Q', model: models([down], [say('Done.')]) });
     expect(allowed.result.status).toBe('completed');
     expect(seen).toEqual([A, B]);

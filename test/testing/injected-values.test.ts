@@ -8,7 +8,7 @@ const deps = z.object({ prices: z.record(z.string(), z.number()), user: z.string
 const BASE = { name: 'desk', model: 'scripted/m', tools: [rate], deps } as const;
 const DEPS = { prices: { apple: 2 }, user: 'Ann' };
 
-test('values by the deps of the run are variables of its code, and the model is told', async () => {
+test('values from the deps of the run are variables of its code, and the model is told about them', async () => {
   const agent = defineAgent({
     ...BASE,
     code: { executor: quickjs(), inject: ({ deps: { prices, user } }) => ({ prices, user, fruits: Object.keys(prices) }) },

@@ -84,7 +84,7 @@ describe('an unusable answer', () => {
     expect(result).toMatchObject({ status: 'completed', output: 'b' });
   });
 
-  test('is no refusal, which is not asked for again', async () => {
+  test('is not a refusal, which is not requested again', async () => {
     for (const refused of [say('', { refusal: 'No.' }), say('No.', { finishReason: 'refusal' }), say('', { finishReason: 'refusal' })]) {
       const { result, requests } = await testAgent(clerk, { input: 'Weather?', model: scriptedModel([refused]) });
       expect(result).toMatchObject({ status: 'error', errorCode: 'model_refusal' });

@@ -36,7 +36,7 @@ describe('a program that asks at its limits', () => {
     ]);
   });
 
-  test('ends at the limit after a rejection, and keeps what has ended', async () => {
+  test('ends at the limit after a rejection, and keeps the ended steps', async () => {
     const { result, requests } = await testProgram(three, { input, model: model(), decide: () => reject('enough') });
     expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit' });
     expect(requests).toHaveLength(1);

@@ -58,7 +58,7 @@ describe('the result of a step', () => {
     expect(stepOf(await asked([say('plain')]))).not.toHaveProperty('text');
   });
 
-  test('has the attempts with what the checks found, each by its rule', async () => {
+  test('has the attempts with the findings of the checks, each by its rule', async () => {
     const tested = await asked(
       [
         structured({ score: 7, confidence: 0.9 }),
@@ -132,7 +132,7 @@ describe('the failure of a step', () => {
     expect(stepOf(tested)).toMatchObject({ error: { code: 'validation_failed', message: expect.stringContaining('Value 9 exceeds') } });
   });
 
-  test('is told in the result of the run once, in plain words, with the last attempt', async () => {
+  test('is reported in the result of the run once, in plain words, with the last attempt', async () => {
     const { result } = await asked([say('5 €'), say('6 €')], { anchors: ['NoPrices'], refine: { maxAttempts: 2 } });
     expect(result.error).toBe(
       `Unit "u" failed: All 2 refine attempts exhausted for step 'A'. The last one: The answer breaches the anchor "NoPrices": It names a price`,

@@ -52,7 +52,7 @@ const GROWING = [usage(5_000, 0), usage(6_000, 5_000), usage(7_000, 6_000)];
 const LOST = [usage(5_000, 0), usage(6_000, 0), usage(7_000, 0), usage(8_000, 0)];
 
 describe('a cache that is lost', () => {
-  test('is told once, with the first part of the request that has changed', async () => {
+  test('is reported once, with the first part of the request that has changed', async () => {
     expect(await noticesOf(LOST, [clock])).toEqual([
       'cache_lost: The model has read 0 of the 5000 tokens that the previous call had left in the cache. The first changed part of the request is instruction 3: move changing parts to the end of the conversation.',
     ]);
@@ -67,7 +67,7 @@ describe('a cache that is lost', () => {
     ['half of it is read', [usage(5_000, 0), usage(6_000, 2_500)]],
     ['the prompt is short', [usage(4_000, 0), usage(4_095, 0)]],
     ['the provider reports no cache', [usage(5_000, 0, 0), usage(6_000, 0, 0)]],
-  ])('is not told if %s', async (_, usages) => {
+  ])('is not reported if %s', async (_, usages) => {
     expect(await noticesOf(usages)).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe('a cache that is lost', () => {
     return outcome.type === 'response' ? { ...outcome, response: { ...outcome.response, ...more } } : outcome;
   };
 
-  test('is told without its cause if another worker made the call before, and once over all executions', async () => {
+  test('is reported without its cause if another worker made the call before, and once over all executions', async () => {
     const { events } = await runFake({
       snapshot: look,
       model: [
@@ -94,7 +94,7 @@ describe('a cache that is lost', () => {
     expect(JSON.stringify(events)).not.toContain('changedPart');
   });
 
-  test('is not told if another model of the list has answered', async () => {
+  test('is not reported if another model of the list has answered', async () => {
     const { events } = await runFake({
       snapshot: look,
       model: [step('a', { usage: usage(5_000, 0) }), said('Done.', { ...lost, answeredBy: 'other/model' })],
@@ -103,7 +103,7 @@ describe('a cache that is lost', () => {
   });
 });
 
-test('a provider learns a digest that is the same in all calls of a run, and in no other run', async () => {
+test('a provider gets a digest that is the same in all calls of a run, and in no other run', async () => {
   const agent = defineAgent({ name: 'clerk', model: 'p/m', tools: [lookUp] });
   const [one, other] = [cachingModel(GROWING), cachingModel(GROWING)];
   const { result } = await testAgent(agent, { input: 'Look.', model: one });

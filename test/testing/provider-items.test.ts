@@ -29,7 +29,7 @@ function clientOf(first: Partial<ModelResponse>): ModelClient & { given: Convers
 const itemsGiven = ({ given }: { given: ConversationEvent[][] }): unknown[] =>
   given.map((events) => events.flatMap(({ providerItems = [] }) => providerItems));
 
-test('what a model client returns along with an answer comes back to it, is recorded once, and says whose it is', async () => {
+test('what a model client returns along with an answer comes back to it, is recorded once, and names its model', async () => {
   const items: JsonValue[] = [{ any: 'thing' }, 'at all', 7];
   const model = clientOf({ providerItems: items, account: 'acme' });
   const run = await testAgent(defineAgent({ name: 'a', model: 'mine/m', tools: [look] }), { input: 'Q', model });
@@ -81,7 +81,7 @@ test('items give way to a long answer, which would otherwise be too large to be 
   expect(run.events.every((event) => jsonBytes(event) < 300_000)).toBe(true);
 });
 
-test('items of an answer whose text a hook replaced are left out, and the client learns that there were some', async () => {
+test('items of an answer whose text a hook replaced are left out, and the client is told that there were some', async () => {
   const hook = defineHook({ name: 'h', on: 'post_response', run: () => ({ modify: { text: 'Other.' } }) });
   const model = clientOf({ providerItems: ['own'], content: 'Said.' });
   const run = await testAgent(defineAgent({ name: 'a', model: 'mine/m', tools: [look], hooks: [hook] }), { input: 'Q', model });

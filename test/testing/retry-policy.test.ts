@@ -35,7 +35,7 @@ describe('after a failed attempt', () => {
     expect(after({ initialInterval: '10s' }, 1, failed, 10_000)).toEqual({ type: 'end', state: 'TIMEOUT' });
   });
 
-  test('a final failure, one of a final type, and one after the total time limit are not tried again', () => {
+  test('a final failure, one of a final type, and one after the total time limit are not retried', () => {
     const end = { type: 'end', state: 'NON_RETRYABLE_FAILURE' };
     expect(after({}, 1, failureAsSent(ApplicationFailure.nonRetryable('no')))).toEqual(end);
     expect(after({ nonRetryableErrorTypes: ['tool_failed'] }, 1, failed)).toEqual(end);

@@ -53,7 +53,7 @@ test('after a time-out the names of earlier code are made again, with the same r
   expect(executor.given.map(({ code }) => code)).toEqual(['a', 'b', 'c']);
 });
 
-test('code beyond the script fails, and what the script has left is reported', async () => {
+test('code beyond the script fails, and the rest of the script is reported', async () => {
   const executor = scriptedExecutor([{ output: 'one' }]);
   expect(() => executor.assertUsedUp()).toThrow('was given 0 runs of code, but its script has 1 entry');
   const alone = await createExecutor(executor);

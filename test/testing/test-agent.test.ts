@@ -68,7 +68,7 @@ describe('a test of an agent fails', () => {
     );
   });
 
-  test('if a decision is refused again and again', async () => {
+  test('if a decision is refused repeatedly', async () => {
     const model = scriptedModel([callTool('refund', { amount: 1 }), say('Done.')]);
     const testing = testAgent(agent, { input: 'Go', model, decide: () => approve({ arguments: { amount: 'much' } }) });
     await expect(testing).rejects.toMatchObject({ code: 'invalid_arguments' });

@@ -71,7 +71,7 @@ test('time does not jump for a wait that was given up', async () => {
   expect(time.now()).toBeLessThan(start + DAY);
 });
 
-test('if no event can ever come, an error says so', async () => {
+test('reports an error if no event can ever come', async () => {
   void time.until(() => false);
   await sleep(10);
   expect(stuck).toBeGreaterThan(0);

@@ -73,7 +73,7 @@ describe('a worker bundles', () => {
     expect(packagedBundle(parts, folder)).toBeUndefined();
   });
 
-  test.each(['1', 'T', 'true'])('for a debugger that says so in the environment (%s)', (value) => {
+  test.each(['1', 'T', 'true'])('for a debugger that is set in the environment (%s)', (value) => {
     vi.stubEnv('TEMPORAL_DEBUG', value);
     expect(packagedBundle({}, folder)).toBeUndefined();
     vi.stubEnv('TEMPORAL_DEBUG', '0');
@@ -119,7 +119,7 @@ describe('a worker bundles if the bundle of the package', () => {
     expect(packagedBundle({}, await changed(change))).toBeUndefined();
   });
 
-  test('is as it was made: then it does not', async () => {
+  test('is unchanged: then it does not', async () => {
     const copy = await changed(madeFrom(() => ({})));
     expect(packagedBundle({}, copy)).toEqual({ codePath: join(copy, code) });
   });

@@ -48,7 +48,7 @@ test('a tool of programs and an agent\'s tool with the same name are two tools',
   );
 });
 
-test('an agent that hands over to one that the worker lacks is refused', () => {
+test('an agent that hands over to an agent that the worker lacks is refused', () => {
   const triage = defineAgent({ name: 'triage', model: 'p/m', handoffs: [one, 'two'] });
   expect(() => new AgentRegistry([triage, one], { p: provider })).toThrow(
     'agent "triage": "handoffs" names the agent "two", which the worker does not have (it has: "triage", "one"): add it to "agents"',

@@ -45,7 +45,7 @@ test('the label of a tool is pinned, if the tool has one', () => {
   expect(snapshot.tools[1]).toHaveProperty('label', 'Refund');
 });
 
-test('a memory is pinned with its tools, and an agent without one pins nothing', () => {
+test('a memory is pinned with its tools, and an agent without a memory pins nothing', () => {
   const pinned = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [lookUp], memory: true }), circumstances);
   expect(pinned.memory).toEqual({ recall: { topK: 5, maxBytes: 4_096 }, tools: true });
   expect(pinned.tools.map(({ name, ofMemory, category }) => [name, ofMemory, category])).toEqual([
@@ -67,7 +67,7 @@ test('a tool that is a schema alone is pinned as one, and other tools pin nothin
 });
 
 describe('approvals are pinned as JSON', () => {
-  test("the snapshot says whether calls of a tool wait always or if a predicate says so, and has the schema of a question's answer", () => {
+  test("the snapshot says whether a tool's calls always wait or a predicate decides, and has the schema of a question's answer", () => {
     const tools = [
       refund,
       lookUp,

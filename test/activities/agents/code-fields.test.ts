@@ -58,7 +58,7 @@ test('the schemas of results are pinned for code, if JSON Schema can say them', 
   for (const tool of snapshotOf(defineAgent({ ...BASE, tools })).tools) expect(tool).not.toHaveProperty('result');
 });
 
-test('an agent without code pins nothing of it', () => {
+test('an agent without code pins no code fields', () => {
   const snapshot = snapshotOf(defineAgent(BASE));
   expect(snapshot).not.toHaveProperty('code');
   expect(snapshot).not.toHaveProperty('replyFormat');

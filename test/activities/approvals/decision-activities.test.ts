@@ -116,7 +116,7 @@ test('an error of the hook is logged with its stack; the approver reads the mess
   );
 });
 
-test('the activity is tried again if this worker has no hook, or if the run does not answer', async () => {
+test('the activity is retried if this worker has no hook, or if the run does not answer', async () => {
   const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
   const without = activityEnvironment({ events, answers });
   const silent = activityEnvironment({ events, authorize: () => ({ as: 'ann' }) });
@@ -192,7 +192,7 @@ test('the notify hook gets a pending limit with the limits that an approval woul
   expect(told).toMatchObject([{ kind: 'limit', arguments: { steps: 20 } }]);
 });
 
-test('a failed notification is tried again', async () => {
+test('a failed notification is retried', async () => {
   const environment = activityEnvironment({ events, answers, notify: throws });
   const failure = { type: 'notification_failed', message: 'not you', nonRetryable: false };
   await expect(environment.run(notifyWaitingActivity(environment.runtime), notice)).rejects.toMatchObject(failure);

@@ -157,7 +157,7 @@ test('an activity that has ended is forgotten, and the first abort gives the rea
   expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
 });
 
-test('an activity that was aborted for another reason is still told that its run was cancelled', () => {
+test('an activity that was aborted for another reason is still notified that its run was cancelled', () => {
   const aborts = new AbortRegistry();
   const { controller, isCancelled } = aborts.register('e1');
   const reason = new Error('out of time');

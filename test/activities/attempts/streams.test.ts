@@ -58,7 +58,7 @@ test('pieces of a call without an id or a name reach no reader', () => {
   expect(entries).toEqual([]);
 });
 
-test('a piece of an absurd length is left out, and readers learn it from the numbers', () => {
+test('a piece of an absurd length is left out, and readers notice from the numbers', () => {
   const { stream, entries } = streaming();
   for (const piece of ['a', 'x'.repeat(600_000), 'b']) stream.add(text(piece));
   stream.end();
@@ -140,7 +140,7 @@ test('a sink that cannot be opened leaves nothing open', async () => {
   await streams.close();
 });
 
-test.each([[{}], ['redis'], [null], [{ name: '', open: () => undefined }], [{ name: 'mine' }]])('%j is no sink', (value) => {
+test.each([[{}], ['redis'], [null], [{ name: '', open: () => undefined }], [{ name: 'mine' }]])('%j is not a sink', (value) => {
   const make = (): WorkerStreams => new WorkerStreams(value as StreamSink, () => undefined);
   expect(make).toThrow('the worker: "streams" is not a sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
 });

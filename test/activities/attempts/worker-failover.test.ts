@@ -79,7 +79,7 @@ describe('an activity that waits for a worker', () => {
     expect((await attempted({ attempt: 2, lacked: 1, wait: { ...WAIT, details: 'before' } }, told)).output).toBe('before');
   });
 
-  test('is tried again as often as its policy allows, and fails for good at its last attempt', async () => {
+  test('is retried as often as its policy allows, and fails for good at its last attempt', async () => {
     expect((await attempted({ attempt: 4, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({ nonRetryable: false });
     expect((await attempted({ attempt: 5, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({
       type: 'tool_failed',

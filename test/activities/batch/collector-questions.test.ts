@@ -52,7 +52,7 @@ test('two attempts of one call both get its place', async () => {
   expect(asked).toEqual([['1']]);
 });
 
-test('an attempt that is given up waits no more, and the others get their answer', async () => {
+test('an attempt that is given up stops waiting, and the others get their answer', async () => {
   const questions = new CollectorQuestions();
   const answer = Promise.withResolvers<CallPlace[]>();
   const { client, asked } = collector(() => answer.promise);

@@ -81,7 +81,7 @@ test('a call that waits for its batch looks again after one minute, then two, up
   expect(waits.length).toBeGreaterThan(7);
 });
 
-test('it costs at most eight billed actions in its first hour: what the server knows of it is not noted again', async () => {
+test('it costs at most eight billed actions in its first hour: what the server already has of it is not recorded again', async () => {
   const { attempts } = await attemptsWithin(60);
   expect(attempts.reduce((sum, { actions }) => sum + actions, 0)).toBeLessThanOrEqual(8);
   expect(attempts.slice(1).map(({ actions }) => actions)).toEqual(attempts.slice(1).map(() => 1));
@@ -101,7 +101,7 @@ test('a call that no collector has answered by its deadline ends its activity: t
   expect(heartbeats).toEqual([]);
 });
 
-test('what the memory had for a call is kept by its heartbeat, and is not in its failure, which goes into history', async () => {
+test('a call\'s heartbeat keeps the recalled memory, and its failure, which is in the history, does not', async () => {
   const recalled = { id: 'm1', text: 'likes tea', note: { entries: 1 } };
   const { outcome, heartbeats } = await attempted({ recall: async () => recalled });
   expect(registrationIn(heartbeats.at(-1))).toMatchObject({ provider: 'openai', recalled });

@@ -18,12 +18,12 @@ test.each([
   expect(attemptsBefore(checkpoint, attempt, 't1/0')).toBe(before);
 });
 
-test('what is no call in flight is left out of a checkpoint', () => {
+test('a checkpoint contains only calls in flight', () => {
   const running = [['t1/0', 1], ['t1/1'], 't1/2', null];
   expect(checkpointIn({ record: { entries: [] }, attempt: 1, running })?.running).toEqual([['t1/0', 1]]);
 });
 
-test('what an attempt has only read again hides no attempt at the calls behind it', () => {
+test('outcomes that an attempt has only reread do not hide attempts at later calls', () => {
   // The first attempt at the burst has read, and was lost in the call behind. The second one reads again, for long enough that a heartbeat is due.
   const read: [string, number] = ['t1/0', attemptsBefore({ attempt: 1 }, 2, 't1/0') + 1];
   const stored = attemptsSince([read], 2, 1);

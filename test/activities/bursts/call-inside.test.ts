@@ -28,7 +28,7 @@ async function attemptsOf({ before, failures, held = new HeldReports() }: { befo
   return { known, reported };
 }
 
-test('an attempt knows whether the one before was made by the same process, and when the call began', async () => {
+test('an attempt knows whether the previous one was made by the same process, and when the call began', async () => {
   const { known } = await attemptsOf({ before: 1, failures: 1 });
   expect(known).toEqual([
     { attempt: 2, isRetry: false, since: 1_000 },
@@ -36,7 +36,7 @@ test('an attempt knows whether the one before was made by the same process, and 
   ]);
 });
 
-test('what the attempts at a call report is held until the server has its outcome, and what comes later is not', async () => {
+test('reports of attempts at a call are held until the server has its outcome, and later reports are not held', async () => {
   const held = new HeldReports();
   const { reported } = await attemptsOf({ before: 0, failures: 1, held });
   expect(reported).toEqual([]);
@@ -46,7 +46,7 @@ test('what the attempts at a call report is held until the server has its outcom
   expect(reported).toEqual([1, 2, 3]);
 });
 
-test('what is given up is not reported, and each report counts, also one that comes later', async () => {
+test('reports that are given up are not sent, and each counts, also a late one', async () => {
   const held = new HeldReports();
   const { reported } = await attemptsOf({ before: 0, failures: 1, held });
   let dropped = 0;

@@ -40,17 +40,17 @@ function store(checkpoints: Checkpoints): Promise<void> {
   return checkpoints.stored()!;
 }
 
-test('what a request has taken is stored once the server has accepted it', async () => {
+test('the entries of a request are stored once the server has accepted it', async () => {
   expect(await fatesOf([accepts], store)).toEqual(['1 stored']);
   expect(await fatesOf([async () => ({ cancelRequested: true })], store)).toEqual(['1 stored', 'cancelled']);
 });
 
-test('what a failed request has taken is given back, and the next one may take it', async () => {
+test('the entries of a failed request are returned, and the next request may take them', async () => {
   expect(await fatesOf([fails, accepts], store)).toEqual(['1 failed', '2 stored']);
   expect(await fatesOf([fails, fails], (checkpoints) => store(checkpoints).catch(() => undefined))).toEqual(['1 failed', '2 failed']);
 });
 
-test('so it is with the heartbeats that nobody waits for', async () => {
+test('the same holds for heartbeats that nobody waits for', async () => {
   const { promise: accepted, resolve } = Promise.withResolvers<void>();
   const answer = async (): Promise<object> => {
     setImmediate(resolve);

@@ -28,7 +28,7 @@ function inActivity<Result>(work: (reporting: Reporting) => Promise<Result>, opt
   return activityEnvironment(options).run(() => work(new Reporting()), null);
 }
 
-test('a call is reported once a checkpoint has stored its outcome, and one that is left to the run only with the end', async () => {
+test('a call is reported once a checkpoint has stored its outcome, and a call that is left to the run only with the end', async () => {
   await inActivity(async (reporting) => {
     reporting.end('a');
     reporting.end('left', { isLeft: true });
@@ -42,7 +42,7 @@ test('a call is reported once a checkpoint has stored its outcome, and one that 
   });
 });
 
-test('what a checkpoint has not stored waits for the next one, or for the end, also if it fails after it', async () => {
+test('reports that a checkpoint has not stored wait for the next one, or for the end, even if the attempt fails after it', async () => {
   await inActivity(async (reporting) => {
     reporting.end('a');
     reporting.reports.storing().failed();
@@ -55,7 +55,7 @@ test('what a checkpoint has not stored waits for the next one, or for the end, a
   });
 });
 
-test('what an attempt could not store is given up, and counts, unless it is the last one, whose failure has it', async () => {
+test('reports that an attempt could not store are given up, and count, unless it is the last attempt, whose failure has them', async () => {
   for (const isLast of [false, true])
     await inActivity(async (reporting) => {
       reporting.end('a');

@@ -57,7 +57,7 @@ test.each([
   ['is to be cancelled', 3, false],
   ['is paused', 4, true],
   ['is to be paused, with a worker', 5, false],
-])('what is stored of a burst that %s', async (_, state, isFound) => {
+])('the stored state of a burst that %s', async (_, state, isFound) => {
   const burst = await pending('s', state);
   const { found, warnings } = await lookUp([() => [burst]]);
   expect(await found).toEqual(isFound ? { record: { entries: [ENTRY] }, attempt: 1, seed: 's' } : null);

@@ -51,7 +51,7 @@ test('a namespace that is larger than the cache is ended', async () => {
   expect(one.isReliable).toBe(false);
 });
 
-test('a namespace that waits for calls is given up sooner than one that waits for a cell', async () => {
+test('a namespace that waits for calls is evicted sooner than a namespace that waits for a cell', async () => {
   const cache = new NamespaceCache({ waitingMs: 20, idleMs: 60_000 });
   const waiting = await namespace('call orders {"id":1}');
   const idle = await namespace();

@@ -101,7 +101,7 @@ test.each([[false], [true]])(
   60_000,
 );
 
-test('a cell that used up its time leaves the values of those before as they were', async () => {
+test('a cell that used up its time does not change the values of earlier cells', async () => {
   const agent = { ...desk, code: { executor: quickjs({ limits: { timeoutSeconds: 1 } }), tier: 'remote' as const } };
   const { run, made } = quickJsRun({ agent });
   await run.cell('var kept = 5;');

@@ -71,7 +71,7 @@ test.each([
   );
 });
 
-test('a namespace is lost if a cell does something else when it is run again, and the model is told what is gone', async () => {
+test('a namespace is lost if a cell behaves differently when it is rerun, and the model is told which names are gone', async () => {
   const run = new CodeRun();
   await run.cell('let a 1\nlet b 2');
   await run.cell('call orders {"id":1}\ncall orders {"id":2}\nsurprise');
@@ -96,7 +96,7 @@ test('a namespace is lost if a cell does something else when it is run again, an
   expect(await run.cell('print a')).toMatchObject({ content: ['3'] });
 });
 
-test('the calls of a cell whose namespace is lost in its middle are told', async () => {
+test('the model is told the calls of a cell whose namespace is lost during the cell', async () => {
   const run = new CodeRun();
   let segments = 0;
   const lost = await run.cell('surprise\ncall orders {"id":1}\nprint $', found, async () => {
@@ -111,7 +111,7 @@ test('the calls of a cell whose namespace is lost in its middle are told', async
   );
 });
 
-test('an executor that fails to run an earlier cell again is tried again, and then the namespace is lost', async () => {
+test('an executor that fails to rerun an earlier cell is retried, and then the namespace is lost', async () => {
   const run = new CodeRun({ info: { attempt: 1, retryPolicy: { maximumAttempts: 2 } } });
   await run.cell('let a 1');
   await forget(run);

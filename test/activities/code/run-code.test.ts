@@ -38,13 +38,13 @@ test.each([
   ['prints nothing', 'let a 1', ['(no output)'], undefined],
   ['fails', 'let a 1\nprint a\nthrow no order', ['1\nError (runtime): no order'], true],
   ['cannot be read', 'huh', ['Error (syntax): unknown word "huh"'], true],
-])('a cell that %s is told to the model as text, and is part of the namespace', async (_, code, content, isError) => {
+])('a cell that %s is reported to the model as text, and is part of the namespace', async (_, code, content, isError) => {
   const ended = await new CodeRun().cell(code);
   expect(ended).toMatchObject({ content, digest, ...(isError ? { isError } : {}) });
   expect(ended).not.toHaveProperty('final');
 });
 
-test.each(['timeout', 'memory', 'killed', 'protocol'])('a cell that ends by %s is no part of the namespace', async (kind) => {
+test.each(['timeout', 'memory', 'killed', 'protocol'])('a cell that ends by %s is not part of the namespace', async (kind) => {
   const run = new CodeRun();
   await run.cell('let a 1');
   const ended = await run.cell(`let a 2\nend ${kind} it was over`);
@@ -57,7 +57,7 @@ test.each(['timeout', 'memory', 'killed', 'protocol'])('a cell that ends by %s i
   expect(await run.cell('print a')).toMatchObject({ content: ['1'] });
 });
 
-test('a call whose arguments do not fit its tool has a problem, as one of the model has', async () => {
+test('a call whose arguments do not fit its tool has a problem, like a call of the model', async () => {
   const run = new CodeRun();
   await run.cell('call orders {"id":"x"} | pay {}', () => ({ error: 'refused' }));
   expect(run.outputs[0]).toMatchObject({

@@ -61,7 +61,7 @@ async function attempts(
   }
 }
 
-test('an archive that fails is tried again after 1, 2, 4 seconds and so on, and given up within five minutes', async () => {
+test('an archive that fails is retried after 1, 2, 4 seconds and so on, and given up within five minutes', async () => {
   const { waits, last, ms } = await attempts(0);
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   expect(ms).toBeLessThanOrEqual(300_000);
@@ -82,13 +82,13 @@ test('the time counts from the first attempt: a worker that takes over much late
   ).resolves.toBeUndefined();
 });
 
-test('an archive that gives a retry delay is tried again after it, but never after the time limit', async () => {
+test('an archive that gives a retry delay is retried after it, but never after the time limit', async () => {
   const busy = (retryAfterMs: number) => () => Promise.reject(Object.assign(new Error('busy'), { retryAfterMs }));
   await expect(archive(environmentWith(busy(5_000)))).rejects.toMatchObject({ nonRetryable: false, nextRetryDelay: 5_000 });
   await expect(archive(environmentWith(busy(500_000)))).rejects.toMatchObject({ nonRetryable: true });
 });
 
-test('a non-retryable error of the archive is not tried again, but its own time-out is', async () => {
+test('a non-retryable error of the archive is not retried, but its own time-out is', async () => {
   const refuses = (): Promise<void> => Promise.reject(ApplicationFailure.nonRetryable('no such bucket'));
   await expect(archive(environmentWith(refuses))).rejects.toMatchObject({
     nonRetryable: true,

@@ -11,7 +11,7 @@ test.each([
   [{ platform: 'darwin' }, 'bubblewrap is for Linux, and this is darwin. To use it, run the worker on Linux'],
   [{ bubblewrap: '/nowhere/bwrap' }, 'bubblewrap is not installed, there is no /nowhere/bwrap. To use it, install it: apt-get install'],
   [{ bubblewrap: '/', python: '/nowhere/python3' }, 'there is no /nowhere/python3'],
-])('a machine that has not what it needs, %j, is refused', async (lacks, message) => {
+])('a machine that lacks a requirement, %j, is refused', async (lacks, message) => {
   await expect(checkPython({ ...HERE, ...lacks })).rejects.toThrow(message);
 });
 

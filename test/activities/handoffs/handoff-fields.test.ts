@@ -18,6 +18,6 @@ test('the snapshot of an agent names those that it hands over to, and has a tool
   expect(tools[0]?.description).toMatch(/- billing: Answers questions about invoices\.\n- sales$/);
 });
 
-test('the snapshot of an agent without handoffs has nothing of them', () => {
+test('the snapshot of an agent without handoffs has no handoff fields', () => {
   expect(handoffFields(sales, transferTargets(registry, sales))).toEqual({ fields: {}, tools: [] });
 });

@@ -18,7 +18,7 @@ test('an order in the input of a run is the flow that a definition would be', ()
   expect(namedAgent(registry, { agent: 'one' })).toBe(one);
 });
 
-test('agents side by side may be in the input of a run, too', () => {
+test('parallel agents may be in the input of a run, too', () => {
   const { flow, tools } = namedAgent(registry, { agent: 'f', flow: { kind: 'parallel', agents: ['one', 'two'] } });
   expect(flow).toEqual({ name: 'f', kind: 'parallel', agents: ['one', 'two'], maxIterations: 1 });
   expect(tools.map(({ agent }) => agent)).toMatchObject([

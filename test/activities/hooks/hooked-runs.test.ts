@@ -86,7 +86,7 @@ describe('a model call that was paid for', () => {
     });
   });
 
-  test('keeps what hooks said in an attempt that failed out of the record', async () => {
+  test('does not contain the answers of hooks in a failed attempt', async () => {
     const polite = defineHook({ name: 'polite', on: 'pre_request', run: () => ({ inject: 'Be polite.' }) });
     const { steps } = await run([polite], [failWith('model_rate_limited'), say('Done.')]);
     expect(steps[0]?.hooks).toHaveLength(1);

@@ -120,7 +120,7 @@ describe('the hooks of a run hold below it', () => {
 });
 
 describe('after an agent', () => {
-  test('hooks are told of its run, and of a result of any size', async () => {
+  test('hooks get its run, and a result of any size', async () => {
     const seen: HookPayloads['subagent_stop'][] = [];
     const see = defineHook({ name: 'see', on: 'subagent_stop', run: (payload) => void seen.push(payload) });
     const answer = 'y'.repeat(5_000);
@@ -130,7 +130,7 @@ describe('after an agent', () => {
     ]);
   });
 
-  test('their answers are in the record of the call, and the model reads the result as they leave it', async () => {
+  test('their answers are in the record of the call, and the model reads the result that they return', async () => {
     const mask = defineHook({
       name: 'mask',
       on: 'post_tool_use',
@@ -156,7 +156,7 @@ describe('after an agent', () => {
 });
 
 describe('at the start and at the end', () => {
-  test('a hook replaces the instructions, and those who fail are recorded with the result', async () => {
+  test('a hook replaces the instructions, and failed hooks are recorded with the result', async () => {
     const terse = defineHook({
       name: 'terse',
       on: 'session_start',
@@ -173,7 +173,7 @@ describe('at the start and at the end', () => {
     ]);
   });
 
-  test('hooks are told of the status and the whole output, also if the run has failed', async () => {
+  test('hooks get the status and the whole output, also if the run has failed', async () => {
     const seen: HookPayloads['stop'][] = [];
     const see = defineHook({ name: 'see', on: 'stop', run: (payload) => void seen.push(payload) });
     const agent = defineAgent({ name: 'a', model: 'scripted/m', hooks: [see] });

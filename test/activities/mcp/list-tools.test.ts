@@ -112,7 +112,7 @@ test('a tool that is listed twice is taken once', async () => {
   expect(await listed([[crm(), [tool('get', { description: 'The first' }), tool('get')]]])).toMatchObject([{ description: 'The first' }]);
 });
 
-test('the description of a tool without one is its title or its name', async () => {
+test('a tool without a description has its title or its name as description', async () => {
   const { description: _, ...bare } = tool('a');
   expect(
     await listed([

@@ -81,7 +81,7 @@ test('no tool of a server gets the name of a tool of the agent, of Longhaul, or 
   ]);
 });
 
-test("if a server cannot be reached, the start fails with the server's name and is tried again", async () => {
+test("if a server cannot be reached, the start fails with the server's name and is retried", async () => {
   const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
   await expect(resolved(environmentOf([], {}, {}, { mcp }))).rejects.toMatchObject({
     type: 'mcp_unreachable',

@@ -85,7 +85,7 @@ test('a structured result that does not fit the output schema of the tool is an 
   expect(await call()).toMatchObject({ type: 'answered', result: { structuredContent: { sum: 'three' } } });
 });
 
-test('an aborted call rejects with the reason, and the server is told', async () => {
+test('an aborted call rejects with the reason, and the server is notified', async () => {
   const server = serve({ name: 'say', answer: () => 'hang' });
   const controller = new AbortController();
   const calling = call({ signal: controller.signal });

@@ -56,7 +56,7 @@ test('progress becomes a heartbeat of bounded length, and data for readers', asy
   expect(emitted).toEqual([['progress', heartbeats[0]]]);
 });
 
-test('a refusal of the server is a failure that is not tried again', async () => {
+test('a refusal of the server is a failure that is not retried', async () => {
   const failing = execute({ type: 'refused', message: 'no such deal' });
   await expect(failing).rejects.toThrow('no such deal');
   await expect(failing).rejects.toSatisfy(isToolFailure);
@@ -92,7 +92,7 @@ test('a call that was not sent is an ordinary failure, even with effect `once`',
   }
 });
 
-test('a lost call may be tried again; with effect `once`, its outcome is unknown', async () => {
+test('a lost call may be retried; with effect `once`, its outcome is unknown', async () => {
   const lost: McpOutcome = { type: 'lost', message: 'connection closed' };
   await expect(execute(lost)).rejects.not.toBeInstanceOf(UnknownOutcome);
   await expect(execute(lost, { once: true })).rejects.toBeInstanceOf(UnknownOutcome);

@@ -25,7 +25,7 @@ function clerkOf(url: string, options: Partial<McpServerOptions> = {}): ReturnTy
   return defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [mcpServer({ name: 'odd', url, ...options })] });
 }
 
-test('what was left out of the tools of a server is one event at the start of a run, which needs no model', async () => {
+test('the omissions from a server\'s tools are one event at the start of a run, which needs no model', async () => {
   const server = await serverOf({ 'tools/list': () => ({ tools: [{ name: 'bad', inputSchema: [1] }, { name: 'bare' }, OK] }) });
   const model = scriptedModel([callTool('pay', { amount: 5 }), say('done')]);
   const { events, result } = await testAgent(clerkOf(server.url), { input: 'x', model });
@@ -47,7 +47,7 @@ test('what was left out of the tools of a server is one event at the start of a 
   expect(JSON.stringify(model.requests)).not.toContain('left out');
 });
 
-test('a run whose tools are as they should be has no such event', async () => {
+test('a run whose tools are all valid has no such event', async () => {
   const server = await serverOf({ 'tools/list': () => ({ tools: [OK] }) });
   const { events } = await testAgent(clerkOf(server.url), { input: 'x', model: scriptedModel([say('done')]) });
   expect(events.map(({ author, notices }) => [author, notices])).toEqual([

@@ -72,7 +72,7 @@ test('a server that is defined with the present protocol is not asked for the ol
   expect(server.streams).toBe(0);
 });
 
-test.each([400, 404, 405])('an address that is no server of either protocol is an error with the first status, %i', async (status) => {
+test.each([400, 404, 405])('an address without a server of either protocol is an error with the first status, %i', async (status) => {
   await using server = await OddServer.start(LISTS, {
     http: (_, response) => {
       response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Nothing here</h1>');

@@ -66,7 +66,7 @@ test('names with a meaning in JavaScript or Temporal are avoided', () => {
   expect(given).toEqual(['s___proto__', 's___temporal_x', 's_']);
 });
 
-test('for an agent with code, every name is one that code can spell', () => {
+test('for an agent with code, every name can be spelled in code', () => {
   const tools = [
     { server: 'context7', tool: 'resolve-library-id' },
     { server: 'git', tool: 'delete' },

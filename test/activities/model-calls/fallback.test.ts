@@ -273,7 +273,7 @@ describe('the order of the models', () => {
     expect(items).toEqual([['reasoning 2'], ['reasoning 1']]);
   });
 
-  test('a model that gets its reasoning back is told of the calls that others made since the last answer as text', async () => {
+  test('a model that gets its reasoning back is shown, as text, the calls that others made since the last answer', async () => {
     const answer: Folded = { id: 'w', author: 'bot', content: [{ type: 'message', role: 'assistant', content: 'Done.' }] };
     const events = [question, ...step(1, 'scripted/b'), answer, { ...question, id: 'q2' }, ...step(2), ...step(3, 'scripted/b')];
     const { provider, call } = calling({ a: answers, b: fails('model_server_error') }, { events });
@@ -294,7 +294,7 @@ describe('the order of the models', () => {
     expect(provider.requests[0]?.conversation.flatMap(({ content }) => content)).toEqual(events.flatMap(({ content }) => content));
   });
 
-  test('with "returnAt: call" the first model is asked in each call, and told of the calls of others as text', async () => {
+  test('with "returnAt: call" the first model is tried in each call, and shown the calls of others as text', async () => {
     const bare = step(1, 'scripted/b').map(({ providerItems: _, ...event }) => event);
     const agent = { fallback: { returnAt: 'call' as const } };
     const { provider, call } = calling({ a: answers, b: answers }, { events: [question, ...bare], agent });
@@ -339,7 +339,7 @@ describe('the cost of a list', () => {
   /** 100 tokens in and 10 out, by the price of "a". */
   const byFirst = (100 * 10 + 10 * 100) / 1_000_000;
 
-  test('the half of an answer is priced by the model that gave it', async () => {
+  test('half of an answer is priced by the model that gave it', async () => {
     const { call } = calling({ a: breaks('model_unreachable'), b: breaks('model_unreachable'), c: answers }, { prices });
     const byBoth = byFirst + (100 * 1 + 10 * 10) / 1_000_000;
     const { failedAttempts } = responseOf(await call());
@@ -348,7 +348,7 @@ describe('the cost of a list', () => {
     });
   });
 
-  test('a next attempt, on another worker, continues the count of the one before', async () => {
+  test('the next attempt, on another worker, continues the count of the previous one', async () => {
     const first = calling({ a: breaks('model_unreachable'), b: fails('model_server_error') }, { prices });
     const { details } = await failureOf(first.call());
     const [heartbeat] = first.environment.heartbeats;
@@ -412,7 +412,7 @@ describe('the live output of a list', () => {
     return { attempts, outputs: folded(entries.filter(({ type }) => type === 'delta')), eventId };
   }
 
-  test('the next model takes the place of one that had streamed, under the id of the event', async () => {
+  test('the next model replaces a model that had streamed, under the id of the event', async () => {
     const { attempts, outputs, eventId } = await published(breaks('model_unreachable'));
     expect(attempts).toEqual([expect.any(String), eventId]);
     expect(attempts[0]).not.toBe(eventId);
@@ -424,7 +424,7 @@ describe('the live output of a list', () => {
     expect(attempts).toEqual([eventId]);
   });
 
-  test('what a model still sends after it has failed is not published', async () => {
+  test('output that a model sends after it has failed is not published', async () => {
     const { outputs, eventId } = await published(({ onDelta }) => {
       setTimeout(() => onDelta?.({ type: 'text', text: 'late' }), 0);
       throw new ModelCallError('model_unreachable', 'broken');

@@ -158,7 +158,7 @@ describe('a pace', () => {
     }
   });
 
-  test('gives refused calls places one behind the other, and others a place behind them', () => {
+  test('gives refused calls successive places, and other calls a place after them', () => {
     const { pace: busy } = pace();
     expect(['a', 'b', 'c'].map((call) => busy.refused(call, 1_000, undefined))).toEqual([1_000, 1_400, 1_800]);
     expect(busy.waitFor('d')).toBe(2_200);
@@ -180,7 +180,7 @@ describe('a pace', () => {
     expect(busy.waitFor('c')).toBe(5_800);
   });
 
-  test('puts a probe that is refused in front again, and all others behind its longer pause', () => {
+  test('puts a refused probe in front again, and all others after its longer pause', () => {
     const { pace: busy, clock } = pace();
     for (const call of ['a', 'b', 'c']) busy.refused(call, 1_000, undefined);
     clock.now = 2_001;
@@ -220,7 +220,7 @@ describe('a pace', () => {
     expect(busy.waiting).toBe(0);
   });
 
-  test('keeps no more than a thousand places, and none beyond two minutes', () => {
+  test('keeps at most a thousand places, for at most two minutes', () => {
     const { pace: busy } = pace();
     const waits = Array.from({ length: 5_000 }, (_, call) => busy.refused(`c${call}`, 1_000, undefined));
     expect(busy.waiting).toBeLessThanOrEqual(1_000);

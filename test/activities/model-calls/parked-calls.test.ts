@@ -71,7 +71,7 @@ function reportingTo(sdk: RecordingSdk): WorkerTelemetry {
   return { telemetry, captureContent: false, redact: (value) => value, traces: { ofActivity: async () => trace } as never };
 }
 
-test('an attempt that has no room ends for about the time until there is some, and says that it does not count', async () => {
+test('an attempt without room ends with a delay of about the time until there is room, and does not count', async () => {
   const spent = { reported: { promptTokens: 7, completionTokens: 1, totalTokens: 8 } };
   const before = withUncountedAttempts(3, { spent, refused: { count: 1, queuedMs: 1_000 } });
   const { failure, heartbeats, calls, spans } = await attempted({ hasRoom: false, attempt: 5, heartbeatDetails: before });

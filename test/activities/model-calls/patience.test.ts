@@ -71,7 +71,7 @@ describe('a refusal', () => {
       'of a patient agent',
       { agent: defineAgent({ name: 'bot', model: 'scripted/m', modelPatience: '2h' }), asks: 3_600_000, elapsedMs: 3_000_000 },
     ],
-  ])('is tried again: %s', async (_, options) => {
+  ])('is retried: %s', async (_, options) => {
     const { failure, heartbeats } = await failing(options);
     expect(failure).toMatchObject({ nonRetryable: false, message: 'not now' });
     expect(Number(failure.nextRetryDelay)).toBeGreaterThanOrEqual(options.asks ?? 500);
@@ -168,7 +168,7 @@ test.each<[what: string, error: object, waitMs: number]>([
   expect(Number((failure as ApplicationFailure).nextRetryDelay)).toBeLessThan(waitMs + 5_000);
 });
 
-test('no call is tried more often than the server allows, whatever the provider asks', () => {
+test('no call is tried more often than the server allows, whatever the provider asks for', () => {
   const patience = fc.integer({ min: 1_000, max: 5 * 86_400_000 });
   fc.assert(
     fc.property(patience, (modelPatienceMs) => {

@@ -52,7 +52,7 @@ test.each<[name: string, agent: { toolChoice?: ToolChoice; mode?: 'final_answer'
   expect(buildRequest(snapshot, conversation, false, { isFirst: false }).settings.toolChoice).toEqual(later);
 });
 
-test('the final attempt offers no tools, is told so, and has the lowest temperature', () => {
+test('the final attempt offers no tools, says so to the model, and has the lowest temperature', () => {
   const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop], settings: { temperature: 1 } });
   const request = buildRequest(snapshotOf(agent), conversation, true);
   expect(request).toMatchObject({ tools: [], settings: { temperature: 0 } });

@@ -284,7 +284,7 @@ describe('reasoning at the beginning of an answer', () => {
     expect(folded(like.sink.entries('run-1').slice(1))[eventIdOf(output) ?? '']).toEqual([{ type: 'text', text: '<thi' }]);
   });
 
-  test('is no part of a summary', async () => {
+  test('is not part of a summary', async () => {
     const { environment } = streaming(clientOf('<think>hm</think>They spoke.', 4));
     const snapshot = snapshotOf(plain);
     const asked = { agent: snapshot.digest, through: 1, lastEventId: 'e0', head: null, tail: null, maxBytes: 1_000 };

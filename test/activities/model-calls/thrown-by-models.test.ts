@@ -29,7 +29,7 @@ test.each([
   ['a text', 'down', 'model_client_failed'],
   ['an answer of status 503', Object.assign(new Error('overloaded'), { status: 503 }), 'model_server_error'],
   ['an answer of status 429', Object.assign(new Error('slow down'), { status: 429 }), 'model_rate_limited'],
-])('%s is tried again', async (_, thrown, type) => {
+])('%s is retried', async (_, thrown, type) => {
   expect(await failureAfter(thrown)).toMatchObject({ type, nonRetryable: false });
 });
 
@@ -53,7 +53,7 @@ test('an unreadable answer is not requested again', async () => {
   await expect(failing).rejects.toMatchObject({ type: 'model_error', nonRetryable: true });
 });
 
-test('instructions that throw are tried again', async () => {
+test('instructions that throw are retried', async () => {
   const throwing = defineAgent({
     name: 'clerk',
     model: 'scripted/m',

@@ -207,7 +207,7 @@ test('tokens read from and written to a cache are reported by either API', () =>
   expect(tokenUsage({ input_tokens: 194, output_tokens: 2, input_tokens_details: details })).toMatchObject(cache);
 });
 
-test('a server that says nothing of a cache reports none', () => {
+test('a server that does not mention a cache reports no cached tokens', () => {
   expect(tokenUsage({ prompt_tokens: 1, completion_tokens: 2, prompt_tokens_details: { cache_write_tokens: '7' } })).toEqual({
     promptTokens: 1,
     completionTokens: 2,

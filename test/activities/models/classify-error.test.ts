@@ -37,7 +37,7 @@ test.each<[what: string, error: unknown]>([
   ['a stream that closes too soon', coded('Premature close', 'ERR_STREAM_PREMATURE_CLOSE')],
   ['a socket that hangs up', new Error('socket hang up')],
   ['a failed fetch without a reason', new TypeError('fetch failed')],
-])('%s is a broken connection, which is tried again', (_, error) => {
+])('%s is a broken connection, which is retried', (_, error) => {
   const failure = classifyError(error, CALL);
   expect(failure).toMatchObject({ code: 'model_unreachable', message: expect.stringContaining('models.example:443') });
   expect(ERROR_CODES[failure.code].retryable).toBe(true);
@@ -56,7 +56,7 @@ test.each<[what: string, error: unknown]>([
   ['an error that only speaks of an end', new Error('the account was terminated by its owner')],
   ['an error with the code of a defect', coded('bad argument', 'ERR_INVALID_ARG_VALUE')],
   ['nothing', undefined],
-])('%s is not a broken connection, and is not tried again', (_, error) => {
+])('%s is not a broken connection, and is not retried', (_, error) => {
   expect(classifyError(error, CALL)).toMatchObject({ code: 'model_error' });
 });
 

@@ -14,7 +14,7 @@ function failureOf(status: number, body: unknown, headers: Record<string, string
 
 const PAGE = '<!DOCTYPE html><html><head><title>504 Gateway Time-out</title><style>h1 { color: red }</style></head>';
 
-describe('the message of an error is shown, in whatever form it comes', () => {
+describe('the message of an error is shown, whatever its form', () => {
   test.each<[form: string, status: number, body: unknown, message: string]>([
     ['an object below "error"', 400, { error: { message: 'no such tool' } }, 'no such tool'],
     ['an object alone', 400, { message: 'no such tool', code: 400 }, 'no such tool'],
@@ -97,7 +97,7 @@ describe('the message of an error is shown, in whatever form it comes', () => {
     expect(failureOf(status, body).message.replaceAll(/\s+/g, ' ')).toBe(`Provider answered ${status} for model "m": ${message}`);
   });
 
-  test('no secret is shown, even one at the end of what is read', () => {
+  test('no secret is shown, even at the end of the part that is read', () => {
     const secret = `k-${'x'.repeat(300)}`;
     const text = `${`${secret} `.repeat(27)}${secret}`;
     for (const body of [

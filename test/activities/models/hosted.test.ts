@@ -12,7 +12,7 @@ const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', actio
 const code = { type: 'code_interpreter_call', id: 'ci_1', status: 'failed', code: '1 + 1', container_id: 'c', outputs: null };
 const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AAAA', revised_prompt: 'A moon' };
 
-test('the hosted tools of Responses stand behind the functions, with their options', async () => {
+test('the hosted tools of Responses come after the functions, with their options', async () => {
   const tools: HostedTool[] = [
     hosted('openai.web_search', { search_context_size: 'low' }),
     hosted('openai.file_search', { vector_store_ids: ['v'] }),

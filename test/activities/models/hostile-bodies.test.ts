@@ -70,7 +70,7 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
     ['an event', `{"type":"response.failed","response":{"error":${DEEP_OBJECT}}}`],
     ['a response', `{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","content":${DEEP}}]}}`],
     ['an error event', `{"type":"error","message":${DEEP}}`],
-  ])('%s that is nested deep ends the call with a failure that is tried again, or with an answer', async (_, event) => {
+  ])('%s that is nested deep ends the call with a failure that is retried, or with an answer', async (_, event) => {
     const outcome = await ask(
       (reply) => {
         reply.raw(`data: ${event}\n\n`);
@@ -100,7 +100,7 @@ describe('a body that is cut off', () => {
     expect(server().requests).toHaveLength(1);
   });
 
-  test('in a stream is a broken connection, which is tried again', async () => {
+  test('in a stream is a broken connection, which is retried', async () => {
     const failure = await askForError(async (reply) => {
       reply.events(chatChunk({ content: 'The Moon' }));
       await sleep(20);

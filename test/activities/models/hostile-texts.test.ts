@@ -66,7 +66,7 @@ describe('the work of classifying a hostile text of twice the length', () => {
     }
   });
 
-  test('grows no more once the text is longer than what expressions see', () => {
+  test('stops growing once the text is longer than the part that expressions see', () => {
     const ofMessage = (length: number): number =>
       countedWork(() =>
         classifyError(new APIError(400, { error: { message: 'exceed '.repeat(length / 7) } }, undefined, new Headers()), CALL),

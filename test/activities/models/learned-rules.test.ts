@@ -44,7 +44,7 @@ describe('a request that a server refuses', () => {
     'litellm.UnsupportedParamsError: Anthropic expects the `tools=` param to be passed in. Pass `tools=` param OR set `litellm.modify_params = True`',
     "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified. Pass `tools=` param OR set it",
     'The toolConfig field must be defined when using toolUse and toolResult content blocks.',
-  ])('without tools has one that must not be called, if the conversation has calls: %s', async (message) => {
+  ])('without tools has a tool that must not be called, if the conversation has calls: %s', async (message) => {
     refusing(400, error(message, { param: null }));
     await ask({}, { ...FULL, tools: [] });
     expect(bodies()[1]).toMatchObject({ tools: [{ function: { name: 'no_tool' } }], tool_choice: 'none' });

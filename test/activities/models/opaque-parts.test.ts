@@ -271,7 +271,7 @@ describe('what a provider sends along with an answer', () => {
     ).not.toHaveProperty('providerItems');
   });
 
-  test('goes to the call that it came with, also if the call has another id', async () => {
+  test('returns to the call that it came with, also if the call has another id', async () => {
     const answer = await ask(chatStream([{ tool_calls: [toolCall(0), toolCall(1, { extra_content: google('sig') })] }], 'tool_calls'));
     const renamed = eventsOf({ ...answer, toolCalls: answer.toolCalls.map((call) => ({ ...call, id: `${String(call.id)}-2` })) });
     expect(await messageAfter(renamed)).toMatchObject({

@@ -54,13 +54,13 @@ describe.each(['chat', 'responses'] as const)('a request of %s', (api) => {
     ['gpt-5.5', both, []],
     ['llama-5.6', both, []],
     ['gpt-5.6', { promptCacheKey: true }, []],
-  ])('of %s with %j marks the ends of what is to be cached: %j', async (model, capabilities, ends) => {
+  ])('of %s with %j marks the ends of the parts to cache: %j', async (model, capabilities, ends) => {
     await asked(model, capabilities);
     expect(marked(sent())).toEqual(ends);
     expect(sent()['prompt_cache_key']).toBe('a-digest');
   });
 
-  test('begins with the same parts as the one before it, marks aside', async () => {
+  test('begins with the same parts as the previous request, except for marks', async () => {
     const items = async (count: number): Promise<unknown[]> => {
       await ask(answer, {
         options: { api, capabilities: both },

@@ -47,7 +47,7 @@ test.each(['chat', 'responses'] as const)('types in a list are sent one by one t
   });
 });
 
-test('a refusal that nothing explains is reported as it came, and not one of the guesses', async () => {
+test('an unexplained refusal is reported unchanged, and not as one of the guesses', async () => {
   let requests = 0;
   server.script((reply) => reply.json(400, error((requests += 1) === 1 ? 'This is odd.' : `guess ${requests} is worse`)));
   const failure = await failureOf(ask({ conversation: conversation([said('Hello.'), user('a'), user('b')]) }));

@@ -140,7 +140,7 @@ describe('without the end mark', () => {
     expect(failure.code).toBe('model_unreachable');
   });
 
-  test('a connection that breaks behind a finish reason has lost nothing', async () => {
+  test('a connection that breaks after a finish reason has lost nothing', async () => {
     const answer = await ask(async (reply) => {
       reply.events(chatChunk({ content: 'a' }), chatChunk({}, 'stop'));
       await sleep(20);
@@ -166,7 +166,7 @@ describe('without the end mark', () => {
     expect(failure).toMatchObject({ code: 'model_bad_response', message: expect.stringContaining('another text') });
   });
 
-  test('an error behind a finish reason is an error', async () => {
+  test('an error after a finish reason is an error', async () => {
     const failure = await askForError((reply) => {
       reply.events(chatChunk({ content: 'a' }, 'stop'), { error: { message: 'overloaded', code: 503 } });
       reply.end();
@@ -188,7 +188,7 @@ describe('without the end mark', () => {
     expect(answer.silenceMs).toBe(expected);
   });
 
-  test('a server that stays silent behind finish reasons with every piece is given up, because more may come', async () => {
+  test('a server that stays silent after finish reasons with every piece is given up, because more may come', async () => {
     const failure = await askForError((reply) => reply.events(early({ content: 'a' }), early({ content: 'b' })), {
       options: { timeout: '1s' },
     });

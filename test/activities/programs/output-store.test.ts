@@ -91,7 +91,7 @@ describe('an output in the payload store', () => {
     });
   });
 
-  test('is tried again on a worker without the store, and if the store fails without saying why', async () => {
+  test('is retried on a worker without the store, and if the store fails without a reason', async () => {
     const spilled = await put('r1', 'id-1', 'a');
     const failing: PayloadStore = { ...files, retrieve: () => Promise.reject<Payload[]>(new Error('no connection')) };
     for (const [other, problem] of [

@@ -27,7 +27,7 @@ async function read(memory: MemoryStore, principal?: Principal): Promise<unknown
   return (result.output as { value: unknown }[]).map(({ value }) => value);
 }
 
-test('a run finds what runs of the same principal have stored, and nothing of others', async () => {
+test('a run finds entries of runs of the same principal, and no others', async () => {
   const memory = inMemory();
   const owners: (Principal | undefined)[] = [
     undefined,
@@ -47,7 +47,7 @@ test('the claims of a principal may change between runs', async () => {
   expect(await read(memory, { user: 'ada', claims: { role: 'admin' } })).toEqual(['blue']);
 });
 
-test('programs share a scope, and without one a program has its own', async () => {
+test('programs share a scope, and a program without one has its own scope', async () => {
   const memory = inMemory();
   await keep(memory, 'blue');
   const own = defineProgram({ name: 'own', units: [unit('read', {}, [recall('Read', 'colour')])] });

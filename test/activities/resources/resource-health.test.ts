@@ -87,7 +87,7 @@ describe('a resource that cannot be opened again', () => {
     expect(await pool.use(names)).toEqual({ db: { id: 'db 2' } });
   });
 
-  test('fails other uses when they read it, and is tried again after five seconds', async () => {
+  test('fails other uses when they read it, and is retried after five seconds', async () => {
     const pool = await lost();
     const shared = await pool.use();
     expect(() => shared['db']).toThrow(message);
@@ -115,7 +115,7 @@ describe('the state of each resource', () => {
     expect(await pool.health()).toEqual({ db: { state: 'closed' }, web: { state: 'closed' } });
   });
 
-  test('is updated by a request for it: open resources are checked, failed ones are tried again, and no other is opened', async () => {
+  test('is updated by a request for it: open resources are checked, failed ones are retried, and no other is opened', async () => {
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     fakes.unhealthy.add('db');

@@ -93,7 +93,7 @@ describe('a tool sees', () => {
     expect(fakes.take()).toEqual(['open db', 'open web']);
   });
 
-  test('an error if it reads a lazy resource, or one that it does not name', async () => {
+  test('an error if it reads a lazy resource, or a resource that it does not name', async () => {
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const shared = await pool.use();
@@ -138,7 +138,7 @@ describe('a lazy resource', () => {
     expect(fakes.take()).toEqual(['open db', 'open web', 'close web 1', 'close db 1']);
   });
 
-  test('that could not be opened is tried again by the next use', async () => {
+  test('that could not be opened is retried by the next use', async () => {
     fakes.failing.set('web', new Error('no browser'));
     const pool = fakes.pool({ web: fakes.resource('web', { lazy: true }) });
     await pool.open();

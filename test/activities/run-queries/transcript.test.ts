@@ -65,7 +65,7 @@ test('the conversation of a run that has ended is forgotten, and the conversatio
   expect(ended).toHaveBeenCalledTimes(2);
 });
 
-test('what was recalled stands before the response that was given it', async () => {
+test('recalled texts come before the response that they were given to', async () => {
   const recall = recallEvent({ id: 'r0', text: RECALL_FRAME, note: { entries: 1 } });
   const all = [event('e0'), recall, event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];
   const fetch = runOf(all);
@@ -165,7 +165,7 @@ test('a result of another attempt is not taken for the recorded one', async () =
   expect(await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, runOf(recorded))).toEqual(folded(recorded));
 });
 
-test('if the run has other events than the workflow named, the call fails and is tried again', async () => {
+test('if the run has other events than the workflow named, the call fails and is retried', async () => {
   await expect(cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('other')]))).rejects.toMatchObject({
     code: 'transcript_unavailable',
   });
@@ -196,7 +196,7 @@ test('events above the memory limit are dropped and requested again', async () =
   expect(fetch).toHaveBeenCalledTimes(3);
 });
 
-test('the next execution of a run uses the events of the one before, and requests nothing', async () => {
+test('the next execution of a run uses the events of the previous one, and requests nothing', async () => {
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
   cache.addResponse(run, 1, event('e1'));

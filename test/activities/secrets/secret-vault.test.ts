@@ -89,7 +89,7 @@ describe('a secret that cannot be loaded', () => {
     expect(await failureOf(new SecretVault([]).resolve('crm-token'))).toMatchObject({ code: 'secret_missing' });
   });
 
-  test('because its source fails may be tried again, and the message of the failure is not passed on', async () => {
+  test('because its source fails may be retried, and the message of the failure is not passed on', async () => {
     const source = (): never => {
       throw Object.assign(new Error(`refused the password ${VALUE}`), { code: 'ECONNREFUSED', value: VALUE });
     };

@@ -69,7 +69,7 @@ describe('the skills of a worker', () => {
     expect(read(path.join(root, 'skill')).of('clerk').all[0]?.texts).toEqual({ 'SKILL.md': text('refunds') });
   });
 
-  test('keep a file that is no text without its content', async () => {
+  test('keep a file that is not text without its content', async () => {
     await write('SKILL.md', text('refunds'));
     await write('picture.png', Buffer.from([0xff, 0xd8, 0x00]));
     expect(read(root).of('clerk').all[0]?.texts).toMatchObject({ 'picture.png': null });

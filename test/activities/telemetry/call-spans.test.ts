@@ -103,7 +103,7 @@ test.each([
   { what: 'an attempt before in the same process was not lost', isRetry: true, lost: [] },
   { what: 'so is one whose outcome the server has not stored', isRetry: false, failure: failed('burst_not_stored'), lost: [1] },
   { what: 'one that failed before it made any call has lost none', isRetry: false, failure: failed('server_unreachable'), lost: [] },
-])('a call in a burst is tried again: $what', async ({ isRetry, failure = LOST, lost }) => {
+])('a call in a burst is retried: $what', async ({ isRetry, failure = LOST, lost }) => {
   const sdk = new RecordingSdk(idGenerator);
   await inBurst({ isRetry }, failure, () => modelSpans(workerOf(sdk), { run: INPUT, agentName: 'clerk', through: 1 }));
   expect(sdk.exported.map(({ attributes }) => attributes['longhaul.attempt'])).toEqual(lost);
@@ -192,7 +192,7 @@ interface HeldUp {
   isCancelled?: boolean;
 }
 
-test.each(Object.keys(ENDS))('an attempt that was held up and ends %s is reported only if the server still waits for it', async (end) => {
+test.each(Object.keys(ENDS))('a delayed attempt that ends %s is reported only if the server still waits for it', async (end) => {
   const HELD_UP = {
     attempt: 1,
     heartbeatTimeoutMs: 3_000,

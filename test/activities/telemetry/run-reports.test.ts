@@ -89,7 +89,7 @@ test('a part of a run without any end asks the server nothing', async () => {
   expect([reporting.asked, reporting.telemetry.dropped]).toEqual([0, 0]);
 });
 
-test('a worker that stops does not give up what another one reports', async () => {
+test('a worker that stops does not drop the reports of another one', async () => {
   const reporting = new Reporting();
   const { reports } = reporting;
   reports.open();

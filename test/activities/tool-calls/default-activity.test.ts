@@ -22,7 +22,7 @@ test('a call of an MCP tool runs', async () => {
   expect(await called(undefined, mcpCall)).toMatchObject({ content: ['ran c1'] });
 });
 
-test('a call of another unknown activity fails as in the SDK, and may be tried again', async () => {
+test('a call of another unknown activity fails as in the SDK, and may be retried', async () => {
   await expect(called(undefined, { agentName: 'clerk' })).rejects.toMatchObject({
     type: 'NotFoundError',
     message: 'Activity function get is not registered on this Worker, available activities: ["resolveAgent","greet"]',

@@ -56,7 +56,7 @@ describe('the return value of a tool becomes content', () => {
   });
 });
 
-test('a result that is nested too deep is an error result, is not tried again, and its schema makes no difference', async () => {
+test('a result that is nested too deep is an error result and is not retried, whatever its schema', async () => {
   interface Lists extends Array<Lists> {}
   const lists: z.ZodType<Lists> = z.lazy(() => z.array(lists));
   const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);

@@ -38,7 +38,7 @@ test('arguments of a decision that are not in the input are requested from the r
   expect(environment.asked).toEqual([[QUERIES.callArguments, { callId: 'c1' }]]);
 });
 
-test('a call that is not in the conversation is a defect, and is not tried again', async () => {
+test('a call that is not in the conversation is a defect, and is not retried', async () => {
   const environment = activityEnvironment({ agents: [agent], events });
   const failing = environment.run(runToolActivity(environment.runtime), { ...input, eventId: 'another' });
   await expect(failing).rejects.toMatchObject({ type: 'internal', nonRetryable: true });

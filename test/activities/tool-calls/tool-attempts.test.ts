@@ -50,7 +50,7 @@ describe('an error that a tool throws', () => {
     expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
   });
 
-  test('is tried again if the check of its retryability fails', async () => {
+  test('is retried if the check of its retryability fails', async () => {
     await expect(attemptOf({ execute: fails, retryOn: () => JSON.parse('{') as boolean }).act()).rejects.toMatchObject({ message: 'down' });
   });
 
@@ -85,7 +85,7 @@ describe('the delay after an attempt that has failed', () => {
 describe('a call with effect `once`', () => {
   const once = { effect: 'once' } as const;
 
-  test('has failed if it throws, and is not tried again', async () => {
+  test('has failed if it throws, and is not retried', async () => {
     expect(await attemptOf({ ...once, execute: fails }, { maximumAttempts: 1 }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
@@ -163,14 +163,14 @@ describe('verifying the outcome of a call', () => {
     });
   });
 
-  test.each([undefined, null, {}, { happened: 'no' }])('is tried again if the answer is %j, which is neither', async (answer) => {
+  test.each([undefined, null, {}, { happened: 'no' }])('is retried if the answer is %j, which is neither', async (answer) => {
     await expect(ask(() => answer as never)).rejects.toMatchObject({
       type: 'verification_failed',
       message: expect.stringContaining('neither {happened: true, result} nor {happened: false}'),
     });
   });
 
-  test('is tried again if "verify" fails or is missing', async () => {
+  test('is retried if "verify" fails or is missing', async () => {
     await expect(ask(fails)).rejects.toMatchObject({ type: 'verification_failed', nonRetryable: false });
     await expect(ask(undefined)).rejects.toMatchObject({ message: expect.stringContaining('has no "verify" of tool "act"') });
   });

@@ -43,7 +43,7 @@ function calling(execute: Execute, { heartbeatMs, ...options }: EnvironmentOptio
 
 const data = (name: string, value: JsonValue): object => ({ type: 'data', callId: 'c1', name, data: value });
 
-test('data reaches the readers at once, numbered, and is no part of the result', async () => {
+test('data reaches the readers at once, numbered, and is not part of the result', async () => {
   const { sink, run } = calling(({ emit }) => {
     emit('rows', { at: 1 });
     expect(sink.published).toHaveLength(1);
@@ -153,7 +153,7 @@ test('only a sink that sends heartbeats needs to know if the run is live, and th
   ]);
 });
 
-test("with a sink that sends heartbeats, a tool's own ones are no more frequent than without, and a failure sends the last", async () => {
+test("with a sink that sends heartbeats, a tool's own heartbeats are no more frequent than without it, and a failure sends the last one", async () => {
   const busy: Execute = ({ heartbeat }) => {
     for (const row of [1, 2, 3]) heartbeat({ row });
   };
@@ -259,6 +259,6 @@ test.each([
   [{ operations: [null] }, 'there is no operation null: write set, merge, append or delete'],
   [{ operations: 'set' }, 'it has no list of operations: write contextUpdate().set(key, value)'],
   [undefined, 'it has no list of operations: write contextUpdate().set(key, value)'],
-])('an invalid update (%j) is refused, and the call is not tried again', async (update, problem) => {
+])('an invalid update (%j) is refused, and the call is not retried', async (update, problem) => {
   expect(await returning(withUpdate('done', update as never))).toMatchObject({ isError: true, content: [`${REFUSED}${problem}`] });
 });

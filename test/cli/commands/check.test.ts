@@ -45,7 +45,7 @@ async function check(
   return callCli(['check', path, ...flags]);
 }
 
-test('a program without problems ends with 0, and is told with its size; what was not checked is said', async () => {
+test('a program without problems ends with 0, and is reported with its size and with what was not checked', async () => {
   expect(await check(PROGRAM)).toEqual({
     exitCode: 0,
     stdout: 'program.json: program "triage" has no problems (1 unit, 1 step)\n',
@@ -100,7 +100,7 @@ test('a module is checked program by program, and against itself', async () => {
   );
 });
 
-test('a module whose program cannot be defined is told with all problems', async () => {
+test('a module whose program cannot be defined is reported with all problems', async () => {
   const define = new URL('../../../src/define/program/index.ts', import.meta.url).href;
   const code = `import { defineProgram } from '${define}'; export const p = defineProgram(${JSON.stringify({ ...WRONG, version: undefined })});`;
   const { exitCode, stdout } = await check(code, { name: 'wrong.mjs' });
@@ -110,7 +110,7 @@ test('a module whose program cannot be defined is told with all problems', async
   expect(stderr).toContain('- units[0].steps[2].ask.prompt: "{{Kin}}"');
 });
 
-test('a document may come from stdin; what is no JSON, or no document, is said', async () => {
+test('a document may come from stdin; invalid JSON, or a document of another form, is reported', async () => {
   expect((await callCli(['check', '-'], { stdin: JSON.stringify(PROGRAM) })).stdout).toContain('stdin: program "triage" has no problems');
   expect(await callCli(['check', '-'], { stdin: '{' })).toMatchObject({
     exitCode: 2,
@@ -134,7 +134,7 @@ test.each<[string, string, unknown, string]>([
     'persona Analyst {}',
     'is source text of AXON, which Longhaul does not compile: compile it with AXON',
   ],
-])('%s is recognised, and told what to do with it', async (_, name, content, message) => {
+])('%s is recognised, with advice what to do with it', async (_, name, content, message) => {
   const { exitCode, stdout, stderr } = await check(content, { name });
   expect(exitCode).not.toBe(0);
   expect(stdout + stderr).toContain(message);

@@ -27,7 +27,7 @@ describe('"longhaul forget", before it asks a server', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('refuses names that are no stores, stores that are named and missing at once, and folders that do not exist', async () => {
+  it('refuses unknown stores, stores that are both named and declared missing, and folders that do not exist', async () => {
     expect((await forget('--without', 'disk', '--yes')).stderr).toContain('"disk": it takes payload-store, archive, memory, streams');
     expect((await forget('--without', 'archive', '--archive', folder, '--yes')).stderr).toContain('--without and --archive');
     expect((await forget('--archive', join(folder, 'none'), '--yes')).stderr).toContain('does not exist');

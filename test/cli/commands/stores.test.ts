@@ -23,7 +23,7 @@ test.each([
   }
 });
 
-test('a file is no folder of a store', async () => {
+test('a file cannot be the folder of a store', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-stores-'));
   const file = join(folder, 'a.txt');
   await writeFile(file, '');
@@ -32,7 +32,7 @@ test('a file is no folder of a store', async () => {
   await rm(folder, { recursive: true });
 });
 
-test('the kinds of stores that were not named are told, with their options', () => {
+test('the kinds of stores that were not named are listed, with their options', () => {
   const { io, stderr } = commandIo();
   sayStoresLeft(io.output, storesLeft({ archive: './archive', payloadStore: './spilled' }));
   expect(stderr()).toBe('');

@@ -48,7 +48,7 @@ test('the script of PowerShell quotes the dashes, which the starter of npm would
 test.each([
   ['as an empty argument, from older versions', ''],
   ['in quotes, from newer versions', '""'],
-])('the empty word of PowerShell arrives %s, and stands for all commands', async (_, word) => {
+])('the empty word of PowerShell arrives %s, and completes to all commands', async (_, word) => {
   const { stdout } = await callCli(['completion', 'powershell', '--', 'session', word]);
   const [first = ''] = stdout.split('\n');
   // The script takes the meaning from behind a tab.

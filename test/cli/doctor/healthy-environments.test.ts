@@ -89,7 +89,7 @@ const call = async ({ settings, instructions }) => { globalThis.asked.push({ set
 export const providers = { echo: { capabilities: { structuredOutput: true }, call } };`;
 const calls = (): unknown => (globalThis as { asked?: unknown }).asked;
 
-test('a model is called once, for at most 10 tokens, with nothing of an agent, if a person agrees', async () => {
+test('a model is called once, for at most 10 tokens, without any part of an agent, if a person agrees', async () => {
   await using environment = await Environment.open();
   environment.flags.live = true;
   environment.machine.ask = async (question) => {

@@ -7,7 +7,7 @@ function live(): { text: LiveText; written: () => string } {
 }
 
 describe('text on a terminal', () => {
-  it('is written as it comes, and ends with what its event has besides', () => {
+  it('is written as it comes, and ends with the rest of its event', () => {
     const { text, written } = live();
     for (const piece of ['The ', 'Mo', 'on']) text.add('e1', piece);
     expect(written()).toBe('The Moon');

@@ -32,7 +32,7 @@ test.each([
   expect(await refused(status)).toBe(reason);
 });
 
-test('so is one that is not there', async () => {
+test('a service that is not running is, too', async () => {
   expect(await reasonOf({ url: 'http://127.0.0.1:1' })).toMatch(
     /^no service answers at http:\/\/127\.0\.0\.1:1 \(.+\): start longhaul serve, or set LONGHAUL_SERVICE$/,
   );

@@ -29,7 +29,7 @@ describe('a command encodes', () => {
     expect(chosenCodec({}, { LONGHAUL_CODEC: parts })).toEqual(codec);
   });
 
-  test('according to the option if the environment says something else', () => {
+  test('according to the option if the environment differs', () => {
     expect(chosenCodec({ codec: 'compression=1' }, { LONGHAUL_CODEC: 'compression=2' })).toEqual({ compression: { threshold: 1 } });
   });
 });

@@ -46,7 +46,7 @@ test('the help of each command fits the terminal, and no line of it is broken by
   }
 });
 
-test('the author of a decision, a raise or a cancellation is the user of the system by default, and the help says so', async () => {
+test('the author of a decision, a raise or a cancellation is the system user by default, and the help says so', async () => {
   for (const command of ['approve', 'reject', 'respond', 'raise', 'cancel']) {
     const help = (await callCli([command, '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toMatch(/--by <name> who [a-z ]+ \(default: the name of the OS user\)/);

@@ -45,7 +45,7 @@ const breach = {
   error: { code: 'anchor_breach', message: 'breach', context: {} },
 } as const satisfies Partial<StepNote>;
 
-test('a program is told unit by unit, with steps, attempts, violations, decisions and durations', () => {
+test('a program is shown unit by unit, with steps, attempts, violations, decisions and durations', () => {
   const call: ContentItem = {
     type: 'tool_call',
     toolCallId: 'write.Letter.review#2',
@@ -111,13 +111,13 @@ test('a step that runs an agent or a program names its run', () => {
   expect(eventLines(begun, { startedAt: START })[0]).toMatch(/→ run o1\/u\.Letter$/);
 });
 
-test('what has not ended runs, or is not finished if the run is over', () => {
+test('a step that has not ended is running, or unfinished if the run is over', () => {
   const items = programTimelineOf(records(note('sort', 'unit', 'start'), note('sort.Kind', 'ask', 'start')));
   expect(programLines(items, plain, { isOver: false })).toEqual(['', 'Unit sort · running', '  Kind · ask · running']);
   expect(programLines(items, plain, { isOver: true })).toEqual(['', 'Unit sort · not finished', '  Kind · ask · not finished']);
 });
 
-test('of many items, those with something to tell are shown, and the rest is counted', () => {
+test('of many items, the notable ones are shown, and the rest is counted', () => {
   const items = Array.from({ length: 50 }, (_, index) => `fan.Sum[${index}]`);
   const events = items.flatMap((at, index) => [
     note(at, 'ask', 'start'),
@@ -141,7 +141,7 @@ test('the units so far have the form of the result', () => {
   ]);
 });
 
-test('events of a program say what begins, what failed and why, and what ended', () => {
+test('events of a program show what begins, what failed and why, and what ended', () => {
   const told = (event: Event): string[] => eventLines(event, { startedAt: START }).map((line) => line.replace(/^.{27}/, ''));
   expect(told(note('sort', 'unit', 'start'))).toEqual(['(unit begins)']);
   expect(told(answer('sort.Kind', 'A', breach))).toEqual(['A', '✗ attempt 1: A: no source', '15 tokens (10 in; 5 out)']);

@@ -15,7 +15,7 @@ test('progress is shown as the tool reports it, with the attempt if it is not th
   ]);
 });
 
-test('a model call that is refused says when it is tried again, and when it is given up', () => {
+test('a refused model call shows when it is retried, and when it is given up', () => {
   const refused = {
     code: 'model_rate_limited',
     times: 3,

@@ -71,7 +71,7 @@ test.each([30, 40, 60, 79, 80, 100, 120, 200])('a list of runs fits a terminal o
   expect(lines[0]).toMatch(/^RUN/);
 });
 
-test('on 80 columns a list of runs has the run, its agent, its status, and what it waits for', () => {
+test('on 80 columns a list of runs has the run, its agent, its status, and its wait', () => {
   const [header = '', ...rows] = listLines(runs, { look, columns: 80 });
   expect(header).toMatch(/^RUN +AGENT +STATUS .*WAITING FOR/);
   for (const row of rows) expect(row).toContain('pending_confirmation');

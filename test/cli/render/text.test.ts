@@ -82,7 +82,7 @@ test('the answers of hooks are shown with the calls and steps that they are abou
   ]);
 });
 
-test('what a provider ignored of a request is shown with its step', () => {
+test('the parts of a request that a provider ignored are shown with their step', () => {
   const records = steps({ ...newStep(1), thought: 'Shipped.', warnings: ['temperature is not\nsupported'] });
   expect(runLines({ ...view, records }, { output: plain })).toContain('  warning: temperature is not supported');
 });
@@ -250,7 +250,7 @@ test('a list of runs has a column for tags, if a run has any', () => {
   expect(untagged).toMatch(/Z$/);
 });
 
-test('colours are for terminals alone, and for users who have not turned them off', () => {
+test('colours are only for terminals, and for users who have not turned them off', () => {
   const onTerminal = { isTTY: true, write: () => undefined };
   expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);
   expect(showsColour({ stdout: { write: () => undefined }, env: {} })).toBe(false);

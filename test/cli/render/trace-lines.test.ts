@@ -6,7 +6,7 @@ import { commandIo } from '../command-io.ts';
 const START = 1_700_000_000;
 const plain = commandIo().io.output;
 
-test('a trace is a tree: spans with their events and the spans inside of them, in the order of their times', () => {
+test('a trace is a tree: spans with their events and child spans, in the order of time', () => {
   const block = {
     name: 'forEach:Sums',
     startTime: START + 1,

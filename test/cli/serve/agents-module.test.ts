@@ -79,7 +79,7 @@ describe('programs are found', () => {
     `({ kind: 'longhaul.program', name: '${name}', document: {}, tools: [], agents: [], programs: [] })`;
   const programs = async (code: string): Promise<string[]> => (await loadAgentsModule(await write(code))).programs.map(({ name }) => name);
 
-  test('under any name, each once, and in the list "programs", which says it all', async () => {
+  test('under any name, each once, and in the list "programs", which names all of them', async () => {
     expect(await programs(`export const p = ${PROGRAM('p')}; export default [p];`)).toEqual(['p']);
     expect(await programs(`export const programs = [${PROGRAM('a')}]; export const other = ${PROGRAM('c')};`)).toEqual(['a']);
   });

@@ -22,7 +22,7 @@ test('a port is taken as soon as the worker before has left it', async () => {
   expect(await (await fetch(`http://127.0.0.1:${port}`)).text()).toBe('the next one');
 });
 
-test('the wait for a port ends with an error after its time, and without one if the worker is told to end', async () => {
+test('the wait for a port ends with an error after its time, and without an error if the worker is told to end', async () => {
   const { port } = await taken();
   const where = { host: '127.0.0.1', port };
   const late = listenOnceFree(handler, { ...where, signal: new AbortController().signal, withinMs: 0 });

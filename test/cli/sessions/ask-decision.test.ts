@@ -48,7 +48,7 @@ test('a call is shown with its arguments and its reason, without commands to cop
   expect(decided).toMatchObject([['reject', 'c1', { reason: 'too\u001b[2J late' }]]);
 });
 
-test('edited arguments that the tool does not take are told, and the call is asked about again', async () => {
+test('edited arguments that the tool does not accept are reported, and the question is repeated', async () => {
   const invalid = new LonghaulError('invalid_arguments', 'amount: expected number');
   const { on, kept, decided, prompts } = asking(['e', 'five', 'e', '{"amount": "5"}', 'e', '{"amount": 4}'], [invalid]);
   expect(await askDecision(on, waiting())).toBe('decided');
@@ -65,7 +65,7 @@ test('edited arguments that the tool does not take are told, and the call is ask
   expect(decided).toMatchObject([['approve', 'c1', { arguments: { amount: 4 } }]]);
 });
 
-test('a call that another approver has decided meanwhile is told, and is no error', async () => {
+test('a call that another approver has decided meanwhile is reported, and is not an error', async () => {
   const { on, kept } = asking(['y'], [new LonghaulError('already_decided', 'Call "c1" was rejected by ann')]);
   expect(await askDecision(on, waiting())).toBe('decided');
   expect(kept.stderr()).toContain('was rejected by ann');

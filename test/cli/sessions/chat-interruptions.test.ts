@@ -74,7 +74,7 @@ test('two Ctrl-C at once leave', async () => {
   expect(await chat.exitCode).toBe(0);
 });
 
-test('a Ctrl-C at the question about a call interrupts the turn and asks no more, and a second one leaves', async () => {
+test('a Ctrl-C at the question about a call interrupts the turn without further questions, and a second one leaves', async () => {
   const approvals = (): Promise<object> =>
     Promise.resolve({ status: 'pending_confirmation', pending: [waiting(), waiting({ key: 'other' })] });
   const chat = fakeChat({ ...taken, approvals, interrupt: () => Promise.resolve({ interrupted: true }) });
@@ -106,7 +106,7 @@ test('an interruption that comes before the turn has begun is repeated until the
   expect(chat.requests.filter(([name]) => name === 'interrupt')).toHaveLength(3);
 });
 
-test('without a server the failed interruption is told, and a second Ctrl-C leaves', async () => {
+test('without a server the failed interruption is reported, and a second Ctrl-C leaves', async () => {
   const chat = fakeChat({ ...taken, interrupt: () => Promise.reject(new LonghaulError('server_unreachable', 'no server')) });
   await chat.lines.enter('hello');
   await until(() => chat.requests.length > 0);
@@ -145,7 +145,7 @@ test('the end of the input leaves while a turn goes on', async () => {
   expect(await chat.exitCode).toBe(0);
 });
 
-test('a message that is refused after the person has left is not told', async () => {
+test('the refusal of a message after the person has left is not reported', async () => {
   const send = new Later<object>();
   const chat = fakeChat({ send: () => send.answer });
   await chat.lines.enter('hello');

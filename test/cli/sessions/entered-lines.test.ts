@@ -35,7 +35,7 @@ test.each(['', 'yes please', 'yn', 'now', 'ok', 'edit it', '{"amount": 5}'])('%j
   expect(readDecision(line, tool)).toMatchObject({ type: 'unclear' });
 });
 
-test('a question is answered by any text, or by JSON if the schema of its answer says so', () => {
+test('a question is answered by any text, or by JSON if the schema of its answer requires it', () => {
   const question = { kind: 'question' } as const;
   expect(readDecision('n', question)).toEqual({ type: 'respond', content: 'n' });
   expect(readDecision(' ', question)).toMatchObject({ type: 'unclear' });
@@ -44,7 +44,7 @@ test('a question is answered by any text, or by JSON if the schema of its answer
   expect(readDecision('five', number)).toEqual({ type: 'unclear', say: 'Write the answer as JSON of type "number".' });
 });
 
-test('the outcome of a lost call is told by a text, and a no gives the call up', () => {
+test('the outcome of a lost call is entered as text, and "no" gives the call up', () => {
   const outcome = { kind: 'outcome' } as const;
   expect(readDecision('it was paid', outcome)).toEqual({ type: 'respond', content: 'it was paid' });
   expect(readDecision('n ask the bank', outcome)).toEqual({ type: 'reject', reason: 'ask the bank' });

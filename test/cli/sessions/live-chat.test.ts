@@ -64,7 +64,7 @@ test('an answer that was not streamed is shown from its event', async () => {
   expect(chat.kept.stdout()).toBe('The Moon\n\n');
 });
 
-test('calls come behind the text of their response, and the next text behind them', async () => {
+test('calls come after the text of their response, and the next text after them', async () => {
   const call = { type: 'tool_call', toolCallId: 'c1', name: 'search', arguments: {} };
   const look = event('e1', { content: [{ type: 'message', role: 'assistant', content: 'I look.' }, call], usage: null });
   const found = event('r1', { content: [{ type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['x'] }] });

@@ -10,7 +10,7 @@ async function ended(result: () => Promise<unknown>): Promise<{ chat: FakeChat; 
   return { chat, exitCode, said: chat.kept.stderr().split('\n').slice(1, -1) };
 }
 
-test('a session that is closed is no error', async () => {
+test('a closed session is not an error', async () => {
   const { exitCode, said } = await ended(() => Promise.resolve({ status: 'completed', stopReason: 'closed', error: null }));
   expect(exitCode).toBe(0);
   expect(said).toEqual(['The session is closed', 'To begin another one: npx longhaul chat clerk']);
@@ -50,7 +50,7 @@ test.each<End>([
   { by: 'an operator', result: rejection('run_terminated', 'ended'), code: 3, why: /\(run_terminated\): ended$/, next: another },
   { by: 'a time-out', result: rejection('run_timed_out', 'too late'), code: 3, why: /\(run_timed_out\): too late$/, next: another },
   { by: 'a cancellation', result: () => Promise.resolve(cancelled), code: 4, why: /was cancelled: no\ufffd\[2J$/, next: another },
-])('the end of a session by $by is told with its code and what to do next, and is the exit code', async ({ result, code, why, next }) => {
+])('the end of a session by $by is reported with its code and what to do next, and sets the exit code', async ({ result, code, why, next }) => {
   const { exitCode, said } = await ended(result);
   expect(exitCode).toBe(code);
   expect(said).toEqual([expect.stringMatching(why), expect.stringMatching(next)]);

@@ -30,11 +30,11 @@ const ENDS: [TurnNote, string][] = [
   [{ number: 5, status: 'error', stopReason: 'guardrail', error: 'blocked' }, 'turn 5 ended: error (guardrail): blocked'],
 ];
 
-test.each(ENDS)('the end %j is told as it was', (note, text) => {
+test.each(ENDS)('the end %j is described', (note, text) => {
   expect(turnText(note).text).toBe(text);
 });
 
-test('a new resolution of the agent is told with its digest, and one that failed with the reason', () => {
+test('a new resolution of the agent is shown with its digest, and a failed one with the reason', () => {
   expect(refreshText({ digest: 'abc' }).text).toBe('the agent is resolved again: digest abc');
   expect(refreshText({ failed: { code: 'unknown_agent', message: 'No agent "clerk"' } }).text).toBe(
     'the agent could not be resolved again, and stays as it was (unknown_agent): No agent "clerk"',
@@ -71,7 +71,7 @@ test('exchanges have the messages, the last text of the model and the end of eac
   ]);
 });
 
-test('events of a conversation show texts, calls and results, what others write, and ends that are no answers', () => {
+test('events of a conversation show texts, calls and results, messages of others, and ends without an answer', () => {
   const call: ContentItem = { type: 'tool_call', toolCallId: 'c1', name: 'refund', arguments: { amount: 5, to: '\u202edlo' } };
   const result: ContentItem = {
     type: 'tool_result',
@@ -130,7 +130,7 @@ test('the facts of a session are its title, its turns, and what all turns have u
   ]);
 });
 
-test('a session at a limit shows the command that raises exactly that limit, above what is used', () => {
+test('a session at a limit shows the command that raises exactly that limit above the usage', () => {
   const hint = (limit: SessionLimitReached['limit'], more: Partial<SessionView> = {}): string | undefined =>
     raiseHint('talk 1', { ...view, ...more, limitReached: { limit, message: 'used' } }, { namespace: 'shop' }, 'longhaul');
   expect(hint('turns')).toBe("longhaul session raise 'talk 1' --turns 20 --namespace shop");

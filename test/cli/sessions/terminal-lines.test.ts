@@ -23,7 +23,7 @@ function keyboard(): Keyboard {
   return { lines: new TerminalLines({ input, output }), type, screen: () => stripVTControlCharacters(shown).replaceAll('\r', '') };
 }
 
-test('a line that is typed before the prompt is the next one, and shown behind the prompt', async () => {
+test('a line that is typed before the prompt is the next one, and is shown after the prompt', async () => {
   const { lines, type, screen } = keyboard();
   await type('early\r');
   expect(await lines.ask('> ')).toEqual({ type: 'line', text: 'early' });
@@ -34,7 +34,7 @@ test('a line that is typed before the prompt is the next one, and shown behind t
   lines.close();
 });
 
-test('what was typed before a fresh prompt is no answer to it, not even a line that was only begun', async () => {
+test('text that was typed before a fresh prompt is not an answer to it, not even an unfinished line', async () => {
   const { lines, type } = keyboard();
   await type('y\rye');
   const asked = lines.ask('Run it? ', { fresh: true });

@@ -53,7 +53,7 @@ describe('a reader that reads slowly', () => {
     expect(asked()).toEqual({ describe: 20, query: 0, history: 0 });
   });
 
-  test('what is announced after minutes is asked for at once, and once for all readers', async () => {
+  test('news announced after minutes is queried at once, and once for all readers', async () => {
     const { run, items, asked, leave } = await idle();
     await vi.advanceTimersByTimeAsync(5 * MINUTE_MS);
     run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
@@ -78,7 +78,7 @@ describe('a reader that reads slowly', () => {
     await leave();
   });
 
-  test('what is recorded without an announcement is found within half a minute', async () => {
+  test('events recorded without an announcement are found within half a minute', async () => {
     const { run, items, leave } = await idle();
     run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
     await vi.advanceTimersByTimeAsync(30_000);
@@ -93,7 +93,7 @@ describe('a reader that reads slowly', () => {
     await leave();
   });
 
-  test('what a run recorded last is read from its history: to answer after the end, a worker would replay the run', async () => {
+  test('the last events of a run are read from its history: to answer after the end, a worker would replay the run', async () => {
     const { run, items, asked, leave } = await idle();
     run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
     run.end();
@@ -148,7 +148,7 @@ describe('readers that wait', () => {
     return items;
   }
 
-  it('a reader that waits keeps nothing of the waits that are over', async () => {
+  it('a waiting reader keeps nothing of its past waits', async () => {
     const race = vi.spyOn(Promise, 'race');
     const run = new FakeRun();
     const items = collect(run);
@@ -166,7 +166,7 @@ describe('readers that wait', () => {
     expect(Math.max(0, ...waits.values())).toBeLessThan(5);
   });
 
-  it('what is announced at about the same time is asked for once', async () => {
+  it('simultaneous announcements are queried once', async () => {
     vi.useFakeTimers();
     const run = new FakeRun({ gatherMs: 15 });
     vi.spyOn(run, 'sources').mockReturnValue({ ...run.sources(), news: { ...run.sources().news, pauseMs: () => 30_000 } });

@@ -48,7 +48,7 @@ test('a reader that is connected while a run is reset discards what it has, and 
   expect(viewOf(items).steps).toEqual(run.steps);
 });
 
-test('a cursor behind a call that failed is one of the run before its retry', async () => {
+test('a cursor after a failed call belongs to the run before its retry', async () => {
   const run = new FakeRun();
   answer(run, 'R1');
   run.record('F', [], { usage: null, failed: { code: 'model_server_error' } });
@@ -121,7 +121,7 @@ test('the answer of an attempt whose output was not carried discards the output 
   expect(items.map(({ type }) => type).filter((type) => type === 'reset')).toHaveLength(1);
 });
 
-test('a cursor behind the end ends its stream without the record, also while no worker answers', async () => {
+test('a cursor after the end ends its stream without the record, also while no worker answers', async () => {
   const run = new FakeRun();
   answer(run, 'R1');
   run.end();

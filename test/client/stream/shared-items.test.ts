@@ -11,7 +11,7 @@ function reading(stream: AsyncGenerator<StreamItem>): StreamItem[] {
   return items;
 }
 
-test('readers at the same place of a run get the same items, and one that begins elsewhere gets its own', async () => {
+test('readers at the same place of a run get the same items, and a reader that begins elsewhere gets its own', async () => {
   const run = new FakeRun();
   run.record('question', [{ type: 'message', role: 'user', content: 'Hi' }], { author: 'user' });
   const feeds = feedsOf(run);

@@ -70,7 +70,7 @@ test('a remote call takes no room, and a small call may fit after a large one di
   expect(tiersOf([...four, 'note'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'local']);
 });
 
-test('outputs that are stored and loaded are no progress: an execution that does nothing else must not continue as new', async () => {
+test('storing and loading outputs does not count as progress: an execution that does nothing else must not continue as new', async () => {
   const progress: [string, boolean][] = [];
   const perform: PerformActivity = (call) => {
     progress.push([call.name, call.isNoProgress !== true]);

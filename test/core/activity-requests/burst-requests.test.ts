@@ -12,7 +12,7 @@ const newRun = () => ({
 const callAt = (step: number) => ({ step, through: step, lastEventId: 'e', newEvents: 1, final: false });
 const begin = { seed: 's', now: 0, loop: 'l' };
 
-test('the summary of a burst says where it begins, and what the run has done since the burst before', () => {
+test('the summary of a burst says where it begins, and what the run has done since the previous burst', () => {
   const run = newRun();
   const { state } = run;
   expect(burstRequest(run, callAt(1), begin).options.summary).toMatch(/^from step 1 · \S+ · up to 16 steps$/);

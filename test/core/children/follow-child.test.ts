@@ -100,7 +100,7 @@ describe('a child that this execution has started', () => {
     expect(child.did).toEqual(['start', 'tell']);
   });
 
-  test('that ends while it is told is taken in this execution', async () => {
+  test('that ends while it is being told is taken in this execution', async () => {
     child.meanwhile = [() => (child.closed = ENDED)];
     expect(await child.follow({ start: START, isLeft: () => true })).toEqual(ENDED);
     const closing = new Child();

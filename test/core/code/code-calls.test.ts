@@ -34,7 +34,7 @@ test('calls are named by the call of run_code and their number in the cell', () 
   });
 });
 
-test('arguments that do not fit are a problem, in the words that a model reads', () => {
+test('invalid arguments are a problem, in words for a model', () => {
   expect(checkCodeCalls([{ tool: 'orders', arguments: { id: 'x' } }], place).problems).toEqual({
     'c1.1': "Invalid arguments for 'orders': id: expected number, got string",
   });

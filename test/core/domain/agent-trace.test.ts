@@ -103,7 +103,7 @@ test('a call of unknown duration ends with the event of its result', () => {
   expect(lines(spans)).toEqual(['step:1 0-12', '  model 0-3', '  tool:find 3-12', '  tool:refund 3-12']);
 });
 
-test('the conversation before the run has no spans, and a wait for a message is no model call', () => {
+test('the conversation before the run has no spans, and a wait for a message is not a model call', () => {
   const given = event(1, { given: true, content: answered.content });
   const next = event(500, { author: 'user', content: asked.content });
   const last = event(502, { usage, content: answered.content });

@@ -99,7 +99,7 @@ describe('content that is over its budget is cut', () => {
     ]);
   });
 
-  test('media are removed as a whole, because a part of an image is no image', () => {
+  test('media are removed as a whole, because a part of an image is not an image', () => {
     expect(cut(['see', { type: 'image', data: 'a'.repeat(1_000) }], 500)).toEqual([
       'see\n[Cut: 1026 of 1029 bytes of this result are missing. Ask for less, or for a part.]',
     ]);

@@ -54,7 +54,7 @@ test('a name without a value gives null, or the value for this case', () => {
   expect(storedValue(EMPTY_SCRATCHPAD, 'toString', 7)).toBe(7);
 });
 
-test('a value that is stored again replaces the one before, at its place', () => {
+test('a value that is stored again replaces the previous one, in its place', () => {
   const scratchpad = withStoredValue(withStoredValue(withStoredValue(EMPTY_SCRATCHPAD, 'a', 1), 'b', 2), 'a', 3);
   expect(Object.entries(scratchpad.values)).toEqual([
     ['a', 3],

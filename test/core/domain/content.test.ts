@@ -129,7 +129,7 @@ test('none is kept if the number is zero or less', () => {
   expect(pruneSteps([SYSTEM, TASK, action('1')], lastSteps(-1))).toEqual([SYSTEM, TASK]);
 });
 
-test('equal steps are told apart', () => {
+test('equal steps are distinguished', () => {
   expect(pruneSteps([action('1'), action('1'), action('1')], lastSteps(2))).toEqual([action('1'), action('1')]);
 });
 
@@ -216,7 +216,7 @@ test('an action is the answer of the model and the observation', () => {
   ]);
 });
 
-test('an error is told in place of the observation', () => {
+test('an error is shown in place of the observation', () => {
   expect(messages({ type: 'action', reply: 'r', observation: '4', error: 'bad' })).toEqual([
     ['assistant', 'r'],
     ['user', 'bad'],

@@ -48,7 +48,7 @@ describe('the code of a fenced block', () => {
     expect(texts.map(fencedBlock)).toEqual(texts.map(() => undefined));
   });
 
-  test('is found wherever the block stands', () => {
+  test('is found wherever the block is', () => {
     const lines = fc.array(fc.stringMatching(/^[a-z(]+[a-z =0-9()]*[a-z0-9)]$/), { minLength: 1 });
     fc.assert(
       fc.property(lines, fc.constantFrom('', 'python', 'javascript'), fc.nat(8), (code, language, indentation) => {
@@ -196,7 +196,7 @@ test('any JSON is accepted', () => {
   );
 });
 
-test('a model is told what is lost after an error that leaves no values, and after no other', () => {
+test('a model is told what is lost only after an error that leaves no values', () => {
   const told = EXECUTION_ERROR_KINDS.filter((kind) => namespaceNote({ error: { kind, message: 'no' } }) !== undefined);
   expect(told).toEqual(['timeout', 'memory', 'killed', 'protocol']);
   expect(namespaceNote(newExecutionResult())).toBeUndefined();

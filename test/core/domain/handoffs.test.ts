@@ -47,12 +47,12 @@ test('a conversation in which the user follows each answer is not changed', () =
   expect(withTurns(conversation)).toEqual(conversation);
 });
 
-test('a call and its result are no answer', () => {
+test('a call and its result do not count as an answer', () => {
   const calling: ConversationEvent = { author: 'a', content: [{ type: 'tool_call', toolCallId: 'c', name: 'find', arguments: {} }] };
   expect(lines([say('user', 'Q'), calling])).toEqual(['user', 'a']);
 });
 
-test('what an agent has recalled does not stand for the message of its turn', () => {
+test('recalled texts do not replace the message that starts an agent\'s turn', () => {
   const recall: ConversationEvent = { author: 'memory', content: [{ type: 'message', role: 'user', content: RECALL_FRAME }] };
   expect(lines([say('user', 'Q'), say('a', '1'), recall])).toEqual(['user', 'a', 'user', 'memory']);
   expect(lines([say('user', 'Q'), recall, say('a', '1'), recall, say('b', '2'), say('user', 'more')])).toEqual([

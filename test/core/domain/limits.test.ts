@@ -34,7 +34,7 @@ describe('the limits of a session', () => {
     expect(remainingLimits({}, none)).toEqual({ turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null });
   });
 
-  it('are reached exactly if nothing of one is left, and what is left is never negative (property)', () => {
+  it('are reached exactly if nothing of one is left, and the rest is never negative (property)', () => {
     const amount = fc.nat({ max: 50 });
     const limit = fc.option(amount, { nil: null });
     const limits = fc.record({ turns: limit, totalTokens: limit, costUsd: limit, deadlineMs: limit }, { requiredKeys: [] });

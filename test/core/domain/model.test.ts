@@ -18,7 +18,7 @@ function result(toolCallId: string): ContentItem {
 }
 
 describe('a conversation that a run begins with', () => {
-  it('has one event for what is said to the model, for each answer, and for the results of its calls', () => {
+  it('has one event for the messages to the model, for each answer, and for the results of its calls', () => {
     const [rule, hi, text, more] = [said('system', 'Be kind.'), said('user', 'Hi'), said('assistant', 'I look.'), said('user', 'And?')];
     const items = [rule, hi, text, call('c1'), call('c2'), result('c2'), result('c1'), said('assistant', 'There.'), more];
     expect(givenEvents(items, 'clerk')).toEqual([
@@ -42,7 +42,7 @@ describe('a conversation that a run begins with', () => {
     ]);
   });
 
-  it('loses nothing, whatever it is', () => {
+  it('loses nothing, whatever it contains', () => {
     fc.assert(
       fc.property(fc.array(anyItem), (items) => {
         const events = givenEvents(items, 'clerk');

@@ -56,7 +56,7 @@ describe('globs', () => {
     expect(matchesGlob(pattern, text)).toBe(expected);
   });
 
-  it('match what a regular expression with the same meaning matches', () => {
+  it('match the same as a regular expression with the same meaning', () => {
     fc.assert(
       fc.property(glob, word, (pattern, text) => {
         const same = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'u');

@@ -78,7 +78,7 @@ test('summaries, evictions and interrupted answers are not steps', () => {
   expect(order([question, summary, said, half], 1)).toEqual(['question', 'summary', 'said', 1, 'half']);
 });
 
-test('what a run was started with completes no step', () => {
+test('the messages that a run was started with complete no step', () => {
   const given = [call, result, said].map((one) => ({ ...one, id: `given ${one.id}`, given: true as const }));
   const ids = given.map(({ id }) => id);
   expect(order([...given, question, call, result, said], 2)).toEqual([...ids, 'question', 'call', 'result', 1, 'said', 2]);

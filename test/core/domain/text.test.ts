@@ -100,7 +100,7 @@ test.each([
   expect(nearestName(name, known)).toBe(meant);
 });
 
-test('for a name unlike all others there is no suggestion', () => {
+test('a name unlike all others gets no suggestion', () => {
   expect(nearestName('poet', known)).toBeUndefined();
   expect(nearestName('x', known)).toBeUndefined();
   expect(nearestName('', known)).toBeUndefined();

@@ -36,7 +36,7 @@ describe('the spans of a trace', () => {
     expect([outer.endTime, outer.children[0]?.endTime]).toEqual([5, 5]);
   });
 
-  test('may be side by side, each with its own events', () => {
+  test('may be parallel, each with its own events', () => {
     const tracer = new Tracer();
     const one = tracer.start({ name: 'one', at: 0 }, null);
     const two = tracer.start({ name: 'two', at: 0 }, null);
@@ -51,7 +51,7 @@ describe('the spans of a trace', () => {
 });
 
 describe('a trace as JSON', () => {
-  test('has the names of AXON, counts the events of all spans, and leaves out what is empty', () => {
+  test('has the names of AXON, counts the events of all spans, and leaves out empty fields', () => {
     const tracer = new Tracer();
     tracer.start({ name: 'unit:a', at: 10, metadata: { persona: 'p' } });
     tracer.emit(event);

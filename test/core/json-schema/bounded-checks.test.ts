@@ -117,7 +117,7 @@ test('a structured output that does not fit is refused with work proportional to
   expect(work.units).toBeLessThan(ANY_VALUE + PER_CHARACTER * SIZE);
 });
 
-test('for nulls that stand for missing fields, choices that cannot be told apart are tried a bounded number of times', () => {
+test('for nulls that stand for missing fields, indistinguishable choices are tried a bounded number of times', () => {
   const work = new CountedWork();
   const value = chain(60);
   expect(removeAddedNulls(TWICE, work.counted(value))).toEqual(value);

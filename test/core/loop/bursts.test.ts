@@ -218,7 +218,7 @@ test.each<[what: string, begun: { events: number; bytes: number }]>([
   ['the thresholds of a worker', DEFAULT_THRESHOLDS],
   // Larger thresholds change nothing: a suggestion always counts.
   ['the size where the server suggests continue-as-new', { events: 4_096, bytes: 4 * MIB }],
-])('a burst that begins just below %s ends at less than a third of what the server takes', (_, begun) => {
+])('a burst that begins just below %s ends at less than a third of the server\'s limit', (_, begun) => {
   const payload = 2 * MIB;
   expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
   // Its input, its outcomes, and those that the run has looked up because a request has come.
@@ -241,7 +241,7 @@ test.each<[what: string, entries: BurstEntry[], asked: string[]]>([
   ['the calls up to the last', [first, result], ['model']],
   ['one call', [first], ['tool', 'model']],
   ['no call', [], ['model']],
-])('what a burst has not made, the run makes: %s', async (_, entries, expected) => {
+])('the run makes the calls that a burst has not made: %s', async (_, entries, expected) => {
   const { error, asked } = await runWith(entries);
   expect(error).toBeUndefined();
   expect(asked).toEqual(expected);

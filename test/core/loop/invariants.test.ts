@@ -134,7 +134,7 @@ describe('every run, for any model and tools,', () => {
       expect(run.result.usage.totalTokens).toBe(usages.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
     }));
 
-  it('counts every call once: as one that ran, failed ones included, or as one that did not', () =>
+  it('counts every call once: as a call that ran, including failed ones, or as a call that did not', () =>
     holds(({ run }) => {
       const { toolCallsTotal, toolCallsByName, toolCallsNotRun = {} } = run.result;
       const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((total, count) => total + count, 0);

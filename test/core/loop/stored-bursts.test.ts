@@ -14,7 +14,7 @@ function roundTrip(entry: BurstEntry): BurstEntry {
 const resultId = 'x8dJ2n4a';
 const result: ToolOutcome & { type: 'result' } = { type: 'result', status: 'success', content: ['found'], resultId, durationMs: 3 };
 
-describe('what is read of the outcomes of a burst is what was stored', () => {
+describe('the outcomes of a burst are read back as stored', () => {
   it.each<[what: string, outcome: Pick<BurstEntry, 'model' | 'tool'>]>([
     ['an answer', { model: said('done', { usage: tokens(10, 5) }) }],
     ['an answer that calls tools', { model: called(call('c1', 't'), call('c2', 't')) }],
@@ -67,7 +67,7 @@ test.each<[what: string, entry: unknown]>([
   ['a result without milliseconds', [1, 't1/0', ['found']]],
   ['a result that nothing distinguishes from another', [1, 't1/0', ['found'], 1]],
   ['another kind', [1, 't1/0', 'agent', { type: 'result', content: [] }]],
-])('what no burst stores is no entry: %s', (_, entry) => {
+])('anything that no burst stores is not an entry: %s', (_, entry) => {
   expect(isStoredEntry(entry)).toBe(false);
 });
 

@@ -102,7 +102,7 @@ describe('a structured answer through final_answer', () => {
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'invalid_output', stepsUsed: 2 });
   });
 
-  it('is not given by plain text: the model is told once to call the tool, whatever the agent allows', async () => {
+  it('is not given by plain text: the model is asked once to call the tool, whatever the agent allows', async () => {
     const run = await runFake({
       snapshot: agent('final_answer', 0),
       model: [said('plain', misfit), called(call('c1', 'final_answer', { output: { answer: 4 } }))],

@@ -48,7 +48,7 @@ describe('a part of the record for code of the user', () => {
     expect(page.cut).toBe(cut);
   });
 
-  test('is never larger than the bound, whatever the question says', () => {
+  test('is never larger than the bound, whatever the query asks for', () => {
     const large = Array.from({ length: 20 }, (_, index) => event(index, 'x'.repeat(100_000)));
     expect(recordPage(run(large), { last: 20, bytes: 10_000_000, steps: false })).toMatchObject({ events: { length: 4 }, cut: true });
   });

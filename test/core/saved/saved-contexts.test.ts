@@ -62,7 +62,7 @@ const throwing = {
   },
 };
 
-describe('a value that is no document is refused with a text, and nothing is thrown', () => {
+describe('a value that is not a document is refused with a message, and nothing is thrown', () => {
   test.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /^missing or invalid version field$/],
     ['a function', () => 1, /^missing or invalid version field$/],

@@ -100,7 +100,7 @@ test('a turn that is given up before it begins is interrupted', async () => {
   expect(endedTurns(state)).toMatchObject([{ status: 'completed' }, { turn: 2, status: 'cancelled' }]);
 });
 
-test('a run that is no such session refuses a next message', async () => {
+test('a run that is not such a session refuses a next message', async () => {
   await runFakeSession({
     model: [],
     callers: [

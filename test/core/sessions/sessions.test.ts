@@ -185,7 +185,7 @@ test('requests that only a session takes are refused by a run that ends with its
 describe('the agent is resolved again', () => {
   const next = testSnapshot({ digest: 'next', instructions: ['New'] });
 
-  it('with what a person should know of its tools, unless it is the same as before', async () => {
+  it('with the notices about its tools, unless they are the same as before', async () => {
     const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
     const { events } = await runFakeSession({
       model: [said('A'), said('B'), said('C')],
@@ -253,14 +253,14 @@ describe('the agent is resolved again', () => {
     expect(state.snapshot.digest).toBe('next');
   });
 
-  it('and stays as it was if that fails', async () => {
+  it('and does not change if that fails', async () => {
     const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), later(HOUR, 'b')] });
     expect(endedTurns(state)).toMatchObject([{ output: 'A' }, { status: 'completed', output: 'B' }]);
     expect(events.flatMap(({ refresh }) => refresh ?? [])).toMatchObject([{ failed: { code: 'invalid_input' } }]);
     expect(state.lastError).toContain('stays as it was: the deps do not fit');
   });
 
-  it('never, if the session says so', async () => {
+  it('never, if the session is set to that', async () => {
     const { refreshes } = await runFakeSession({
       terms: { refresh: 'never' },
       model: [said('A'), said('B')],
@@ -288,7 +288,7 @@ describe('the conversation is compacted', () => {
     expect(endedTurns(state)?.[3]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 3 });
   });
 
-  it('not at all if the session says so, and a summary that fails does not end the turn', async () => {
+  it('not at all if the session is set to that, and a failed summary does not end the turn', async () => {
     const never = await runFakeSession({ ...script, terms: { compactAfter: null }, summarise: () => summary });
     expect(never.events.some(({ compaction }) => compaction !== undefined)).toBe(false);
     const failing = await runFakeSession({
@@ -319,7 +319,7 @@ test('a session whose state is too large to be carried continues as new only onc
   expect(executions).toEqual([1, 2]);
 });
 
-test('a session that continues as new before each wait has the same record as one that does not', async () => {
+test('a session that continues as new before each wait has the same record as a session that does not', async () => {
   const script = { model: [said('A', { id: 'r1' }), said('B', { id: 'r2' })], terms: { refresh: 'never' as const } };
   const apart = await runFakeSession({ ...script, callers: [says('a'), says('b')], continues: true });
   const together = await runFakeSession({ ...script, callers: [says('a'), says('b')] });

@@ -30,7 +30,7 @@ describe('the title of a session', () => {
       expect(result.usage).toMatchObject({ totalTokens: 35, llmCalls: 3 });
     });
 
-    it('stays without one if the call fails', async () => {
+    it('stays without a title if the call fails', async () => {
       const { state, result } = await runFakeSession({
         terms: { generateTitle: true },
         model: [said('A')],
@@ -41,7 +41,7 @@ describe('the title of a session', () => {
       expect(result).toMatchObject({ status: 'completed', output: 'A' });
     });
 
-    it('answers a message that arrives during the call at once, and counts what the call may have cost', async () => {
+    it('answers a message that arrives during the call at once, and counts the possible cost of the call', async () => {
       const { state, result, events } = await runFakeSession({
         terms: { generateTitle: true },
         model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],

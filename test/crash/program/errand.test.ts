@@ -63,7 +63,7 @@ test('the program has steps of every kind', () => {
   expect(new Set(allSteps(document).map(({ step }) => kindOf(step)))).toEqual(new Set(STEP_KINDS));
 });
 
-test('a run passes in any order of the steps that run side by side, with any ids and times', () => {
+test('a run passes with any order of its parallel steps, and any ids and times', () => {
   expect(undisturbedProblems({ ...recordOf(), kills: 0 }, POINTS)).toEqual([]);
   expect(pointProblems(undisturbed, HIT, recordOf(['check.Claim', 'gather.Kind']))).toEqual([]);
 });

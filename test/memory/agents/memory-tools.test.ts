@@ -38,7 +38,7 @@ test('the model stores, finds and removes values', async () => {
   expect((await memory.list({ namespace })).entries).toEqual([]);
 });
 
-test('a later run recalls what an earlier one has stored', async () => {
+test('a later run recalls the entries of an earlier one', async () => {
   const memory = fakeMemory();
   const both = defineAgent({ name: 'clerk', model: 'scripted/m', memory: true });
   await testAgent(both, { input: 'Go', principal, memory, model: scriptedModel([keep, say('Kept.')]) });
@@ -82,7 +82,7 @@ test('a removal whose completion was lost is reported as one', async () => {
   expect(timelineOf(run)[2]).toBe('forget: {"forgotten":"colour"}');
 });
 
-test('the model learns that there is nothing to remove', async () => {
+test('the model is told that there is nothing to remove', async () => {
   const model = scriptedModel([callTool('forget', { key: 'size' }), say('Done.')]);
   const run = await testAgent(clerk, { input: 'Go', principal, memory: fakeMemory(), model });
   expect(timelineOf(run)[2]).toBe('forget failed: There is no entry with the key "size"');
@@ -125,7 +125,7 @@ test.each([
   expect(await memory.list({ namespace })).toEqual(before);
 });
 
-test('a value with a secret, or one that is too large, is not stored', async () => {
+test('a value with a secret, or a value that is too large, is not stored', async () => {
   const use = defineTool({
     name: 'use_token',
     description: 'Uses the token',

@@ -55,7 +55,7 @@ test('nothing is recorded if the memory has nothing that fits', async () => {
   expect(memory.asked).toHaveLength(1);
 });
 
-test('what another user, tenant or agent has stored is not recalled', async () => {
+test('entries of another user, tenant or agent are not recalled', async () => {
   const owners = [
     { principal: { tenant: 'acme', user: 'eve' }, agent: 'clerk' },
     { principal: { tenant: 'other', user: 'ada' }, agent: 'clerk' },
@@ -90,7 +90,7 @@ test('the text of an entry cannot leave its line', async () => {
   expect(JSON.parse(line ?? '')).toEqual({ key: 'favourite colour', value, when: WHEN });
 });
 
-test('entries take no more bytes than the agent allows', async () => {
+test('entries take at most the bytes that the agent allows', async () => {
   const bounded = defineAgent({ name: 'clerk', model: 'scripted/m', memory: { recall: { topK: 3, maxBytes: 600 } } });
   const memory = fakeMemory(['a', 'b', 'c', 'd'].map((key) => ({ namespace, key, value: `colour ${'ü'.repeat(150)}` })));
   const run = await testAgent(bounded, { input: 'My colour?', principal, memory, model: scriptedModel([say('Green.')]) });
@@ -100,7 +100,7 @@ test('entries take no more bytes than the agent allows', async () => {
   expect(run.events[1]?.memory).toEqual({ entries: 1 });
 });
 
-test('a retried model call recalls again, and only what the answered attempt was given is recorded', async () => {
+test('a retried model call recalls again, and only the entries of the answered attempt are recorded', async () => {
   const memory = fakeMemory([colour]);
   const options = { input: 'My colour?', principal, memory, faults: [rateLimit(2)] };
   const run = await testAgent(clerk, { ...options, model: scriptedModel([say('Green.')]) });
@@ -115,7 +115,7 @@ test('a memory that fails does not keep the model from answering, and the record
   expect(conversationOf(run, 0)).toEqual([['user', 'user', 'My colour?']]);
 });
 
-test('a memory that throws at once, or returns no list, counts as one that fails', async () => {
+test('a memory that throws at once, or returns no list, counts as a failure', async () => {
   const thrown = {
     ...fakeMemory(),
     recall: () => {
@@ -136,7 +136,7 @@ test('a memory that takes longer than two seconds is not waited for', async () =
   expect(timelineOf(run)[1]).toBe('the memory is not available: it took more than 2 s');
 });
 
-test('what an earlier run recalled, and a caller gives as a text of the user, is not searched for', async () => {
+test('entries that an earlier run recalled, and a caller passes as a text of the user, are not searched for', async () => {
   const memory = fakeMemory([colour]);
   const given = (content: string | { type: 'text'; text: string }[]) => ({ type: 'message' as const, role: 'user' as const, content });
   for (const old of [RECALLED, [{ type: 'text' as const, text: RECALLED }]]) {

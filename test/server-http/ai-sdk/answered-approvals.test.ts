@@ -153,7 +153,7 @@ test.each<[ErrorCode, FakeChat['below']]>([
   });
 });
 
-test('a page that looks at the last message of the assistant sends an approval behind a later message of the user', async () => {
+test('a page that looks at the last message of the assistant sends an approval after a later message of the user', async () => {
   const session = new FakeChat();
   session.onRequest = (name) => {
     if (name !== 'send') return session.publish(says(2, 'e2', 'Paid'), ended(3));

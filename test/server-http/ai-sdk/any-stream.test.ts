@@ -24,7 +24,7 @@ it('the message that the AI SDK builds equals the record, whatever was discarded
   );
 }, 60_000);
 
-it('the message of an agent whose answers are held back is the same, with the texts of whole answers alone', async () => {
+it('the message of an agent whose answers are held back is the same, with only the texts of whole answers', async () => {
   await fc.assert(
     fc.asyncProperty(steps, streamings, async (all, ways) => {
       const { message, errors } = await built(encoded(guarded(itemsOf(all, ways))));

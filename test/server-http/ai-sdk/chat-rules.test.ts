@@ -207,7 +207,7 @@ test('the stream of a chat needs runs:read, and stopping it runs:write', async (
   expect(await Promise.all(statuses)).toEqual([403, 403]);
 });
 
-test('requests that the service cannot follow are refused with what is wrong', async () => {
+test('requests that the service cannot follow are refused with the problem', async () => {
   const service = serviceOf(new FakeChat());
   const cases: [object, string | undefined][] = [
     [{ id: 'c1', messages: [] }, '#/messages'],

@@ -92,7 +92,7 @@ test('a turn in progress has the message of the user, and the stream has the res
   expect(messages.map(({ id }) => id)).toEqual(['user-0', 'chat-1-turn-1', 'user-3']);
 });
 
-test('a long chat is read in pages of turns, the newest first, and one that does not exist is empty', async () => {
+test('a long chat is read in pages of turns, the newest first, and a chat that does not exist is empty', async () => {
   const items = [1, 2, 3, 4, 5].flatMap((turn) => {
     const at = (turn - 1) * 3;
     return [asks(at, `Q${turn}`), says(at + 1, `e${turn}`, `A${turn}`), ended(at + 2, turn)];

@@ -22,7 +22,7 @@ const file = (letter: string, prefix = '', run = 'chat-1') => ({
   url: `${prefix}/v1/runs/${run}/files/${letter.repeat(64)}`,
 });
 
-test('a file that a model has made is a part of the message, behind its text, however that was streamed', async () => {
+test('a file that a model has made is a part of the message, after its text, however the text was streamed', async () => {
   const answer = recorded(0, 'e1', [drawn('The Moon.')], { usage: null });
   for (const items of [
     [answer, ended(1)],

@@ -82,7 +82,7 @@ describe('the answer of an agent with guardrails for it', () => {
   });
 });
 
-describe('what a guardrail blocks that nothing has held back', () => {
+describe('output that a guardrail blocks, but that was not held back', () => {
   const request = { ...BLOCKED, text: 'Request blocked: off topic' };
 
   it('is discarded', async () => {
@@ -96,7 +96,7 @@ describe('what a guardrail blocks that nothing has held back', () => {
     expect(await shown([...live, blocks(1, [0], 'input'), tripped(2)])).toEqual([request]);
   });
 
-  it('is no earlier step of the turn', async () => {
+  it('does not become an earlier step of the turn', async () => {
     const items = [asks(0, 'Hi'), says(1, 'e1', 'One'), asks(2, 'More'), blocks(3, [2], 'input'), tripped(4)];
     expect(await shown(items)).toMatchObject([{ text: 'One' }, request]);
   });

@@ -36,7 +36,7 @@ test('`sendMessage()` sends a message that the page has begun with', async () =>
   expect(textOf(page)).toBe('Hello');
 });
 
-test('a message that was accepted is answered again as it was, and refused with another text', async () => {
+test('a message that was accepted gets the same answer again, and is refused with another text', async () => {
   const handler = serviceOf(
     chatWith(asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2), asks(3, 'Bye'), says(4, 'e2', 'Good bye'), ended(5, 2)),
   );

@@ -27,7 +27,7 @@ describe('the chunks of a turn', () => {
     expect(partsOf(message)).toEqual([{ type: 'step-start' }, { type: 'text', text: 'Hello', state: 'done' }]);
   });
 
-  it('send from the event what was not streamed', () => {
+  it('send the rest that was not streamed from the event', () => {
     const types = encoded([asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2)]).map(({ type }) => type);
     expect(types).toEqual(['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']);
     const rest = encoded([textPiece('e1', 'Hel'), says(1, 'e1', 'Hello')]);
@@ -51,7 +51,7 @@ describe('the chunks of a turn', () => {
     ]);
   });
 
-  it('show nothing behind a gap before the event holds everything', () => {
+  it('show nothing after a gap before the event has everything', () => {
     const chunks = encoded([textPiece('e1', 'a'), item({ type: 'gap' }), textPiece('e1', 'c'), says(0, 'e1', 'abc'), ended(1)]);
     expect(chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []))).toEqual(['a', 'bc']);
   });
@@ -113,7 +113,7 @@ describe('the chunks of a turn', () => {
     expect(finish('guardrail')).toMatchObject({ finishReason: 'content-filter', messageMetadata: { stopReason: 'guardrail' } });
   });
 
-  it('leave out what is no part of the answer', () => {
+  it('leave out everything that is not part of the answer', () => {
     const chunks = encoded([
       recorded(0, 'g', [{ type: 'message', role: 'assistant', content: 'Before' }], { given: true }),
       asks(1, 'Hi'),

@@ -36,7 +36,7 @@ describe('the caller of a request', () => {
     }
   });
 
-  it('is no refusal if the credentials cannot be verified', async () => {
+  it('is not a refusal if the credentials cannot be verified', async () => {
     expect(errorCode(await refusalOf(FAILING))).toBe('authorization_failed');
     const own = (): never => {
       throw new LonghaulError('forbidden', 'not from here');

@@ -85,7 +85,7 @@ describe('a JSON Web Token', () => {
     await expect(callerOf(await issuer.token({ sub: undefined }))).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  it('by a key that is too weak is refused in words, and not tried again', async () => {
+  it('by a key that is too weak is refused with a message, and not retried', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
     const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'weak' }] } as JSONWebKeySet;
     const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -123,7 +123,7 @@ describe('a token for one run, sent to a service without authentication', () => 
     expect(await asked({ path: '/v1/runs/r/stream?token=x' })).toEqual([401, false]);
   });
 
-  it('is told from a key that a client of another service needs', async () => {
+  it('is distinguished from a key that a client of another service needs', async () => {
     expect(await asked({ headers: { authorization: 'Bearer sk-unused' } })).toEqual([200, true]);
   });
 });

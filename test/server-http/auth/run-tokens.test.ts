@@ -27,7 +27,7 @@ async function refusalOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a run token', () => {
-  it('stands for its maker, with a part of the rights, for one run and some minutes', async () => {
+  it('represents its creator, with a part of the rights, for one run and some minutes', async () => {
     vi.useFakeTimers({ now: 1_000_000_400, toFake: ['Date'] });
     const { token, expiresAt } = await tokens.make(ADA, { runId: 'r1', minutes: 5 });
     expect(expiresAt).toBe(1_000_300_000);

@@ -60,7 +60,7 @@ describe('the signal of an open stream', () => {
     reader.abort();
   });
 
-  it('is aborted when the credentials expire, and verifies them no more', async () => {
+  it('is aborted when the credentials expire, and stops verifying them', async () => {
     const { signal, verified } = streamOf(() => ADA, { ...ADA, expiresAt: Date.now() + 5_000 });
     await vi.advanceTimersByTimeAsync(5_000);
     expect(errorCode(signal.reason)).toBe('unauthenticated');

@@ -57,7 +57,7 @@ test('300,000 parts are refused, and overflow no stack', async () => {
   }
 });
 
-test('brackets and commas in texts are no values, also behind escapes', async () => {
+test('brackets and commas in texts do not count as values, also after escapes', async () => {
   const handler = quietHandler();
   const input = String.raw`\" , [ { `.repeat(40_000);
   expect((await post(handler, { method: 'POST', path: '/v1/runs' }, `{"agent":"clerk","input":"${input}\\\\"}`)).status).toBe(201);

@@ -22,7 +22,7 @@ async function expectRefused(handler: Handler, method: string, path: string, req
   return Number(headers.get('retry-after'));
 }
 
-test('a request over the limit is refused with the time to wait; other callers, and routes without one, are answered', async () => {
+test('a request over the limit is refused with the time to wait; other callers, and routes without a limit, are answered', async () => {
   const client = clientWithRun({ pause: async () => ({ version: 1, paused: true }) });
   const handler = await checkedHandler(client, { authenticate: named, limits: { requests: { count: 3, per: '30m' } } });
   const path = '/v1/runs/r/pause';

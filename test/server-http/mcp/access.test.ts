@@ -36,7 +36,7 @@ test('a caller sees and calls the agents that it may start, by names that client
   expect(runs.started).toEqual([]);
 });
 
-test('agents whose names become the same one are told apart on every instance', async () => {
+test('agents whose names become equal are distinguished on every instance', async () => {
   const names = async (): Promise<string[]> => {
     const alike = ['the clerk', 'the_clerk'].map((name) => defineAgent({ name, model: 'scripted/m' }));
     await using client = await mcpClient(createHandler(new FakeRuns(() => undefined).client, { agents: alike }), 'auto');
@@ -58,7 +58,7 @@ test.each([
   expect(runs.started).toEqual([]);
 });
 
-test('a body that is no message is refused as JSON-RPC has it', async () => {
+test('a body that is not a message is refused as JSON-RPC requires', async () => {
   const { handler } = served();
   const answer = async (body: string, headers = {}): Promise<unknown[]> => {
     const response = await post(handler, body, headers);

@@ -134,7 +134,7 @@ test('a result names the reason why the model ended its last answer, and says th
   });
 });
 
-test.each(GENERATIONS)('arguments that do not fit start nothing, and a client %s is told why', async (_, generation) => {
+test.each(GENERATIONS)('invalid arguments start nothing, and a client %s is told why', async (_, generation) => {
   const { runs, handler } = served(() => undefined);
   await using client = await mcpClient(handler, generation);
   const call = async (name: string, args: Record<string, unknown>): Promise<string> =>

@@ -47,7 +47,7 @@ test('a run that ends in time leaves no timer behind', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a run that cannot be read is no run that continues', async () => {
+test('a run that cannot be read does not count as continuing', async () => {
   const run = new FakeRun('r');
   run.stream = () => {
     throw new Error('no server');

@@ -96,7 +96,7 @@ test('a body that is too large is refused on a socket while it is sent', async (
 test.each([
   ['a length', 'content-length: 100\r\n\r\n{"agent":'],
   ['chunks', 'transfer-encoding: chunked\r\n\r\n9\r\n{"agent":\r\n'],
-])('a caller that goes away while it sends a body, with %s, is no error of the service', async (_, rest) => {
+])('a caller that disconnects while it sends a body, with %s, is not an error of the service', async (_, rest) => {
   const onError = vi.fn<ReportError>();
   const answered: number[] = [];
   const begun = gate();
@@ -119,14 +119,14 @@ test.each([
   await server.close(0);
 });
 
-test('a port that is taken is told as such', async () => {
+test('a port that is taken is reported as such', async () => {
   const server = await listen(createHandler(clientWithRun({})), LOCAL);
   const again = listen(createHandler(clientWithRun({})), { ...LOCAL, port: Number(new URL(server.url).port) });
   await expect(again).rejects.toThrow('Choose another --port');
   await server.close(0);
 });
 
-test('the head of a stream is answered without one, and leaves no reader behind', async () => {
+test('the HEAD of a stream is answered without a body, and leaves no reader behind', async () => {
   let readers = 0;
   async function* stream(): AsyncGenerator<object> {
     readers += 1;

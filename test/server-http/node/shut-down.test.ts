@@ -46,7 +46,7 @@ async function readiness(url: string): Promise<string> {
   );
 }
 
-test('a service that drains is not ready and streams on, to readers that come too; then it takes no one, and cuts', async () => {
+test('a draining service is not ready, but keeps streaming, also to new readers; then it accepts nobody, and cuts connections', async () => {
   const { url, ...service } = await instance();
   const early = follow(url);
   await expect.poll(() => early.ids.length).toBeGreaterThan(0);
@@ -77,7 +77,7 @@ test('a reader that is cut off continues at the next instance, exactly after wha
   await shutDown({ ...second, drainMs: 0, graceMs: 60_000 });
 });
 
-test('a waiting request keeps waiting while the service drains, and is answered once it takes no more', async () => {
+test('a waiting request keeps waiting while the service drains, and is answered once the service accepts nobody', async () => {
   let began = (): void => undefined;
   const waiting = new Promise<void>((resolve) => {
     began = resolve;

@@ -172,7 +172,7 @@ test('an answer that is recorded as guarded is not shown before it has passed, a
   expect(JSON.stringify(events)).not.toContain('secret is');
 });
 
-test('guarded text that the run has continued behind is sent then, in its place', async () => {
+test('guarded text is sent in its place once the run has continued after it', async () => {
   const run = new ToldRun()
     .answer('e1', 'One')
     .event('m1', [{ type: 'message', role: 'user', content: 'More' }])

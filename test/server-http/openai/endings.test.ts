@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-test('a refusal is told alone where nothing but the answer is sent', async () => {
+test('a refusal is sent alone where only the answer is sent', async () => {
   const { handler } = served(refused('Well. ').guarded());
   const chunks = await Array.fromAsync(await openaiFor(handler).chat.completions.create({ ...CHAT, stream: true }));
   expect(chunks.map(({ choices: [one] }) => one?.delta)).toEqual([{ role: 'assistant', content: '' }, { refusal: REFUSED.error }, {}]);
@@ -127,7 +127,7 @@ test.each([
     'an answer that calls tools',
     new ToldRun().delta('e1', 'I will').answer('e1', '', { id: 'c1', name: 'search', arguments: {} }).end('', REFUSED),
   ],
-])('text that the record does not have is no refusal in %s', async (_, run) => {
+])('text that the record does not have is not a refusal in %s', async (_, run) => {
   const stream = await openaiFor(served(run).handler).chat.completions.create({ ...CHAT, stream: true });
   await expect(Array.fromAsync(stream)).rejects.toMatchObject({ code: 'stream_superseded' });
 });

@@ -154,7 +154,7 @@ describe('errors have the form and the status that the package knows', () => {
     expect(count).toBe(status === 409 ? 2 : 1);
   });
 
-  test('a path of the protocol that takes another method, a body that is no JSON, and one that is too large', async () => {
+  test('a path of the protocol that takes another method, invalid JSON, and a body that is too large', async () => {
     const { handler } = served(new ToldRun(), { prefix: '/api' });
     const form = async (response: Response): Promise<unknown> => [response.status, await response.json()];
     expect(await form(await send(handler, 'DELETE', '/api/v1/models'))).toMatchObject([405, { error: { type: 'invalid_request_error' } }]);

@@ -66,7 +66,7 @@ test('the phase of a message distinguishes commentary from the answer, and calls
   ]);
 });
 
-test('a stream, a response that is waited for, and one that is read later have the same output', async () => {
+test('a stream, an awaited response, and a response that is read later have the same output', async () => {
   const run = lookedUp();
   const { handler } = served(run);
   const openai = openaiFor(handler);
@@ -152,7 +152,7 @@ test.each([
   expect((await openai.responses.stream({ response_id: 'run-1' }).finalResponse()).status).toBe(status);
 });
 
-test('text that a guardrail has blocked is no part of the output', async () => {
+test('text that a guardrail has blocked is not part of the output', async () => {
   const run = new ToldRun()
     .answer('e1', 'The secret is 7')
     .end('Response blocked: secret', { status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' });
@@ -161,7 +161,7 @@ test('text that a guardrail has blocked is no part of the output', async () => {
   expect(JSON.stringify((await openai.responses.stream({ response_id: 'run-1' }).finalResponse()).output)).not.toContain('The secret');
 });
 
-test('an answer that guardrails have not passed is no part of a response in progress', async () => {
+test('an answer that guardrails have not passed is not part of a response in progress', async () => {
   const { handler } = served(new ToldRun().answer('e1', 'The secret is 7').guarded());
   expect(await openaiFor(handler).responses.retrieve('run-1')).toMatchObject({ status: 'in_progress', output: [] });
 });
@@ -271,7 +271,7 @@ test('a cancellation is attributed to the caller, and returns the response', asy
   expect(calls).toEqual([['cancel', 'cancelled over the OpenAI protocol', { by: 'ops' }]]);
 });
 
-test('a caller that may only write cancels a response, and reads nothing of it', async () => {
+test('a caller that may only write cancels a response, and cannot read it', async () => {
   const run = new ToldRun().answer('e1', 'Secret').end('Secret', { status: 'cancelled', stopReason: 'cancelled' });
   const openai = openaiFor(served(run, { caller: { scopes: ['runs:write'] } }).handler);
   expect(await openai.responses.cancel('run-1')).toMatchObject({ status: 'cancelled', output: [] });

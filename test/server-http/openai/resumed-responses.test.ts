@@ -97,7 +97,7 @@ test('without provisional items, numbers follow from the record alone, however t
   );
 });
 
-test('a reader that comes back to another process, behind any event, gets the rest: nothing twice, nothing missing', () => {
+test('a reader that returns to another process, after any event, gets the rest: nothing twice, nothing missing', () => {
   fc.assert(
     fc.property(generatedRun, fc.nat(), fc.oneof(fc.nat({ max: 60 }), fc.constant(Infinity)), ({ items }, cut, keptFrom) => {
       const whole = eventsOf(items);
@@ -113,7 +113,7 @@ test('a reader that comes back to another process, behind any event, gets the re
   );
 });
 
-test('a reader that comes back to a process whose sink has lost nothing gets the same events as one that was not away', () => {
+test('a reader that comes back to a process whose sink has lost nothing gets the same events as a reader that was not away', () => {
   fc.assert(
     fc.property(generatedRun, fc.nat(), ({ items }, cut) => {
       const whole = eventsOf(items);

@@ -24,7 +24,7 @@ function answers(chat: FakeChat): void {
   chat.publish(says(1, 'e1', 'Hello'), ended(2));
 }
 
-test('the answer of a chat fits the document, to the page that asks and to one that comes later', async () => {
+test('the answer of a chat fits the document, for the requesting page and for a later one', async () => {
   const { chat, handler } = await chatOf();
   const posted = await send(handler, 'POST', PATH, { body: QUESTION });
   const resumed = await send(handler, 'GET', `${PATH}/c1/stream`);
@@ -46,7 +46,7 @@ test('a chat that gives no answer is resumed without a body', async () => {
   expect((await send(handler, 'GET', `${PATH}/c1/stream`)).status).toBe(204);
 });
 
-test('a chat that is stopped says which turn was', async () => {
+test('a stopped chat names the stopped turn', async () => {
   const { handler } = await chatOf();
   expect((await answer(handler, 'POST', `${PATH}/c1/stop`)).status).toBe(404);
   const posted = await send(handler, 'POST', PATH, { body: QUESTION });

@@ -57,7 +57,7 @@ test('a problem at the end of a stream is checked as a problem', async () => {
   );
 });
 
-test('a stream with nothing behind its cursor is answered without a body', async () => {
+test('a stream with nothing after its cursor is answered without a body', async () => {
   async function* nothing(): AsyncGenerator<object> {}
   const handler = await checkedHandler(clientWithRun({ stream: nothing }));
   expect((await send(handler, 'GET', '/v1/runs/r/stream')).status).toBe(204);

@@ -72,7 +72,7 @@ test('a name in the OpenAI protocol is refused with the nearest one as well', as
   expect([refused.status, refused.body.error.message]).toEqual([404, expect.stringContaining('Did you mean "clerk"?')]);
 });
 
-test('a caller is not told names of agents that it may not start', async () => {
+test('a caller does not see names of agents that it may not start', async () => {
   const caller: Caller = { id: 'c', scopes: ['runs:write'], agents: ['clrek', 'translator'] };
   const handler = createHandler(service().client, { agents, authenticate: () => caller });
   const refused = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'clrek', input: 'Q' } });
@@ -85,7 +85,7 @@ const PATHS = [
   ['/v1/programs', 'program', {}],
 ] as const;
 
-describe('a service that lists no agents starts any, and says what no worker has had', () => {
+describe('a service that lists no agents starts any agent, and reports names that no worker has had', () => {
   const started = async (handler: Handler, path: string, body: object): Promise<{ status: number; body: { notice?: string } }> =>
     answer<{ notice?: string }>(handler, 'POST', path, { body });
 
@@ -128,7 +128,7 @@ describe('a service that lists no agents starts any, and says what no worker has
     expect(queries).toHaveLength(1);
   });
 
-  test('and says nothing if the server does not tell', async () => {
+  test('and reports nothing if the server does not know', async () => {
     const { client } = service(async () => {
       throw new Error('no such attribute');
     });

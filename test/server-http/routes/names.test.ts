@@ -125,7 +125,7 @@ describe('a body that may be left out is an object if it is sent', () => {
   });
 });
 
-test('an id in a path that is no UTF-8 reaches the client as a text of whole characters', async () => {
+test('an id in a path that is not UTF-8 reaches the client as a text of whole characters', async () => {
   const ids: string[] = [];
   const handle = (runId: string): object => ({ runId, status: async () => ids.push(runId) });
   const handler = createHandler(clientWithRun({}, { handle }));

@@ -86,7 +86,7 @@ test('a client is asked for its own namespace, and for the health of its sink', 
   expect(await broken.ask()).toMatchObject({ status: 503, body: { checks: { temporal: 'ok', streams: 'failed' } } });
 });
 
-test('anyone may ask as often as they like: the parts are asked again after half a second', async () => {
+test('anyone may ask as often as they like: the parts are checked again after half a second', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const health = vi.fn<() => Promise<void>>().mockResolvedValue(undefined);
   const { ask, asked } = await withSink(health);

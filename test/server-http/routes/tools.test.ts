@@ -58,7 +58,7 @@ test.each<[string, string[] | undefined, string[]]>([
   expect(body.tools.map((tool) => `${tool.name} of ${tool.agents.join(', ')}`)).toEqual(expected);
 });
 
-test('a caller that may not read gets no tools, as it gets no agents', async () => {
+test('a caller that may not read gets neither tools nor agents', async () => {
   const caller: Caller = { id: 'c', scopes: ['runs:write'] };
   const handler = await checkedHandler(clientWithRun({}), { agents, authenticate: () => caller });
   for (const path of ['/v1/tools', '/v1/agents']) expect(await answer(handler, 'GET', path)).toMatchObject({ status: 403 });

@@ -54,7 +54,7 @@ it.each([
   expect(await eventStream(messages, { breaksIfCut }).text()).toBe(sent);
 });
 
-it('messages that are there at the same time are sent together, and one that comes later by itself', async () => {
+it('messages that are there at the same time are sent together, and a later one separately', async () => {
   const later = Promise.withResolvers<void>();
   const messages = (async function* some(): AsyncGenerator<StreamMessage> {
     for (const data of ['1', '2', '3']) yield { data };
@@ -69,7 +69,7 @@ it('messages that are there at the same time are sent together, and one that com
   expect(await reader?.read()).toMatchObject({ done: true });
 });
 
-it('what is ready before the source fails is sent, and then the connection breaks', async () => {
+it('messages that are ready before the source fails are sent, and then the connection breaks', async () => {
   const messages = (async function* some(): AsyncGenerator<StreamMessage> {
     yield { data: '1' };
     yield { data: '2' };

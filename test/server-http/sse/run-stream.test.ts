@@ -22,7 +22,7 @@ const open = { cursor: undefined, signal: new AbortController().signal, report: 
 
 afterEach(() => void vi.useRealTimers());
 
-test('a client that goes before anything has come leaves no error behind, and gives its place back', async () => {
+test('a client that leaves before anything has come causes no error, and frees its place', async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', note);
@@ -34,7 +34,7 @@ test('a client that goes before anything has come leaves no error behind, and gi
   expect([unhandled, closed]).toEqual([[], 1]);
 });
 
-test('a stream that cannot begin is refused, and one that has nothing behind the end is empty', async () => {
+test('a stream that cannot begin is refused, and a stream with nothing after the end is empty', async () => {
   const refusal = new LonghaulError('invalid_cursor', 'no cursor');
   await expect(runStreamResponse(() => failing(refusal), { ...open, closed: () => undefined })).rejects.toBe(refusal);
   async function* nothing(): AsyncGenerator<StreamItem> {}
@@ -99,7 +99,7 @@ test('a service that ends while it decides sends the client away, to come back',
   expect([(await response).status, await (await response).text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });
 
-test('a run that is unknown is told, although the stream is closed with it', async () => {
+test('an unknown run is reported, although the stream is closed with it', async () => {
   const ended = new AbortController();
   const unknown = (): AsyncGenerator<StreamItem> => failing(new LonghaulError('run_not_found', 'There is no such run'));
   const response = runStreamResponse(unknown, { ...open, signal: ended.signal, closed: () => ended.abort() });

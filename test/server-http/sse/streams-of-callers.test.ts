@@ -73,14 +73,14 @@ test('an ask without a place is refused before its message is sent', async () =>
 test.each([
   ['/v1/runs/r/stream', { stream: failing }],
   ['/v1/runs/r/export', { export: failing }],
-])('a failure inside of %s is reported once, with the path of its request', async (path, run) => {
+])('a failure inside %s is reported once, with the path of its request', async (path, run) => {
   const { handler, reported } = handlerOf(run);
   const response = await send(handler, 'GET', path);
   await response.text().catch(() => undefined);
   expect(reported).toEqual([['the disk is full', path]]);
 });
 
-test('a reader that goes, and a run that was terminated, are no failures of the service', async () => {
+test('a reader that leaves, and a terminated run, are not failures of the service', async () => {
   async function* terminated(): AsyncGenerator<object> {
     yield { type: 'status', status: 'running', cursor: 'c' };
     throw new LonghaulError('run_terminated', 'Run "r" was terminated');

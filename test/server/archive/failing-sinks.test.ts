@@ -88,7 +88,7 @@ describe('an archive that always fails', () => {
   }, 60_000);
 });
 
-test('the worker gives up an archive that never answers like one that fails, and still drains', async () => {
+test('the worker gives up an archive that never answers like a failing one, and still drains', async () => {
   await using testbed = await Testbed.open();
   let asked = 0;
   const hangs = (): Promise<void> => {

@@ -19,7 +19,7 @@ test('a run of the tier "batch" makes no bursts: its model calls wait for batche
   await expectSameFromHistory(scene.testbed, run);
 });
 
-test('a batch is full at "most" calls, whatever is left of the window', async () => {
+test('a batch is full at "most" calls, however much of the window is left', async () => {
   await using scene = await begun({}, { window: '5s', most: 2 });
   const runs = await Promise.all(['a', 'b', 'c', 'd'].map((input) => scene.start(plain, input)));
   expect((await Promise.all(runs.map((run) => run.result()))).map(({ output }) => output)).toEqual([
@@ -242,7 +242,7 @@ test('a call whose collector was terminated is registered with a new one: a work
   expect(await callsIn(testbed, run)).toEqual(['resolveAgent', 'callModel']);
 }, 120_000);
 
-test('a batch is given up for failures in a row alone: one that fails now and then is followed to its end', async () => {
+test('a batch is given up only for consecutive failures: a batch that fails now and then is followed to its end', async () => {
   const polls: ('fails' | 'open' | 'ended')[] = ['fails', 'fails', 'fails', 'open', 'fails', 'fails', 'fails', 'ended'];
   const submitted: string[] = [];
   const client: BatchClient = {

@@ -93,7 +93,7 @@ test.each<[what: string, act: (run: RunHandle) => Promise<unknown>]>([
   40_000,
 );
 
-test('a cancellation between two attempts of a burst records what the first has stored, with its cost', async () => {
+test('a cancellation between two attempts of a burst records what the first attempt has stored, with its cost', async () => {
   await using testbed = await Testbed.open();
   const { run, requests } = await runBetween(testbed, STORED);
   await run.cancel('enough');
@@ -105,7 +105,7 @@ test('a cancellation between two attempts of a burst records what the first has 
   await expectSameFromHistory(testbed, run);
 }, 40_000);
 
-test('a pause between two attempts of a burst holds the run after what the first has stored', async () => {
+test('a pause between two attempts of a burst stops the run after what the first attempt has stored', async () => {
   await using testbed = await Testbed.open();
   const { run, requests } = await runBetween(testbed, STORED);
   await run.pause();
@@ -125,7 +125,7 @@ test('a message between two attempts of a burst that has stored nothing is in it
   await expectSameFromHistory(testbed, run);
 }, 40_000);
 
-test('a message between two attempts of a burst loses nothing of what the first has stored encrypted', async () => {
+test('a message between two attempts of a burst loses nothing that the first attempt has stored encrypted', async () => {
   await using testbed = await Testbed.open();
   const codec = codecWith('k1', 1);
   const scripted = scriptedModel([say('read')]);

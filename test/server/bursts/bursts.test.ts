@@ -144,7 +144,7 @@ test.each([
   30_000,
 );
 
-test('a message ends the burst, and the next request has it; one that interrupts aborts the call in flight', async () => {
+test('a message ends the burst, and the next request has it; an interrupting message aborts the call in flight', async () => {
   await using testbed = await Testbed.open();
   const waits = [1, 2].map((page) => callTool('read_page', { page }, `c${page}`));
   const scripted = scriptedModel([...waits, hang('half an ans'), say('as you like')]);

@@ -75,7 +75,7 @@ async function attemptsLostInRuns(alsoKill: () => Promise<unknown>): Promise<num
   return lost;
 }
 
-test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
+test('killed workers repeat only the calls in flight, with the same keys, and every run ends', async () => {
   expect(await attemptsLostInRuns(() => Promise.resolve())).toBeGreaterThanOrEqual(KILLS.length);
 }, 400_000);
 

@@ -108,7 +108,7 @@ test.each<[what: string, details: unknown]>([
   40_000,
 );
 
-test('what a burst has stored is not made again if its next attempt is on a worker with another loop', async () => {
+test('stored calls of a burst are not repeated if its next attempt is on a worker with another loop', async () => {
   await using bundle = await bundleOfAnotherLoop();
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT.slice(1));
@@ -191,7 +191,7 @@ test('workers that are told to stop lose no call of a burst: each ends after the
   await tools.close();
 }, 180_000);
 
-test('a call that has to wait for the limit of its provider is left to the run, and one that has not takes its permit', async () => {
+test('a call that has to wait for the limit of its provider is left to the run, and any other call takes its permit', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT.slice(2));
   const limits = { scripted: { requestsPerMinute: 8, holdSlotFor: 0 } };
@@ -217,7 +217,7 @@ test('a session in bursts has the turns of one without', async () => {
   await expectSameFromHistory(testbed, { runId: testbed.taskQueue });
 }, 40_000);
 
-test('nothing of the loops of 200 bursts that have ended stays in memory', async () => {
+test('no part of the loops of 200 ended bursts stays in memory', async () => {
   await using testbed = await Testbed.open();
   const single = defineAgent({ name: 'reader', model: 'looped/m', tools: [pages], burst: { steps: 1 }, limits: { steps: 50 } });
   const looped = scriptedModel([]);

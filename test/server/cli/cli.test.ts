@@ -203,7 +203,7 @@ async function startWithTemporal(testbed: Testbed, input: string | undefined): P
   return runId;
 }
 
-test('a run that the Temporal CLI starts gives the same result as one that the client starts', async () => {
+test('a run that the Temporal CLI starts gives the same result as a run that the client starts', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([...SCRIPT, ...SCRIPT]) } });
   const ours = await testbed.client.run('assistant', { input: 'How long?', limits: { steps: 4 }, taskQueue: testbed.taskQueue });

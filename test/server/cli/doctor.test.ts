@@ -76,7 +76,7 @@ function complaints({ checks }: DoctorReport): string[] {
 describe.skipIf(cliPath === undefined)(
   `commands of a report${cliPath === undefined ? ' (skipped: the server was not started here)' : ''}`,
   () => {
-    test('make the namespace, its search attributes and its retention what they should be, at the server that was examined', async () => {
+    test('repair the namespace, its search attributes and its retention on the examined server', async () => {
       await using testbed = await Testbed.open();
       const namespace = `doctor-${randomUUID()}`;
       const args = ['--address', testbed.address, '--namespace', namespace];

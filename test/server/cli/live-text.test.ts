@@ -59,7 +59,7 @@ test.each([
   expect(outcome.stdout).toMatch(stdout);
 });
 
-test('a person who waits without live text is told that something happens', async () => {
+test('a person who waits without live text sees that something happens', async () => {
   const { stdout, stderr } = await waited({ isTTY: false, script: [say('Done', { chunks: 4, every: '1s' })] });
   expect(stdout).toBe('Done\n');
   expect(stderr.match(/^The run is working …$/gm)).toHaveLength(1);

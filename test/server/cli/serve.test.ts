@@ -73,7 +73,7 @@ test('serve answers requests with a worker inside; SIGTERM: not ready, then requ
   }
 });
 
-test('serve without agents starts what other workers run, and ends with Ctrl-C', async () => {
+test('serve without agents starts agents of other workers, and ends with Ctrl-C', async () => {
   await using testbed = await Testbed.open();
   const service = await serving(['--prefix', '/api'], testbed.taskQueue);
   try {

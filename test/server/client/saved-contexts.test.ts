@@ -79,7 +79,7 @@ test('a call without a result in a document is answered as interrupted, and the 
   expect(items.map((item) => item.includes(INTERRUPTED_CALL))).toEqual([false, false, true, false]);
 });
 
-test('a session is loaded from what another one saved: the model sees the earlier turns, and the session counts its own', async () => {
+test('a session is loaded from the saved context of another one: the model sees the earlier turns, and the session counts its own', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([...SCRIPT, say('Yes, I am.')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

@@ -98,7 +98,7 @@ test('the client refuses input that does not fit before it sends anything', asyn
   await expect(testbed.client.handle(`${testbed.taskQueue}-bad`).status()).rejects.toMatchObject({ code: 'run_not_found' });
 });
 
-test('input that does not fit and bypasses the client ends as a failed run, and does not block a workflow task', async () => {
+test('invalid input that bypasses the client ends as a failed run, and does not block a workflow task', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
   const { workflow } = testbed.client.temporal;

@@ -50,7 +50,7 @@ function expectNoSecret(stored: string): void {
 }
 
 describe('with encryption on worker and client', () => {
-  test('a run works as it does without, and everything can be read back with and without a worker', async () => {
+  test('a run works as it does without encryption, and everything can be read back with and without a worker', async () => {
     await using bed = await open(DISCREET_SCRIPT);
     const handle = await bed.client.start(keeper, INPUT);
     const result = await handle.result();
@@ -175,7 +175,7 @@ describe('the command line', () => {
     expect(without.stderr).toMatch(/^longhaul: The encryption key "k1" is missing .*LONGHAUL_ENCRYPTION_KEYS\n$/);
   });
 
-  test('compresses if an option says so, and reads compressed data without the option', async () => {
+  test('compresses if the option is set, and reads compressed data without the option', async () => {
     await using testbed = await Testbed.open();
     await testbed.work({ agents: [keeper], providers: { scripted: scriptedModel([say('It is long.')]) }, codec: { compression: true } });
     const prompt = `${SECRETS.prompt} and `.repeat(3_000);

@@ -101,7 +101,7 @@ describe('a second build is deployed in the middle of a run', () => {
     expect(new Set(await builds(testbed, next.runId))).toEqual(new Set(['b2']));
   });
 
-  test('AUTO_UPGRADE: the run moves to the second build, if the change of the loop is behind a change id', async () => {
+  test('AUTO_UPGRADE: the run moves to the second build, if the change of the loop is guarded by a change id', async () => {
     await using testbed = await Testbed.open();
     const deployment = new Deployment(testbed, 'AUTO_UPGRADE');
     await deployment.deploy('b1', [callTool('hold', {})]);

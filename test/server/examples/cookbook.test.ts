@@ -155,7 +155,7 @@ test('a thread of Slack is one session: each event is answered once, in the thre
   await session.cancel('the test is over');
 });
 
-test('a run that has failed continues from the failed step, and one that went wrong from a chosen one, with a hint', async () => {
+test('a run that has failed continues from the failed step, and a run that went wrong from a chosen step, with a hint', async () => {
   await using testbed = await Testbed.open();
   const since = new Date(Date.now() - 1_000);
   const scripted = scriptedModel([
@@ -179,7 +179,7 @@ test('a run that has failed continues from the failed step, and one that went wr
   expect(JSON.stringify(scripted.requests.at(-1)?.conversation)).toContain('Look at 2026, too');
 });
 
-test('a tenant starts runs until its budget is used up, and each run has what is left as its limit', async () => {
+test('a tenant starts runs until its budget is used up, and each run has the rest as its limit', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('Yes.')]);
   await testbed.work({
@@ -267,7 +267,7 @@ test('the profile of the CLI says where worker and client connect, and a run goe
   await client.close();
 });
 
-test('a run that does not move says what it waits for', async () => {
+test('a run that makes no progress shows what it waits for', async () => {
   await using testbed = await Testbed.open();
   const client = clientOf(testbed);
   const { runId } = await client.start(refundDesk, { input: 'It came back' });
@@ -425,7 +425,7 @@ test.skipIf(!hasPython)('another team calls the agent from Python, and the same 
   expect(scripted.requests).toHaveLength(1);
 });
 
-test('letters wait for one batch, and one that is sent again is the same run', async () => {
+test('letters wait for one batch, and a letter that is sent again is the same run', async () => {
   await using testbed = await Testbed.open();
   const api = await startBatchApi({ answer: () => completion('complaint') });
   await testbed.work({

@@ -39,7 +39,7 @@ test('messages that do not pass cancel the model call that reads them, and end t
   await expectSameFromHistory(testbed, handle);
 });
 
-test('a worker that dies during a check is followed by one that checks again', async () => {
+test('a worker that dies during a check is followed by a worker that checks again', async () => {
   await using testbed = await Testbed.open();
   let checks = 0;
   const slow = defineGuardrail({

@@ -72,7 +72,7 @@ test('an invalid retry delay is ignored: the next attempt comes as the policy sa
   expect(calls).toBe(2);
 });
 
-test('a worker survives any value that instructions and tools throw: they are tried again, and the model reads the error of the tool', async () => {
+test('a worker survives any value that instructions and tools throw: they are retried, and the model reads the error of the tool', async () => {
   await using testbed = await Testbed.open();
   const thrown = WORST.slice(0, 6);
   const failing = thrown.map((what, index) => defineAgent({ name: `failing-${index}`, model: 'scripted/m', instructions: thrower(what) }));

@@ -118,7 +118,7 @@ function firstCall({ result }: Outcome): { result: string; isError: boolean } | 
   return result.steps?.flatMap((step) => step.toolCalls)[0];
 }
 
-describe('around each limit no activity and no task is tried again', () => {
+describe('around each limit no activity and no task is retried', () => {
   test('a tool result above its budget is cut, and the run completes', async () => {
     const cut = /^x+\n\[Cut: \d+ of 399997 bytes of this result are missing\. Ask for less, or for a part\.\]$/;
     for (const [more, expected] of around(/^x+$/, cut)) {

@@ -42,7 +42,7 @@ test('Updates that arrive during a long call are refused as busy after 1,600, an
   expect((await run.status()).executions).toBeGreaterThan(1);
 }, 200_000);
 
-test('Signals that arrive while the run continues as new are read in order, and one that does not fit becomes an event', async () => {
+test('Signals that arrive while the run continues as new are read in order, and an invalid one becomes an event', async () => {
   await using testbed = await Testbed.open();
   const all = 60;
   await testbed.work({ agents: [listener], providers: { patient: patientModel(all + 1) }, continueAsNew: { events: 12 } });

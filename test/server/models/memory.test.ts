@@ -22,7 +22,7 @@ async function runOn(testbed: Testbed, more: Partial<CreateWorkerOptions> = {}):
   return { runId, scripted };
 }
 
-test('what was recalled enters the history once, and adds no event to it', async () => {
+test('recalled texts enter the history once, and adds no event to it', async () => {
   await using testbed = await Testbed.open();
   const { runId } = await runOn(testbed);
   const history = await historyOf(testbed, runId);
@@ -44,7 +44,7 @@ test('a warm cache and no cache send byte-identical requests', async () => {
   expect(evicted.scripted.requests.map((request) => JSON.stringify(request))).toEqual(requests);
 }, 60_000);
 
-test('a run that is read back from its history has what was recalled', async () => {
+test('a run that is read back from its history has the recalled texts', async () => {
   await using testbed = await Testbed.open();
   const { runId } = await runOn(testbed);
   const handle = testbed.client.handle(runId);

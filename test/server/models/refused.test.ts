@@ -13,7 +13,7 @@ const refuses =
   (reply) =>
     reply.json(429, { error: { message: 'slow down', code: 'rate_limit_exceeded' } }, { 'retry-after': String(seconds) });
 
-test('a run whose provider refuses shows when it is tried again, and completes, with more refusals than attempts', async () => {
+test('a run whose provider refuses shows when it is retried, and completes, with more refusals than attempts', async () => {
   await using testbed = await Testbed.open();
   const server = await startFakeOpenAI(refuses(1), refuses(1), refuses(3), says('whole'));
   await testbed.work({ agents: [agent], providers: { fake: openai({ baseURL: server.url, apiKey: 'test' }) } });

@@ -17,7 +17,7 @@ const KEY = 'sk-nobody-may-see-this';
 const NAMED = [KEY, 'tenant-of', 'ada-the-user'];
 
 describe.skipIf(redisProgram === undefined)(`workers that share a limit by Redis${REDIS_MISSING}`, () => {
-  test('keep to it together, measure it, and tell Redis no key, no tenant, no user and no run, nor a metric or a span a key or a user', async () => {
+  test('keep to it together, measure it, and send no key, tenant, user or run to Redis, and no key or user to metrics or spans', async () => {
     const redis = await RedisServer.start();
     const provider = await startFakeOpenAI(says('done'));
     const monitor = createClient({ url: redis.url });

@@ -50,7 +50,7 @@ function expectSameTexts(sink: FakeSink, runId: string, events: readonly Event[]
   }
 }
 
-test('a run streams its answers, and announces what it records, its pauses and its end', async () => {
+test('a run streams its answers, and announces its events, its pauses and its end', async () => {
   await using testbed = await Testbed.open();
   const sink = fakeSink();
   const script = [together(say('I look'), callTool('look', { at: 'the Moon' })), callTool('pay'), say('It is far, and paid.')];
@@ -81,7 +81,7 @@ test('a run streams its answers, and announces what it records, its pauses and i
   expect(sink.closed).toBe(1);
 });
 
-test('a run says that it waits once for all of its calls, and again when it waits for others', async () => {
+test('a run announces once that it waits for all of its calls, and again when it waits for others', async () => {
   await using testbed = await Testbed.open();
   const sink = fakeSink();
   const script = [together(callTool('pay', {}, 'c1'), callTool('look', { at: 'the Moon' }, 'c2'), callTool('pay', {}, 'c3')), say('Paid.')];
@@ -236,7 +236,7 @@ test('the answers of the steps of a program have the ids that were streamed', as
   expect(announced(sink, handle.runId).at(-1)).toMatchObject({ events: events.length, status: 'completed' });
 });
 
-test('a run that was started live says so to its sink, with its descendants and after a handoff, and no other run does', async () => {
+test('only runs that were started live are marked as live for their sink, including descendants and after a handoff', async () => {
   await using testbed = await Testbed.open();
   const sink = { ...fakeSink(), heartbeatEveryMs: 500 };
   const emitting = defineTool({

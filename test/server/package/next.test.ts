@@ -108,7 +108,7 @@ describe.skipIf(reason !== '')(`mounted in Next.js${reason}`, () => {
     expect(rest.at(-1)).toMatchObject({ type: 'end', result: { output: 'It is paid.' } });
   });
 
-  test('what the service refuses is a problem, and ids are as the caller has written them', async () => {
+  test('a refusal of the service is a problem document, and ids are unchanged', async () => {
     const unknown = await call('/v1/nothing');
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     expect(await (await call('/v1/runs/a%2F%C3%BC')).json()).toMatchObject({ status: 404, code: 'run_not_found' });

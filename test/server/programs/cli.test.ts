@@ -20,7 +20,7 @@ async function work(testbed: Testbed): Promise<void> {
   await testbed.work({ agents: [], programs, anchors, providers: { scripted } });
 }
 
-test('run starts a program by its name; show, events, approvals, list and result tell of units and steps', async () => {
+test('run starts a program by its name; show, events, approvals, list and result show units and steps', async () => {
   await using testbed = await Testbed.open();
   await work(testbed);
   const { stdout } = await cli(testbed, 'run', 'sort', ...TICKET, '--no-wait', '--json');
@@ -91,7 +91,7 @@ test('trace prints the tree of a run, and a run that resumes it pays nothing tha
   expect(await cli(testbed, 'result', again)).toMatchObject({ exitCode: 0, stdout: 'Dear Ann, yours, Bob\n' });
 });
 
-test('run sends the document of a file, waits and prints the output; a run that is cancelled or fails says which units did not end', async () => {
+test('run sends the document of a file, waits and prints the output; a run that is cancelled or fails shows which units did not end', async () => {
   await using testbed = await Testbed.open();
   await work(testbed);
   const { stdout } = await cli(testbed, 'run', MODULE, '--program', 'sort', ...TICKET, '--no-wait');

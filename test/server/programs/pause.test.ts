@@ -24,7 +24,7 @@ test('a pause reaches all descendants of a program, and so does the resumption',
   await expectSameReadBack(testbed, handle);
 }, 60_000);
 
-test('a child that a caller has paused stays paused, and one that a caller resumes continues alone', async () => {
+test('a child that a caller has paused stays paused, and a child that a caller resumes continues alone', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [], programs: [outer], providers: { child: letters(), parent: scriptedModel([say('yes')]) } });
   const handle = await begun(testbed, outer);

@@ -8,7 +8,7 @@ import { begun, expectSameReadBack, letters, notesOf, outer, waitingBelow } from
 
 const brief = defineAgent({ name: 'brief', instructions: 'You answer.', model: 'child/model', limits: { steps: 2 } });
 
-test('children that share a limit run as far as it goes, the others wait, and the history reads back the same', async () => {
+test('children that share a limit run as far as it allows, the others wait, and the history reads back the same', async () => {
   await using testbed = await Testbed.open();
   const each = defineProgram({
     name: 'each',

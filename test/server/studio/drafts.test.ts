@@ -5,7 +5,7 @@ import { press, shows, SKIPPED, StudioTestbed, tabTo } from './studio-testbed.ts
 
 const BROKEN = 'My lamp arrived broken. It is order 42.';
 
-describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is about to do${SKIPPED}`, { timeout: 120_000 }, () => {
+describe.skipIf(SKIPPED !== '')(`the drafts, reading position and pending decisions of a reader of Studio${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
   beforeAll(async () => {
     studio = await StudioTestbed.open();
@@ -67,7 +67,7 @@ describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is ab
     expect(decisions).toHaveLength(1);
   });
 
-  test('what is written while a message is on its way is the next message, and who has gone elsewhere stays there', async () => {
+  test('text that is written while a message is being sent is the next message, and a reader who has gone elsewhere stays there', async () => {
     const page = await studio.page('#/playground/clerk');
     const held = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let sent = 0;
@@ -100,7 +100,7 @@ describe.skipIf(SKIPPED !== '')(`what a reader of Studio writes, reads and is ab
     expect(page.url()).toContain('#/inbox');
   });
 
-  test('who reads what was said before stays there while more is said', async () => {
+  test('a reader of earlier messages stays there while more messages arrive', async () => {
     const page = await studio.page('#/playground/parrot');
     const words = page.getByRole('textbox', { name: 'Say something' });
     await words.fill('The lamp is blue. '.repeat(300));

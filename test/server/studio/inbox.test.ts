@@ -117,7 +117,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('when somebody else has decided what is shown, the key that was meant for it decides about nothing', async () => {
+  test('when somebody else has decided the shown call, the key that was meant for it decides nothing', async () => {
     const runs = [await waitingRun(), await waitingRun()];
     const page = await studio.page('#/inbox');
     await shows(page, '2 decisions waiting');
@@ -160,7 +160,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     expect(decisions).toEqual(['approve']);
   });
 
-  test('of a decision that was taken, and whose answer is lost, the page does not say that it was not', async () => {
+  test('the page does not claim that a decision failed if it was taken and only its answer is lost', async () => {
     const run = await waitingRun();
     const page = await studio.page('#/inbox');
     await shows(page, '1 decision waiting');

@@ -88,7 +88,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(decisions.toSorted()).toEqual(['approve: ', 'reject: Not without a photo']);
   });
 
-  test('what was decided meanwhile is not decided again, and the page says so', async () => {
+  test('a call that was decided meanwhile is not decided again, and the page says so', async () => {
     const run = await waitingRun();
     const page = await studio.page('#/agents');
     await page.locator('.badge').waitFor();
@@ -127,7 +127,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await page.locator('.bubble').count()).toBeGreaterThan(2);
   });
 
-  test('a reader finds out what the model was asked, and what has changed since the step before', async () => {
+  test('a reader finds the request to the model, and the changes since the previous step', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
     await shows(page, 'Step 3');
@@ -185,7 +185,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
-  test('the search finds what a call was given, and what it returned', async () => {
+  test('the search finds the arguments and the result of a call', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
     await shows(page, 'Step 3');
@@ -288,7 +288,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
-  test('what a reader has opened in a long run is open when it comes back to the screen', async () => {
+  test('parts that a reader has opened in a long run are open when they scroll back into view', async () => {
     const run = await waitingRun();
     const page = await studio.page();
     const texts = Array.from({ length: 200 }, (_, offset) => ({
@@ -367,7 +367,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     ]);
   });
 
-  test('arguments that do not fit are refused with the words of the validator, and can be mended', async () => {
+  test('invalid arguments are refused with the words of the validator, and can be corrected', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/inbox`);
     await shows(page, 'within 30 days');
@@ -432,7 +432,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await page.locator('main img').count()).toBe(0);
   });
 
-  test('an agent, a handoff, a flow and a program are graphs, with what a run made of them', async () => {
+  test('an agent, a handoff, a flow and a program are graphs, with the state of a run', async () => {
     const [passed, flow, program] = await Promise.all([
       studio.client.start('desk', { input: 'Hello' }),
       studio.client.start('article', { input: 'Write' }),

@@ -86,7 +86,7 @@ describe.skipIf(SKIPPED !== '')(`a page of Studio whose service has trouble${SKI
     expect(otherProblems()).toEqual([]);
   });
 
-  test('it says that the service has another version, and that parts of it are not there any more', async () => {
+  test('it says that the service has another version, and that parts of the page no longer exist', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/2/request`);
     await shows(page, 'As sent');

@@ -101,7 +101,7 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
     expect(studio.problems).toEqual([]);
   }, 180_000);
 
-  test('so is every state of a page: questions, programs, long runs, what is empty, and what is wrong', async () => {
+  test('so is every state of a page: questions, programs, long runs, empty pages, and errors', async () => {
     const { client } = studio;
     const page = await studio.page('#/inbox');
     await shows(page, /Nothing waits|waiting/);

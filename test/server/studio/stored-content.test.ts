@@ -23,7 +23,7 @@ const exportRows = defineTool({
 
 const exporter = defineAgent({ name: 'exporter', model: 'scripted/clerk', instructions: 'You export.', tools: [exportRows] });
 
-describe.skipIf(SKIPPED !== '')(`what is stored in another form than the page shows it${SKIPPED}`, { timeout: 120_000 }, () => {
+describe.skipIf(SKIPPED !== '')(`content that is stored in another form than the page shows${SKIPPED}`, { timeout: 120_000 }, () => {
   let directory = '';
   let studio: StudioTestbed;
   let runId = '';
@@ -39,7 +39,7 @@ describe.skipIf(SKIPPED !== '')(`what is stored in another form than the page sh
     await rm(directory, { recursive: true });
   });
 
-  test('an encrypted run is readable where the service has the key: its record, the time it took, and what the model was asked', async () => {
+  test('an encrypted run is readable where the service has the key: its record, its times, and the requests to the model', async () => {
     const page = await studio.page(`#/runs/${encodeURIComponent(runId)}`);
     await shows(page, 'Export the rows of Ada');
     await shows(page, 'All rows are exported.');
@@ -66,7 +66,7 @@ describe.skipIf(SKIPPED !== '')(`what is stored in another form than the page sh
   test.each([
     ['with another key', codecWith('k2', 2)],
     ['without any', undefined],
-  ])('elsewhere, the page of a service %s says that it cannot decode the run, and shows nothing of it', async (_, codec) => {
+  ])('elsewhere, the page of a service %s says that it cannot decode the run, and shows no part of it', async (_, codec) => {
     await using other = await StudioTestbed.open(codec === undefined ? {} : { codec });
     // The same runs, read with what the other service has.
     const foreign = new LonghaulClient(other.client.temporal);

@@ -69,7 +69,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  test('once the key is forgotten, the page knows nothing of its reader, and follows nothing', async () => {
+  test('once the key is forgotten, the page has no data of its reader, and follows nothing', async () => {
     const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     const page = await opened('decider', '#/inbox');
@@ -85,7 +85,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     await run.cancel('seen');
   });
 
-  test('what is still on its way for one reader when another one gives a key ends and shows nothing of the other', async () => {
+  test('requests in flight for one reader end when another one gives a key, and show nothing of the first', async () => {
     const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     callers['late'] = { id: 'late', scopes: ['runs:read', 'approvals:decide'], principal: { tenant: studio.tenant } };
@@ -143,7 +143,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     await run.cancel('seen');
   });
 
-  test('controls are there for those who may use them alone', async () => {
+  test('controls are shown only to readers who may use them', async () => {
     const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     const place = `#/runs/${encodeURIComponent(run.runId)}`;
@@ -162,7 +162,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     await run.cancel('seen');
   });
 
-  test('every scope, principal and run token sees in every place of the page what it may see, and no more', async () => {
+  test('every scope, principal and run token sees exactly what it may see in every place of the page', async () => {
     const run = await studio.client.start('clerk', { input: `My lamp arrived broken. ${SECRET}` });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     const id = encodeURIComponent(run.runId);
@@ -257,7 +257,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     expect(asked.map(({ path }) => path).filter((path) => path.includes(token))).toEqual([]);
   });
 
-  test('a page of another origin, and one whose name was rebound to this machine, reach nothing of a service without authentication', async () => {
+  test('a page of another origin, and one whose name was rebound to this machine, do not reach a service without authentication', async () => {
     await using open = await StudioTestbed.open();
     const { origin } = new URL(open.url);
     const foreign = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<p>foreign</p>'));

@@ -39,7 +39,7 @@ describe.skipIf(SKIPPED !== '')(`people log in to Studio at an issuer${SKIPPED}`
     await shows(page, 'This service asks who you are');
   });
 
-  test('a log-in that the tab has not begun, and one that the issuer refuses, let nobody in', async () => {
+  test('a log-in that the tab has not begun, or that the issuer refuses, lets nobody in', async () => {
     const before = login.asked.length;
     const forged = await studio.page('?code=stolen&state=forged#/runs');
     await shows(forged, 'This tab has not begun that log-in');

@@ -12,7 +12,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 /** Of so many recorded histories one is replayed. */
 const EVERY = 10;
 
-test('a replay reports no span and counts nothing: what a run has reported, nobody reports again', async () => {
+test('a replay reports no span and counts nothing: nothing that a run has reported is reported again', async () => {
   await using testbed = await Testbed.open();
   const sdk = new RecordingSdk(idGenerator);
   const meterProvider = new RecordingMeter();

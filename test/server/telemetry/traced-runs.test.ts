@@ -79,7 +79,7 @@ test('a run that continues as new is one trace below its caller, with the tokens
   expect(folded?.endTimeUnixNano).toBe(`${ofRun?.endTime}000000`);
 });
 
-test('a child is below the call of its parent, and content is exported only if the worker says so, without secrets', async () => {
+test('a child is below the call of its parent, and content is exported only if the worker enables it, without secrets', async () => {
   await using testbed = await Testbed.open();
   const sdk = new RecordingSdk(idGenerator);
   process.env['TRACED_TOKEN'] = 'sk-very-secret-value';
@@ -143,7 +143,7 @@ test('a collector that never answers holds up no run', async () => {
   expect(reported.dropped).toBe(4);
 });
 
-test('a start with a text that is no traceparent is refused before anything is sent', async () => {
+test('a start with an invalid traceparent is refused before anything is sent', async () => {
   await using testbed = await Testbed.open();
   await expect(testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, traceparent: 'a trace' })).rejects.toMatchObject(
     {

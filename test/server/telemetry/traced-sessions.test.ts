@@ -21,7 +21,7 @@ function rootless(spans: readonly ExportedSpan[]): string[] {
   return spans.filter(({ parentSpanId }) => !spans.some(({ spanId }) => spanId === parentSpanId)).map(({ name }) => name);
 }
 
-test('each turn of a session is a trace as soon as it has ended, names the turn before, and is the same in a fold of the record', async () => {
+test('each turn of a session is a trace as soon as it has ended, links to the previous turn, and is the same in a fold of the record', async () => {
   await using testbed = await Testbed.open();
   const sdk = new RecordingSdk(idGenerator);
   const meterProvider = new RecordingMeter();

@@ -50,7 +50,7 @@ describe.concurrent('a run of durableTest', () => {
     assertSameRun(cut, await testAgent(agent, { input: 'Go', model: script() }));
   });
 
-  test('ends the same if its worker dies again and again', async () => {
+  test('ends the same if its worker dies repeatedly', async () => {
     const faults = [killWorker({ afterStep: 0 }), killWorker({ afterStep: 2 })];
     const killed = await durableTest(agent, { input: 'Go', model: script(), ...onServer, faults });
     assertSameRun(killed, await testAgent(agent, { input: 'Go', model: script() }));

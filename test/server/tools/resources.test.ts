@@ -50,7 +50,7 @@ function ledger(happened: string[]) {
   });
 }
 
-test('a worker opens a resource, repairs it before a tool uses it, closes it after draining, and writes nothing of it to the history', async () => {
+test('a worker opens a resource, repairs it before a tool uses it, closes it after draining, and writes no part of it to the history', async () => {
   const happened: string[] = [];
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('audit', {}, 'c1'), callTool('audit', {}, 'c2'), say('done')]);

@@ -7,7 +7,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const QUICK = { initial: '10ms', max: '10ms' } as const;
 
-test('a tool that throws is tried again with the same key, as often as its policy says, and the attempts add no event', async () => {
+test('a tool that throws is retried with the same key, as often as its policy allows, and the attempts add no event', async () => {
   await using testbed = await Testbed.open();
   const attempts: [retry: number, key: string][] = [];
   const flaky = defineTool({
@@ -54,7 +54,7 @@ test('a tool that throws is tried again with the same key, as often as its polic
   expect(failures).toEqual([]);
 });
 
-test('an attempt that exceeds its time limit ends, is tried again, and is recorded', async () => {
+test('an attempt that exceeds its time limit ends, is retried, and is recorded', async () => {
   await using testbed = await Testbed.open();
   const keys = new Set<string>();
   const stuck = defineTool({

@@ -67,7 +67,7 @@ test.each(['increment', 'increment_quickly'])('each call of an answer sees what 
   await expectSameFromHistory(testbed, result);
 });
 
-test('of calls that overlap and change the same key, all but one tell the model to call again', async () => {
+test('of calls that overlap and change the same key, all but one ask the model to call again', async () => {
   await using testbed = await Testbed.open();
   const vowel = callTool('increment_carelessly', { name: 'vowels' });
   const scripted = scriptedModel([together(vowel, vowel, vowel), vowel, say('done')]);

@@ -7,7 +7,7 @@ import { historyOf, Testbed } from '../testbed/testbed.ts';
 const PROGRAM = fileURLToPath(new URL('logging-worker.ts', import.meta.url));
 const KEY = 'k-4711-secret';
 
-test('a worker logs the log lines and errors of its tools, each as a line of JSON, and nothing of the bundler', async () => {
+test('a worker logs the log lines and errors of its tools, each as a line of JSON, and no output of the bundler', async () => {
   await using testbed = await Testbed.open();
   const env = {
     ...process.env,

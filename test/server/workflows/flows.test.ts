@@ -77,7 +77,7 @@ test('a flow whose deps do not fit one of its agents ends before a model is call
   expect(scheduled).toEqual(['resolveAgent', 'callModel', 'resolveAgent', 'callModel']);
 });
 
-test('a workflow runs agents side by side, and an error has the results of all of them', async () => {
+test('a workflow runs agents in parallel, and an error has the results of all of them', async () => {
   await using testbed = await Testbed.open();
   const { taskQueue } = testbed;
   const side = ['researcher', 'writer'].map((name) => defineAgent({ name, model: `${name}/m` }));

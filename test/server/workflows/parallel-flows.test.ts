@@ -10,7 +10,7 @@ const reader = defineAgent({ name: 'reader', model: 'reader/m' });
 const signer = defineAgent({ name: 'signer', model: 'signer/m', tools: [sign] });
 const contract = defineFlow({ name: 'contract', kind: 'parallel', agents: [reader, signer] });
 
-test('agents side by side are children of the flow, whose decisions are found there, over its executions', async () => {
+test('parallel agents are children of the flow, and their decisions are found there, across its executions', async () => {
   await using testbed = await Testbed.open();
   const providers = {
     reader: scriptedModel([say('It is fair.')]),

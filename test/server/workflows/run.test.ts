@@ -63,7 +63,7 @@ test('a model that fails for good ends the run as Failed, and the steps before a
   expect(scripted.requests).toHaveLength(2);
 });
 
-test('a passing failure of the model is tried again, and is visible in the history alone', async () => {
+test('a passing failure of the model is retried, and is visible only in the history', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: 10 }), say('ok')]);
   await testbed.work({ agents: [assistant], providers: { scripted } });

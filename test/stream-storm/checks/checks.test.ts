@@ -66,7 +66,7 @@ const after = (place: StreamItem, added: StreamItem): StreamItem[] =>
 /** The same item again, as another one of the stream. */
 const again = (repeated: StreamItem): StreamItem => item({ ...repeated });
 
-test('a reading that has each item of the record once has no problems, and neither has one without any delta', () => {
+test('a reading that has each item of the record once has no problems, nor does a reading without any delta', () => {
   expect(readingProblems(sound, recorded)).toEqual([]);
   expect(readingProblems([first, second, third, steps[0], fourth, steps[1], end], recorded)).toEqual([]);
 });

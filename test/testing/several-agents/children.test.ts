@@ -94,7 +94,7 @@ test('a child that does not complete is a failed attempt with its stop reason an
   expect(error?.context.details).toContain('Partial answer: Half of it');
 });
 
-test('a further attempt runs a new child, which learns why the one before failed', async () => {
+test('a further attempt runs a new child, which is told why the previous one failed', async () => {
   const model = scriptedModel([callTool('lookUp', { id: '1' }), say('Done')]);
   const { result, events, requests } = await testProgram(drafting({ limits: { steps: 1 }, refine: { maxAttempts: 3 } }), {
     model,
@@ -154,7 +154,7 @@ test('approvals of a child are decided in its own run', async () => {
   expect(waits).toEqual([['guarded', 'top/one.Ask']]);
 });
 
-test('a child gets no more than what is left of the limits of its parent', async () => {
+test('a child gets at most the rest of its parent\'s limits', async () => {
   const thrifty = defineProgram({
     name: 'thrifty',
     model: 'scripted/model',
@@ -193,7 +193,7 @@ test('a program that runs itself ends at the limit of depth', async () => {
   expect(result.error).toContain('the limit of 3 runs inside of each other is reached');
 });
 
-test('children of parallel branches run side by side', async () => {
+test('children of parallel branches run in parallel', async () => {
   const both = defineProgram({
     name: 'both',
     model: 'scripted/model',

@@ -42,7 +42,7 @@ test('a rule of the root lets calls of all agents below wait for a decision', as
   expect(acts).toEqual(['written']);
 });
 
-test('a list of allowances of the root allows no more to agents below: it starts none that it does not name', async () => {
+test('a list of allowances of the root applies to descendants: no agent starts that it does not name', async () => {
   const root = defineAgent({ name: 'root', model: 'scripted/m', tools: [agentTool(manager)], permissions: { allow: ['manager'] } });
   const model = scriptedModel([callTool('manager', { request: 'Go' }), callTool('writer', { request: 'Go' }), say('No.'), say('Done.')]);
   const run = await testAgent(root, { model, input: 'Go' });

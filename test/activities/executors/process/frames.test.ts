@@ -59,7 +59,7 @@ test('nothing that a program writes makes the reader throw', () => {
   );
 });
 
-test('lines are the same in whatever parts they arrive', () => {
+test('lines are the same, however they are split on arrival', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ unit: 'grapheme' }).map((line) => line.replaceAll('\n', ' '))),

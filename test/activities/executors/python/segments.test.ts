@@ -21,7 +21,7 @@ describe.skipIf(!CAN_ISOLATE)('calls of tools from Python', () => {
     expect(result.finalValue).toEqual([3, [3, 4], [5, 6]]);
   });
 
-  test('calls that wait run together, with one that blocks, and gather collects their results', async () => {
+  test('awaited calls run together with a blocking one, and gather collects their results', async () => {
     const code = [
       'first, second = tools.orders(1), tools.orders(id=2)',
       'print(first.done())',
@@ -96,7 +96,7 @@ describe.skipIf(!CAN_ISOLATE)('calls of tools from Python', () => {
     await expect(one.resume([{ value: 1 }])).rejects.toThrow('No code waits for calls');
   });
 
-  test('signals return what they were given', async () => {
+  test('signals return their arguments', async () => {
     const { finalValue } = await executor().run("final_answer([uncertain('u'), explore('e'), commit(3)])", MOMENT);
     expect(finalValue).toEqual(['u', 'e', 3]);
   });

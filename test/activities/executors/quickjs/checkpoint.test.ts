@@ -45,7 +45,7 @@ test('injected values that no run has had yet are part of a checkpoint', async (
   expect((await course(one, 'print(order)')).result.output).toBe('{"id":3}');
 });
 
-test('a restore replaces what the executor had, also after a kill', async () => {
+test('a restore replaces the state of the executor, also after a kill', async () => {
   const one = made();
   await course(one, 'let a = 1');
   const checkpoint = (await one.checkpoint?.()) ?? new Uint8Array();
@@ -72,7 +72,7 @@ test('what code deleted and overwrote stays so, and it still cannot make code of
   expect(result.output).toBe('undefined 1 undefined other undefined\nCode cannot be made from text');
 });
 
-test('a checkpoint that does not fit is refused, and the executor keeps what it had', async () => {
+test('a checkpoint that does not fit is refused, and the executor keeps its state', async () => {
   const one = made();
   await course(one, 'let a = 1');
   const checkpoint = (await one.checkpoint?.()) ?? new Uint8Array();

@@ -101,7 +101,7 @@ test.each([
   expect((await course(withMath(), code)).result).toMatchObject({ output, error: null });
 });
 
-test('what a cell imports and declares is there for the next', async () => {
+test('the imports and declarations of a cell are available in the next', async () => {
   const one = withMath();
   await course(one, "import { sqrt, floor as down } from 'math'; let n = sqrt(16); const next = () => (n += 1); class C {}");
   const { result } = await course(one, 'n *= 10; print(next(), down(sqrt(2)), typeof C)');
@@ -155,7 +155,7 @@ test('a module that is imported again is judged again', async () => {
   }
 });
 
-test('code that is no module either has the error of a script', async () => {
+test('code that is not a module either has the error of a script', async () => {
   const { result } = await course(withMath(), "import { sqrt } from 'math'; let = ;");
   expect(result.error?.kind).toBe('syntax');
 });

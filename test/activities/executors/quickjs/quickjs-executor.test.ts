@@ -82,7 +82,7 @@ test('a constant of an earlier run stays one', async () => {
   });
 });
 
-test('a failed run keeps its output, declares nothing, and leaves earlier names as they were', async () => {
+test('a failed run keeps its output, declares nothing, and does not change earlier names', async () => {
   const result = await runAll(['let a = 1', 'print("so far"); let a = 2, b = 3; throw new Error("no")']);
   expect(result).toMatchObject({ output: 'so far', namespace: {}, success: false, error: { kind: 'runtime', message: 'Error: no' } });
   expect((await runAll(['let a = 1', 'let a = 2, b; throw 1', 'print(a, typeof b)'])).output).toBe('1 undefined');
@@ -147,7 +147,7 @@ test('code that does not ask if it should stop is ended with its thread, and its
   expect(result).toMatchObject({ output: 'before', timeout: true, error: { kind: 'timeout', message: 'Execution timed out after 0.3s' } });
 });
 
-test('a loop is interrupted at its time limit, all names are lost, and the next run says so once', async () => {
+test('a loop is interrupted at its time limit, all names are lost, and the next run reports that once', async () => {
   const one = executor({ timeoutSeconds: 0.2 });
   expect(await runAll(['let a = 1; try { for (;;); } finally { print("no") }'], one)).toMatchObject({ output: '', timeout: true });
   one.inject('b', 2);
@@ -155,7 +155,7 @@ test('a loop is interrupted at its time limit, all names are lost, and the next 
   expect(await runAll(['print(b)'], one)).toMatchObject({ output: '2', emptiedBy: null });
 });
 
-test('values that were injected before a time-out are lost with all other names, and a reset is no loss', async () => {
+test('values that were injected before a time-out are lost with all other names, and a reset does not count as a loss', async () => {
   const one = executor({ timeoutSeconds: 0.2 });
   one.inject('a', 1);
   await runAll(['for (;;);'], one);

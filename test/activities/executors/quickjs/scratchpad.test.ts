@@ -31,12 +31,12 @@ test('signals are printed', async () => {
   expect(result.output).toBe('[UNCERTAIN] whether\n[EXPLORE] how\n[COMMIT] this\n[UNCERTAIN] {"a":1}');
 });
 
-test('signals return what they were given', async () => {
+test('signals return their arguments', async () => {
   const { result } = await course(withScratchpad(), "final_answer([uncertain('u'), explore('e'), commit(3), typeof commit()])");
   expect(result.finalValue).toEqual(['u', 'e', 3, 'undefined']);
 });
 
-test('a failed cell keeps what it stored, an ended one what the cells before it stored', async () => {
+test('a failed cell keeps its own stored values, a cell that was ended only those of earlier cells', async () => {
   const one = withScratchpad();
   expect((await course(one, "store('a', 1); throw 1")).result.scratchpad?.values).toEqual({ a: 1 });
   const waiting = await one.begin("store('b', 2); orders(1)", MOMENT);

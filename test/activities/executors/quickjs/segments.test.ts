@@ -93,7 +93,7 @@ test('a call that failed throws a ToolError with its message, in both forms', as
   expect(told.result.finalValue).toEqual(['ToolError', 'no', 'ToolError: no']);
 });
 
-test('a tool whose name is no name of a variable is a member of tools', async () => {
+test('a tool whose name is not a variable name is a member of tools', async () => {
   const { batches } = await course(executor(), "await tools['send-mail']('ann')");
   expect(batches).toEqual([[{ tool: 'send-mail', arguments: { to: 'ann' } }]]);
 });

@@ -28,7 +28,7 @@ test.each([
   { type: 'restored' as const, scratchpad: '{}' },
   { type: 'restored' as const, problem: 'it is damaged' },
   { type: 'failed' as const, durationMs: 1, memoryUsedBytes: 2, kind: 'runtime' as const, message: 'no' },
-])('the frame $type is read as it was written', (frame) => {
+])('the frame $type is read back unchanged', (frame) => {
   expect(readThreadFrame(frameText(frame))).toEqual(frame);
 });
 
@@ -52,7 +52,7 @@ test.each([
   ],
   ['a scratchpad that is no text', '{"type":"failed","durationMs":1,"memoryUsedBytes":2,"kind":"runtime","message":"","scratchpad":{}}'],
   ['a frame that is too long', `{"type":"output","text":"${'x'.repeat(MAX_FRAME_LENGTH)}"}`],
-])('%s is no frame', (_, received) => {
+])('%s is not a frame', (_, received) => {
   expect(readThreadFrame(received)).toBeUndefined();
 });
 
@@ -92,7 +92,7 @@ const SETTINGS: ThreadSettings = {
 
 const RUN: RunFrame = { type: 'run', code: 'print(1)', now: 0, seed: 1, injected: [], mayCall: false };
 
-test('a thread that has ended answers at once, whatever it is asked', async () => {
+test('a thread that has ended answers every request at once', async () => {
   const thread = new CellThread(SETTINGS);
   expect(await thread.run(RUN)).toMatchObject({ type: 'done' });
   await thread.terminate({ kind: 'killed', message: 'over' });
@@ -178,7 +178,7 @@ test('kill ends a start, a checkpoint and a restore', async () => {
   await Promise.all([expect(restored).rejects.toThrow('The checkpoint cannot be restored'), restoring.kill()]);
 });
 
-test('what has been closed can be closed again, and runs no more', async () => {
+test('a closed thread can be closed again, and no longer runs anything', async () => {
   const one = executor();
   await one.close();
   await expect(one.run('print(1)', MOMENT)).rejects.toThrow('The executor is closed: make another one');

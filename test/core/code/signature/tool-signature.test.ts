@@ -39,7 +39,7 @@ test('a tool without parameters takes none', () => {
   expect(signatures({ type: 'object' })).toEqual(['f(args?: object): any', 'def f(**others: Any) -> Any']);
 });
 
-test('a tool whose arguments may all be left out can be called without any', () => {
+test('a tool whose arguments are all optional can be called without arguments', () => {
   const schema = { type: 'object', properties: { id: { type: 'integer' } } };
   expect(signatures(schema)).toEqual(['f(args?: {id?: number}): any', 'def f(id: int | None = None) -> Any']);
 });
@@ -204,7 +204,7 @@ describe('a signature that would be long', () => {
       ? { type: 'string' }
       : { type: 'object', properties: Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`field${index}`, deep(levels - 1)])) };
 
-  test('says less about what is deep inside', () => {
+  test('says less about deeply nested parts', () => {
     const [javascript, python] = signatures(deep(4));
     expect(javascript).toMatch(/^f\(args\?: \{field0\?: \{field0\?: object; /);
     expect(python).toMatch(/^def f\(\*, field0: \{"field0": NotRequired\[dict\], /);

@@ -51,7 +51,7 @@ describe('an agent that is kept', () => {
     expect(results(run)).toEqual(['answer 1', 'answer 2']);
   });
 
-  it('gets a part of what is left of the limits for each turn, and the permissions that were set since', async () => {
+  it('gets a share of the remaining limits for each turn, and the permissions that were set since', async () => {
     const children = new FakeChildren();
     const limits = { steps: 10, finalAttempt: false, totalTokens: 1_000 };
     await runKept(children, {

@@ -76,7 +76,7 @@ describe('a cell', () => {
     expect(run.result.toolCallsByName).toEqual({ find: 1, [RUN_CODE]: 1 });
   });
 
-  test('keeps what the next cell needs to be run again: code, moment, digests and results', async () => {
+  test('keeps what a rerun needs: code, moment, digests and results', async () => {
     const asked: SegmentCall[] = [];
     const cell = cellOf(['find']);
     const run = await runFake({
@@ -175,7 +175,7 @@ describe('a cell', () => {
     expect(missing.result).toMatchObject({ status: 'error', error: noWorker.message });
   });
 
-  test('whose calls pass the limit of tool calls gets errors for those that do not fit, and the limit ends the run after it', async () => {
+  test('whose calls pass the limit of tool calls gets errors for the calls over the limit, and the limit ends the run after it', async () => {
     const run = await runFake({
       snapshot: coding({ limits: { steps: 10, finalAttempt: false, toolCalls: 1 } }),
       model: [runCode],
@@ -281,7 +281,7 @@ describe('the local segments of a cell', () => {
     expect(await remoteSegments(Array.from({ length: 120 }, () => ['find']))).toEqual([50, 101]);
   });
 
-  test('are interrupted by a remote one before what they produce is too large for one workflow task', async () => {
+  test('are interrupted by a remote one before their output is too large for one workflow task', async () => {
     expect(
       await remoteSegments(
         Array.from({ length: 8 }, () => ['find', 'find']),

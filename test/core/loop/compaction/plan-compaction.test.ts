@@ -37,7 +37,7 @@ function windowOf(exchanges: (string | number[])[]): Window {
 const ALL = { keepResults: 0, keepFrom: Infinity };
 
 describe('eviction', () => {
-  it('takes the oldest results first, and no more than are necessary', () => {
+  it('takes the oldest results first, and only as many as necessary', () => {
     const window = windowOf([[1_000], [1_000, 1_000], [1_000]]);
     expect(planEviction(window, { ...ALL, bytes: window.bytes - 1_000 })).toEqual([
       [2, 0],

@@ -16,7 +16,7 @@ function compactions({ context }: RunState): string[] {
 }
 
 describe('a full window', () => {
-  test('loses what was recalled for an earlier message first, and is not summarised if that is enough', async () => {
+  test('drops texts recalled for earlier messages first, and is not summarised if that is enough', async () => {
     const run = await watched({
       snapshot: agent({}, { memory }),
       model: [
@@ -36,7 +36,7 @@ describe('a full window', () => {
     expect(JSON.stringify(run.state.context.events)).toContain(RECALL_FRAME);
   });
 
-  test('loses what was recalled for the present message before a summary would repeat it', async () => {
+  test('drops texts recalled for the present message before a summary would repeat them', async () => {
     const run = await watched({
       snapshot: agent({}, { memory }),
       model: [

@@ -39,7 +39,7 @@ describe('a transfer', () => {
     expect(run.modelCalls[1]).toMatchObject({ through: 3 });
   });
 
-  test('records what a person should know of the tools of the agent that takes over, once', async () => {
+  test('records the notices about the tools of the agent that takes over, once', async () => {
     const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
     const ports: Pick<AllPorts, 'resolveHandoff'> = { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) };
     const model = [called(to('b')), called(to('a')), called(to('b')), said('done')];

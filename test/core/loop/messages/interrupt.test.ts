@@ -73,7 +73,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.result.usage).toMatchObject({ llmCalls: 1, totalTokens: 2 });
   });
 
-  it('may be interrupted again and again, and each time counts towards the limits', async () => {
+  it('may be interrupted repeatedly, and each time counts towards the limits', async () => {
     const limits = { steps: 10, finalAttempt: false, totalTokens: 100 };
     const run = await runFake({
       snapshot: testSnapshot({ limits }),

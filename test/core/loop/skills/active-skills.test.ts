@@ -62,7 +62,7 @@ test('the tools of skills, and the transfer to another agent, stay', () => {
   }
 });
 
-test('an agent without such a skill is not narrowed by one that another agent of the run has loaded', () => {
+test('an agent without such a skill is not narrowed by a skill that another agent of the run has loaded', () => {
   expect(points.narrowsTool(run([skill('b')], ['a']), testTool('x'))).toBeUndefined();
   expect(points.narrowsTool(run(undefined, ['a']), testTool('x'))).toBeUndefined();
 });

@@ -149,7 +149,7 @@ describe('the version of a carried state', () => {
   });
 });
 
-describe('an execution has been given a state by the one before it', () => {
+describe('an execution has a state from the previous one', () => {
   const continued: ExecutionOrigin = { continuedFrom: 'execution-1', attempt: 1 };
 
   it.each<[string, ExecutionOrigin]>([

@@ -35,7 +35,7 @@ test('the first model call asks the memory, and its entries are recorded before 
   expect(run.modelCalls[1]).toMatchObject({ through: 4, newEvents: 1 });
 });
 
-test('the text is recorded once, and is no part of what the loop carries for the calls of the answer', async () => {
+test('the text is recorded once, and is not part of the state that the loop carries for the calls of the answer', async () => {
   const run = await runFake({
     snapshot,
     model: [responded([call('c1', 't')], found()), said('done')],

@@ -28,7 +28,7 @@ async function run({ snapshot = {}, refundTool = {}, response = {}, script = {},
   });
 }
 
-describe('a call that does not run is told apart from those that do', () => {
+describe('a call that does not run is distinguished from calls that run', () => {
   it.each<[string, NotRun, Kind]>([
     ['a person has rejected it', 'refused', { refundTool: always, script: { callers: [rejects('c2')] } }],
     ['a permission denies it', 'refused', { snapshot: { permissions: [{ mode: 'default', deny: [{ tool: 'refund' }] }] } }],

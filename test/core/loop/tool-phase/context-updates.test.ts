@@ -147,11 +147,11 @@ describe('an update of the deps', () => {
   });
 });
 
-describe('a predicate of a call after one that changed the deps', () => {
+describe('a predicate of a call after a call that changed the deps', () => {
   const predicate = testTool('p', { approval: { when: 'predicate' } });
   const snapshot = testSnapshot({ parallel: false, tools: [testTool('t'), predicate] });
 
-  it('is evaluated again, and the call waits if it says so', async () => {
+  it('is evaluated again, and the call waits if the predicate now requires it', async () => {
     const asked: string[] = [];
     const run = await runFake({
       snapshot,

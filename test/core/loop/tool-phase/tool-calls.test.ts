@@ -48,7 +48,7 @@ describe('tool calls of one response', () => {
   it.each([
     ['the agent', testSnapshot({ parallel: false, tools: [testTool('t'), testTool('u')] })],
     ['one of the tools', testSnapshot({ tools: [testTool('t'), testTool('u', { parallel: false })] })],
-  ])('never overlap if %s says so', async (_, snapshot) => {
+  ])('never overlap if %s requires it', async (_, snapshot) => {
     const log: string[] = [];
     const logged: FakeTool = async ({ call: { toolCallId } }) => {
       log.push(`${toolCallId} begins`);

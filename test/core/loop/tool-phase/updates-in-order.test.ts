@@ -74,7 +74,7 @@ async function run({ increments, shows, tool = increment, snapshot = {}, script 
 const CONFLICT =
   'The update by tool \'increment\' was refused, and changed nothing: another call changed "count" while this one was running. Call the tool again.';
 
-describe('calls of a tool that says what it changes', () => {
+describe('calls of a tool that declares what it changes', () => {
   it.each([
     ['anything', true],
     ['the key', ['count']],
@@ -103,7 +103,7 @@ describe('calls of a tool that says what it changes', () => {
     expect(ended.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2', 'c3', 'c4']);
   });
 
-  it('do not wait for one that waits for a decision, which sees their changes', async () => {
+  it('do not wait for a call that waits for a decision, which sees their changes', async () => {
     const snapshot = {
       tools: [testTool('increment', { updates: true }), testTool('show', { approval: { when: 'always' }, updates: true })],
     };
@@ -181,7 +181,7 @@ describe('calls of a tool that says what it changes', () => {
   });
 });
 
-describe('a change that would undo one that another call made meanwhile', () => {
+describe('a change that would undo a change that another call made meanwhile', () => {
   it('becomes an error result that asks the model to call again', async () => {
     const ended = await run({ increments: {} });
     expect(resultsOf(ended, 1)).toEqual(['1', CONFLICT, 'null', CONFLICT]);

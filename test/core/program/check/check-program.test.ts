@@ -176,7 +176,7 @@ describe('the path of a problem', () => {
     ]);
   });
 
-  test('has keys in quotes that are no identifiers', () => {
+  test('quotes keys that are not identifiers', () => {
     const output = { type: 'object', properties: { 'a.b': 5, 日本: 'x', plain: 7 } };
     expect(problemsOf(withSteps(ask('A', 'Go.', { output })))).toEqual([
       'units[0].steps[0].ask.output.properties["a.b"]: expected object or boolean, got number',

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/c
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import { ask, FULL, problemsOf, withSteps, withUnits } from './programs.ts';
 
-describe('values that are no programs', () => {
+describe('values that are not programs', () => {
   test('have a problem, regardless of their type', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;

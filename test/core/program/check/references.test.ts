@@ -48,7 +48,7 @@ describe('a reference inside a unit', () => {
     ]);
   });
 
-  test('sees the item and the steps of forEach inside of it alone', () => {
+  test('sees the item and the steps of forEach only inside it', () => {
     const each = {
       name: 'Each',
       forEach: { in: '{{input.list}}', as: 'document', steps: [ask('A', '{{document.text}}'), ask('B', '{{A}}')] },
@@ -96,7 +96,7 @@ describe('a reference inside a unit', () => {
     ]);
   });
 
-  test('of a fallback that stands later is also checked where it may run', () => {
+  test('of a later fallback is also checked where it may run', () => {
     const first = { ...ask('A'), refine: { onExhaustion: 'fallback', fallback: 'C' } };
     expect(problemsOf(withSteps(first, ask('B'), ask('C', '{{B}}')))).toEqual([
       'units[0].steps[2].ask.prompt: "{{B}}": "B" may not have run when this step runs as the fallback of "A"',

@@ -35,8 +35,8 @@ function find(args: object): string[] {
   return problemsOf(withSteps({ name: 'A', tool: { name: 'find', arguments: { ...args } } }), KNOWN);
 }
 
-describe('what the worker has', () => {
-  test('is named rightly', () => {
+describe('the name of a tool, agent, program or memory of the worker', () => {
+  test('is checked', () => {
     const steps = [
       { name: 'A', tool: { name: 'fnd' } },
       { name: 'B', agent: { name: 'dsk', input: 'x' } },
@@ -165,7 +165,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('may name a fallback that is no step, or none, in a lenient program', () => {
+  test('may name a fallback that is not a step, or no fallback, in a lenient program', () => {
     const falls = (fallback?: string): JsonObject => ({ onExhaustion: 'fallback', ...(fallback === undefined ? {} : { fallback }) });
     const document = {
       ...withSteps(

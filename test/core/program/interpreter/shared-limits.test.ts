@@ -27,8 +27,8 @@ const three = (_: string, { steps = Infinity }: LimitChanges): ChildUse => ({
 const run = (more: Partial<FakeProgram>): Promise<FakeProgramRun> =>
   runFakeProgram({ document: each(100), input: { items: items(100) }, answer: () => 'text', ...more });
 
-describe('children that run side by side', () => {
-  it('each hold the steps of their agent, and wait for one that ends once there are no more', async () => {
+describe('children that run in parallel', () => {
+  it('each reserve the steps of their agent, and wait for another to end once no more are left', async () => {
     const limits = { steps: 500 };
     const { result, atOnce, given, used } = await run({ limits, childLimits: agents({ steps: 10 }), childUse: three });
     expect(result).toMatchObject({ status: 'completed', stepsUsed: 300 });
@@ -54,7 +54,7 @@ describe('children that run side by side', () => {
     expect(atOnce).toBe(5);
   });
 
-  it('get what is left if nothing else holds any of it', async () => {
+  it('get the rest if nothing else reserves any of it', async () => {
     const { result, given } = await run({
       input: { items: [1] },
       limits: { steps: 5, toolCalls: 0 },

@@ -220,7 +220,7 @@ async function toolCallsOf(...units: AnyUnit[]): Promise<string[]> {
   return toolCalls.toSorted();
 }
 
-test('a local tool runs inside of the workflow task if its step runs alone', async () => {
+test('a local tool runs inside the workflow task if its step runs alone', async () => {
   const steps = [
     near('One'),
     forEach('Each', '{{input.items}}', { atOnce: 1 }, [near('Item')]),

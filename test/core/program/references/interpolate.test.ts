@@ -61,7 +61,7 @@ describe('a template', () => {
     '{ {Extract}}',
     '{{a\nb}}',
     '{{"Extract"}}',
-  ])('keeps what is no reference as text: %s', (template) => {
+  ])('keeps anything that is not a reference as text: %s', (template) => {
     expect(text(template)).toBe(template);
   });
 

@@ -20,7 +20,7 @@ describe('a reference', () => {
     },
   );
 
-  test('can have as a name what separates nothing', () => {
+  test('may have any name without separators', () => {
     expect(['Kind', 'Find documents', 'a-b', 'ä', '#1'].map(isReferenceName)).toEqual([true, true, true, true, true]);
     expect(['', ' a', 'a ', 'a.b', 'a[0]', '{a', 'a}', 'a"b', 'a\nb'].filter(isReferenceName)).toEqual([]);
   });

@@ -76,7 +76,7 @@ describe('a refine block', () => {
     expect(numbers).toEqual([1]);
   });
 
-  it('keeps the failure from the next attempt if it says so, or if the failure has no text', async () => {
+  it('withholds the failure from the next attempt if it is set to, or if the failure has no text', async () => {
     expect((await run({ passFailureContext: false }, [failed('a')])).contexts).toEqual([undefined, undefined, undefined]);
     expect((await run({}, [failed('')])).contexts).toEqual([undefined, undefined, undefined]);
   });
@@ -179,7 +179,7 @@ describe('the configuration', () => {
     expect(resolveRefine(undefined).maxAttempts).toBe(1);
   });
 
-  it('keeps what a program says', () => {
+  it('keeps the choice of a program', () => {
     const config = { maxAttempts: 5, backoff: 'linear', passFailureContext: false, onExhaustion: 'fallback', fallback: 'Other' } as const;
     expect(resolveRefine(config)).toEqual(config);
   });

@@ -96,7 +96,7 @@ test('the confidence of an answer is a separate check', async () => {
   ]);
 });
 
-test('blocks are spans inside of their unit, and tools, memory and people have their events', async () => {
+test('blocks are spans inside their unit, and tools, memory and people have their events', async () => {
   const shout = defineTool({ name: 'shout', description: 's', parameters: z.object({ n: z.number() }), execute: ({ n }) => n * 2 });
   const program = defineProgram({
     name: 'blocks',

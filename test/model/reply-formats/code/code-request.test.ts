@@ -25,7 +25,7 @@ function cells(count: number): ConversationEvent[] {
   return Array.from({ length: count }, (_, index) => cell(index + 1, 'success', `${index + 1}`.repeat(200))).flat();
 }
 
-test('the provider is told of no tools: an instruction describes the format and the functions', () => {
+test('the provider gets no tools: an instruction describes the format and the functions', () => {
   const request = buildRequest(codeAgent('python'), [ask], false);
   expect(request.tools).toEqual([]);
   expect(request.settings).toEqual({});

@@ -44,6 +44,6 @@ test('in the final attempt the text is the answer, because nothing runs', () => 
   expect(read({ content: 'It is 3.' }, { final: true }).content).toEqual([message('It is 3.')]);
 });
 
-test('a refusal is no attempt at the format', () => {
+test('a refusal is not an attempt at the format', () => {
   expect(read({ refusal: 'No.' })).toMatchObject({ content: [message('')], refusal: 'No.' });
 });

@@ -22,7 +22,7 @@ test('a fence or a tag inside a value is part of the value', () => {
   }
 });
 
-test('other JSON, JSON that needs a repair, and prose are no object', () => {
+test('other JSON, JSON that needs a repair, and prose are not an object', () => {
   const others = ['', 'a', '[1]', '"a"', '5', 'null', '{answer: 1}', '{"answer": "a"', 'So: {"answer":"a"}', '```json\n{"answer":"a"}'];
   expect(others.map(jsonObjectIn)).toEqual(others.map(() => undefined));
 });

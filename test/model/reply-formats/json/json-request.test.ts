@@ -37,7 +37,7 @@ function messages(...events: ConversationEvent[]): string[] {
   return messageTexts(buildRequest(JSON_AGENT, [ask, ...events], false)).slice(1);
 }
 
-test('the provider is told of no tools: an instruction describes them and the format', () => {
+test('the provider gets no tools: an instruction describes them and the format', () => {
   const request = buildRequest(JSON_AGENT, [ask], false);
   expect(request.tools).toEqual([]);
   expect(request.settings).toEqual({ maxOutputTokens: 9, temperature: 0.7 });
@@ -89,7 +89,7 @@ test('errors say if the arguments or the tool are to blame', () => {
   expect(messages(...called('add', { a: 1 }, ['error', 'y'.repeat(600)]))[1]).toBe(`user: ToolError: ${'y'.repeat(489)}...`);
 });
 
-test('replies that could not be used are rendered with what was wrong; an empty one is not', () => {
+test('replies that could not be used are rendered with the problem; an empty reply is not', () => {
   expect(messages(...called('unusable_reply', { reason: 'not_json' }, ['error', 'No JSON.'], 'I think'))).toEqual([
     'assistant: I think',
     'user: No JSON.',

@@ -77,7 +77,7 @@ test('a page that was loaded again in the middle of an answer resumes it, also r
   expect(idle.status).toBe(204);
 });
 
-test('the stream is found at once behind a message, before anything lists the run', async () => {
+test('the stream is found at once after a message, before anything lists the run', async () => {
   await using testbed = await Testbed.open();
   const { handler, id } = await chatWith(testbed, [hang('Thinking')]);
   const post = fetchFrom(handler);
@@ -149,7 +149,7 @@ test('an approval of a turn that was stopped is shown as an error, and the chat 
   expect([other.status, textOf(other)]).toEqual(['ready', 'Gladly.']);
 });
 
-test('a call below that a colleague has rejected is shown as denied to the user who approves it later', async () => {
+test('a descendant\'s call that a colleague has rejected is shown as denied to the user who approves it later', async () => {
   await using testbed = await Testbed.open();
   const helper = defineAgent({ name: 'helper', model: 'scripted/model', tools: [refund] });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/model', tools: [agentTool(helper, { description: 'Helps.' })] });
@@ -185,7 +185,7 @@ test('an answer that a guardrail blocks is not shown, live and in a page that is
   expect(loaded).not.toContain('The secret');
 });
 
-test('a message that was not sent is sent by `sendMessage()`, and one that was is not changed', async () => {
+test('an unsent message is sent by `sendMessage()`, and a sent one is not changed', async () => {
   await using testbed = await Testbed.open();
   const { handler, id } = await chatWith(testbed, [say('One.'), say('Two.'), say('Three.')]);
   const page = pageOf(handler, { id, messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] });

@@ -76,7 +76,7 @@ async function reconnected(testbed: Testbed): Promise<LonghaulClient['temporal']
   return (await connect({ address: testbed.address, namespace: testbed.client.temporal.options.namespace })).temporal;
 }
 
-test('many who listen for the same principal ask the server no more than one does', async () => {
+test('many readers of the same principal query the server no more than a single one', async () => {
   await using testbed = await Testbed.open();
   const { workflowService } = testbed.client.temporal.connection as unknown as { workflowService: { listWorkflowExecutions: unknown } };
   const asked = vi.spyOn(workflowService as { listWorkflowExecutions: () => unknown }, 'listWorkflowExecutions');
@@ -105,7 +105,7 @@ async function waitOf(feed: AsyncGenerator<FeedItem>, runId: string): Promise<Fe
   }
 }
 
-test('a wait that a sink announces is looked for at once, and one that it does not announce within seconds', async () => {
+test('a wait that a sink announces is looked up at once, and a wait that it does not announce within seconds', async () => {
   await using testbed = await Testbed.open();
   const streams = memoryStreams();
   const client = new LonghaulClient(await reconnected(testbed), { taskQueue: testbed.taskQueue });

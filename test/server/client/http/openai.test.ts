@@ -147,7 +147,7 @@ test('a completion whose run waits for a decision for too long is an error which
   expect(requests).toBe(3);
 });
 
-test('a model that is cut off, and one that refuses to answer, end a completion and a response as such', async () => {
+test('a cut-off answer and a refusal end a completion and a response as such', async () => {
   await using testbed = await Testbed.open();
   const refusal = { refusal: 'I will not do that', chunks: 4, every: '5ms' as const };
   const script = [say('Once upon', { finishReason: 'length' }), say('', refusal), say('', refusal)];
@@ -199,7 +199,7 @@ test('a reader that goes cancels nothing; a cancellation does', async () => {
   expect((await openai.responses.cancel(id)).status).toBe('cancelled');
 });
 
-test('the response of another principal is unknown, as one that does not exist', async () => {
+test('the response of another principal is unknown, like a response that does not exist', async () => {
   await using testbed = await Testbed.open();
   await service(testbed, [say('secret')]);
   const as = (tenant: string): OpenAI =>

@@ -89,7 +89,7 @@ test('the turns of a session are listed page by page, with the position of the n
   });
 });
 
-test('a caller learns who it is, and reads agents and programs with their documents', async () => {
+test('a caller reads its identity, and reads agents and programs with their documents', async () => {
   await using testbed = await Testbed.open();
   const caller = { id: 'key-7', principal: { tenant: 'acme', user: 'ada' }, agents: ['clerk', 'note'] };
   const handler = await service(testbed, [], { caller, programs: [note] });

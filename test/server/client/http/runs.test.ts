@@ -51,7 +51,7 @@ test('a call is listed, approved by its digest, and not decided otherwise afterw
   expect(await decide({ type: 'reject', digest })).toMatchObject({ status: 409, body: { code: 'already_decided' } });
 });
 
-test('a run is paused, told something, raised, resumed, cancelled, retried and deleted', async () => {
+test('a run is paused, sent a message, raised, resumed, cancelled, retried and deleted', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [hang(), say('After all')]);
   const run = await started(handler, { agent: 'assistant', input: 'Q' });

@@ -37,7 +37,7 @@ test('an ask that is sent again has the same answer, also after the session has 
   await expectSameFromHistory(testbed, session.run);
 });
 
-test('a message does not wait for the call that makes the title, which is begun again after the next answer', async () => {
+test('a message does not wait for the call that makes the title, which is restarted after the next answer', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('one'), hang('A tit'), say('two'), say('Two questions')]);
   await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 60_000 });

@@ -57,7 +57,7 @@ test('a turn that a closed session never began is refused, and so is a further m
   await expect(session.ask('more')).rejects.toMatchObject({ code: 'run_ended' });
 }, 60_000);
 
-test('the newest turn of a session without one is its first: the wait ends with it', async () => {
+test('for a session without a turn, the newest turn is the first one: the wait ends with it', async () => {
   await using testbed = await open(say('hi'));
   const session = talk(testbed, 'talker');
   await session.open();

@@ -106,7 +106,7 @@ describe('the agent of a session', () => {
   const version = (instructions: string, deps?: z.ZodObject) =>
     defineAgent({ name: 'clerk', model: 'scripted/m', instructions, ...(deps === undefined ? {} : { deps }) });
 
-  test('stays as it was from turn to turn, until a caller has it resolved again', async () => {
+  test('does not change from turn to turn, until a caller has it resolved again', async () => {
     await using testbed = await Testbed.open();
     const scripted = scriptedModel([say('one'), say('two'), say('three')]);
     await testbed.work({ agents: [version('Old')], providers: { scripted } });
@@ -128,7 +128,7 @@ describe('the agent of a session', () => {
     await expectSameFromHistory(testbed, session.run);
   });
 
-  test('stays as it was if the deps do not fit the new one, and the session says so', async () => {
+  test('does not change if the deps do not fit the new one, and the session reports that', async () => {
     await using testbed = await Testbed.open();
     const scripted = scriptedModel([say('one'), say('two')]);
     await testbed.work({ agents: [version('Old')], providers: { scripted } });

@@ -69,7 +69,7 @@ function recordOf(items: readonly StreamItem[]): object[] {
   return items.filter((item) => item.type !== 'status' || item.status !== 'running').map(({ cursor: _, ...item }) => item);
 }
 
-test('each cursor of a run that has ended leads behind its item, without a worker too', async () => {
+test('each cursor of an ended run leads to the position after its item, also without a worker', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: { events: 8 } });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });

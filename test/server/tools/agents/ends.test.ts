@@ -113,7 +113,7 @@ test('an agent that continues as new itself reports its end to the next executio
   await expectSameFromHistory(testbed, child);
 }, 60_000);
 
-test('a message that interrupts cancels the agents, whose partial answers the model reads; one that steers waits for them', async () => {
+test('a message that interrupts cancels the agents, whose partial answers the model reads; a steering message waits for them', async () => {
   await using testbed = await Testbed.open();
   const thinker = defineAgent({ name: 'thinker', model: 'below/m' });
   const boss = defineAgent({ name: 'boss', model: 'above/m', tools: [agentTool(thinker), agentTool(careful)] });

@@ -142,7 +142,7 @@ test('a session that was terminated between two calls is replaced by another one
   await expectSameFromHistory(testbed, run);
 }, 60_000);
 
-test('a kept agent whose run is terminated during a turn cancels itself, and one that is idle is left until it is closed', async () => {
+test('a kept agent whose run is terminated during a turn cancels itself, and an idle one is left until it is closed', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([ask('Who?'), callTool('sign', {})]);
   const below = scriptedModel([say('Ada.'), hang('In 18')]);

@@ -88,7 +88,7 @@ describe.each(titled(REQUESTS))('%s', (_, one) => {
     expect(partsFor(expected, await attacked(one, 'a run token', world.credentials.ofOtherRun))).toEqual(expected);
   });
 
-  test('knows nothing of the principal for other principals', async () => {
+  test('reveals nothing of the principal to other principals', async () => {
     const { handler, victim, credentials } = world;
     const expected = line.foreign ?? UNKNOWN;
     for (const [who, own] of Object.entries(credentials.foreign)) {
@@ -134,7 +134,7 @@ test('an issuer\'s token and a run\'s token let the principal read', async () =>
     expect((await sendLine(handler, { ...one, credentials: own })).status).toBe(200);
 });
 
-describe('the principal itself, with no more than the scope of the route', () => {
+describe('the principal itself, with only the scope of the route', () => {
   test.each(titled(REQUESTS.filter(({ line }) => line.rightful !== 'none')))('%s', async (_, { method, path, line, scope }) => {
     const { handler, victim, credentials } = world;
     const own = await credentials.withScopes(scope === 'public' ? [] : ([scope] satisfies Scope[]));
