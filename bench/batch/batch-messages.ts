@@ -9,7 +9,7 @@ export interface BatchWorkerSetting {
   apiURL: string;
 }
 
-/** What a worker process is asked: for the model calls that hold a slot of it now. */
+/** The request to a worker process: for the model calls that hold one of its slots now. */
 export type BatchWorkerRequest = { type: 'slots' } & Message;
 
 export type BatchWorkerReply = { type: 'ready' } | { type: 'slots'; held: number };

@@ -32,7 +32,7 @@ export interface BatchFigures {
   machine: Machine;
 }
 
-/** Calls of a run: one that asks for the tool, and the answer. */
+/** Calls of a run: one with the tool call, and the answer. */
 const CALLS = 2;
 
 /** Runs of the other tier, which all are equal. */
@@ -44,7 +44,7 @@ const STARTS_AT_ONCE = 50;
 /** Milliseconds that a batch is at the provider. */
 const AT_PROVIDER_MS = 10_000;
 
-/** Milliseconds between two kills: from, and up to so much more. */
+/** Milliseconds between two kills: the minimum, and the maximum to add. */
 const KILL_MS = { from: 1_500, more: 4_000 };
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
@@ -106,7 +106,7 @@ function lookAndTell(line: Parameters<typeof lastText>[0]): Record<string, unkno
 }
 
 interface EndedRun {
-  /** What is wrong with it. */
+  /** Its problem. */
   problem?: string;
   costUsd: number;
   events: number;

@@ -24,7 +24,7 @@ const WARM_UP_RUNS = 8;
 /** Milliseconds until idle connections are closed, and runs that have ended are out of the cache. */
 const REST_MS = 10_000;
 
-/** Measures what is left of so many bursts in the heaps of their worker: with as many steps as one burst has, each run is one. */
+/** Measures what this many bursts leave in the heaps of their worker: each run has the steps of one burst. */
 export async function measureBurstsAtOnce({ runs, steps, resultChars }: CrowdOptions, say: Say): Promise<object> {
   quietRuntime();
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });

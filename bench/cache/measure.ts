@@ -7,7 +7,7 @@ import type { CacheOptions } from '../options/options.ts';
 export interface CacheFigures {
   /** The share of all tokens of input that came from the cache. */
   hit: number;
-  /** What the input costs of what it would cost without a cache. */
+  /** The cost of the input, as a fraction of its cost without a cache. */
   inputPriceRatio: number;
   /** The most marks of a request. */
   marks: number;

@@ -1,7 +1,7 @@
 import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { uniqueText } from '../script/unique-text.ts';
 
-/** The name of the tool that runs an agent, and of one that the agent does not have: a call of it costs a model call and no more. */
+/** The name of the tool that runs an agent, and of one that the agent does not have: a call of it costs only a model call. */
 export const AGENT_TOOL = 'reader';
 export const UNKNOWN_TOOL = 'nothing';
 

@@ -100,7 +100,7 @@ async function cancelTree(server: Server, { children }: ChildrenOptions, say: (l
   });
 }
 
-/** Returns the number of runs that are open. The store of the listing is a fraction of a second behind. */
+/** Returns the number of runs that are open. The store of the listing lags by a fraction of a second. */
 async function countRunning({ temporal }: LonghaulClient): Promise<number> {
   const { count } = await temporal.workflow.count(`ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.agent} IS NOT NULL`);
   return count;
@@ -139,7 +139,7 @@ function parentOf(children: number): AnyAgent {
     name: PARENT,
     model: 'parent/model',
     instructions: 'You let pages be read.',
-    // All of them are alive at once: results of the default size would let fewer than 50 run side by side.
+    // All of them are alive at once: results of the default size would let fewer than 50 run in parallel.
     tools: [agentTool(reader, { maxResultBytes: 10_000 })],
     children: { alive: children, perTree: 2 * children },
   });

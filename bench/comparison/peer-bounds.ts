@@ -75,7 +75,7 @@ const msPerCall = ({ latency }: Sample): number => latency.msPerCallP50;
 const callsPerSecond = ({ latency }: Sample): number => latency.callsPerSecond;
 const cpuPerCall = ({ cpuMsPerCall }: Sample): number => cpuMsPerCall;
 
-/** Longhaul's figure of each round by the best of others in the same round; undefined if one of them was not measured. */
+/** Longhaul's figure of each round divided by the best other figure of the same round; undefined if one of them was not measured. */
 function ratios(
   { samples }: PhaseSamples,
   figure: (sample: Sample) => number,

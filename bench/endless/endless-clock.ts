@@ -49,7 +49,7 @@ export class EndlessClock {
   async #begin(): Promise<void> {
     const step = this.#starts.length;
     const every = Math.max(1, Math.floor(this.#steps / SAMPLES));
-    // A run may continue after what is measured of it: its later calls are not delayed.
+    // A run may continue after the measured part: its later calls are not delayed.
     if (step > 0 && step < this.#steps && step % every === 0) await this.#sample(step);
     this.#starts.push(performance.now() - this.#spentMs);
   }

@@ -9,7 +9,7 @@ export interface EndlessSetting {
   /** The length of a tool result in characters. */
   resultChars: number;
   window: WindowOptions;
-  /** The path of the workflow bundle, which is made elsewhere: a bundler would leave its memory behind. */
+  /** The path of the workflow bundle, which is made elsewhere: a bundler would retain memory. */
   bundlePath: string;
 }
 

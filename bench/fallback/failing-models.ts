@@ -23,7 +23,7 @@ const FAILURES = ['model_server_error', 'model_rate_limited', 'model_unauthorize
 export interface Seen {
   /** Calls that the second model has answered because the first one had failed. */
   switched: number;
-  /** Items that a model was given and had not made. */
+  /** Items that a model got but had not made. */
   wrongModelItems: number;
   /** Milliseconds from each failure of the first model to the request to the second. */
   addedMs: number[];

@@ -14,7 +14,7 @@ import { failingModels, FIRST, PRICES, SECOND, type Seen, TOOL } from './failing
 const TASK_QUEUE = 'bench-fallback';
 const AT_ONCE = 10;
 
-/** A difference of costs that is no rounding, in US dollars. */
+/** A difference of costs that is not due to rounding, in US dollars. */
 const SOME_DOLLARS = 1e-9;
 
 /** The figures of `fallback`. */
@@ -23,7 +23,7 @@ export interface FallbackFigures {
   failed: number;
   /** Calls that the second model has answered because the first one had failed. */
   switched: number;
-  /** Items that a model was given and had not made. */
+  /** Items that a model got but had not made. */
   wrongModelItems: number;
   /** Events of a history, in the median, that a run without an outage does not have. */
   eventsAdded: number;
@@ -39,7 +39,7 @@ export interface FallbackFigures {
 const agent = defineAgent({
   name: 'reader',
   model: [FIRST, SECOND],
-  // Without a pause the first model is asked in each turn, and fails as often as it can.
+  // Without a pause the first model is called in each turn, and fails as often as it can.
   fallback: { coolDown: 0 },
   instructions: 'You read pages.',
   tools: [

@@ -8,7 +8,7 @@ export interface Scale {
 /** The mantissas of round numbers. */
 const ROUND = [1, 2, 5, 10];
 
-/** From 0 to a round number not below `max`, with about so many ticks. `max` is above 0. */
+/** From 0 to a round number not below `max`, with about this many ticks. `max` is above 0. */
 export function linearScale(max: number, ticks: number): Scale {
   const rough = max / ticks;
   const power = 10 ** Math.floor(Math.log10(rough));

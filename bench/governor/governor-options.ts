@@ -8,7 +8,7 @@ export interface GovernorBenchOptions {
   workers: number;
   /** Requests a minute that the provider takes. */
   rpm: number;
-  /** The workers are told this many times what the provider takes. */
+  /** The limit of the workers, as a multiple of the provider's. */
   claim: number;
   /** The provider names its limit in headers. */
   headers: boolean;

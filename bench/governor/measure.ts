@@ -57,7 +57,7 @@ export interface GovernorFigures {
   machine: Machine;
 }
 
-/** Measures runs of ten tenants in several workers, which share the key of a provider that refuses what is over its limit. */
+/** Measures runs of ten tenants in several workers, which share the key of a provider that refuses requests over its limit. */
 export async function measureGovernor(options: GovernorBenchOptions, say: (line: string) => void): Promise<GovernorFigures> {
   const { runs, workers: count, rpm, claim, headers, seconds } = options;
   const redis = await startRedis();

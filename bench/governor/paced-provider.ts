@@ -17,11 +17,11 @@ interface ProviderPace {
 const ANSWER_MS = [300, 1_000] as const;
 const ANSWER_TOKENS = [20, 200] as const;
 
-/** Buckets hold what a second, or two for tokens, lets in: a provider forgives that much. */
+/** Buckets hold one second's worth of requests, or two seconds' worth of tokens: a provider forgives that much. */
 const SECONDS_OF_REQUESTS = 1;
 const SECONDS_OF_TOKENS = 2;
 
-/** A provider with the API of Chat Completions that refuses what is over its limits, in a process that counts. */
+/** A provider with the API of Chat Completions that refuses requests over its limits, in a process that counts them. */
 export class PacedProvider {
   /** Requests that were answered, by the tenant that their prompt names. */
   readonly answered = new Map<string, number>();

@@ -3,7 +3,7 @@ import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
 import { traceProblems } from '../../test/telemetry/trace-problems.ts';
 import type { CollectorReply, CollectorRequest } from '../telemetry/collector-process.ts';
 
-/** A collector of spans, alone in its process: what it does with them is no cost of the worker that sends them. */
+/** A collector of spans, alone in its process: its work is not a cost of the worker that sends them. */
 
 readSetting();
 const receiver = await OtlpReceiver.listen();

@@ -18,10 +18,10 @@ let [events, requests, cpuBefore] = [0, 0, process.cpuUsage()];
 /** The pages that show the run, until each has seen its end and read its last facts. */
 let shown: Promise<unknown> = Promise.resolve();
 
-/** What has gone wrong in a page: a figure with fewer readers would be none. */
+/** The errors of pages: a figure with fewer readers would be invalid. */
 let failure: { cause: unknown } | undefined;
 
-/** An item of a stream, as far as a page decides by it what it reads again. */
+/** The part of a stream's item that makes a page decide what to reread. */
 interface Item {
   type: string;
   status?: string;
@@ -92,7 +92,7 @@ async function read<Body>(path: string, signal: AbortSignal): Promise<Body> {
   return JSON.parse(await text(await get(`${url}${path}`, { signal }))) as Body;
 }
 
-/** Reads as many pages of the timeline as the page does by itself, behind those that are taken as they were. */
+/** Reads as many pages of the timeline as the page itself does, after the pages that are kept. */
 async function readTimeline(path: string, before: readonly Timeline[], signal: AbortSignal): Promise<Timeline[]> {
   const all = [...before];
   for (let from = all.length === 0 ? 0 : all.at(-1)?.next; all.length < FIRST_PAGES && from !== undefined; from = all.at(-1)?.next)
@@ -107,7 +107,7 @@ async function showRun(runId: string, signal: AbortSignal): Promise<void> {
   let known: Reading = { ...seen, endedAt: 0, ms: 0 };
   let timer: NodeJS.Timeout | undefined;
   let reading: { work: Promise<void>; given: AbortController } | undefined;
-  // As in a page: a reading takes the place of the one before, and what has changed meanwhile is looked at when it has ended.
+  // As in a page: a read replaces the previous one, and changes during a read are handled when it has ended.
   let timeline: { status: string; pages: readonly Timeline[]; readings: number } = { status: '', pages: [], readings: 0 };
   const readFacts = async (given: AbortSignal): Promise<void> => {
     const begunAt = Date.now();
@@ -157,7 +157,7 @@ async function showAll(signal: AbortSignal, opened: () => void): Promise<void> {
   }
 }
 
-/** Notes the error of a page, unless the page is closed. */
+/** Records the error of a page, unless the page is closed. */
 async function noted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   await work.catch((cause: unknown) => {
     if (!signal.aborted) failure = { cause };

@@ -11,7 +11,7 @@ import { aiSdk, openai } from '../../worker/index.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import type { ProvidersOptions } from '../options/options.ts';
 
-/** What was measured of one package. */
+/** The measurements of one package. */
 interface PackageFigures {
   package: string;
   spec: string;

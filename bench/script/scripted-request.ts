@@ -19,7 +19,7 @@ export function answerTo(request: Buffer): AssistantMessage | undefined {
   return steps === undefined ? undefined : scriptedAnswer(pagesRead(request), steps);
 }
 
-/** Returns the reasoning in front of the answer to a request; an empty text if it asks for none. */
+/** Returns the reasoning in front of the answer to a request; an empty text if it does not request any. */
 export function reasoningFor(request: Buffer): string {
   const chars = reasoningAskedFor(request.toString('utf8', 0, HEAD_BYTES));
   return chars === 0 ? '' : reasoningText(pagesRead(request), chars);

@@ -39,7 +39,7 @@ const PROMPT = /Read exactly (\d+) pages/;
 const THOUGHTS = /Think (\d+) characters/;
 
 /**
- * The message that starts a run of `steps` steps, with so many characters of reasoning before each answer. The fake provider learns both
+ * The message that starts a run of `steps` steps, with this many characters of reasoning before each answer. The fake provider reads both
  * from it.
  */
 export function promptFor(steps: number, reasoningChars = 0): string {

@@ -4,7 +4,7 @@ import { ENGLISH_WORDS } from './english-words.ts';
 const FLATTER = 8;
 const SHORTEST_SENTENCE = 4;
 const SENTENCE_LENGTHS = 16;
-/** One in so many spaces has a comma before it. */
+/** One in this many spaces has a comma before it. */
 const SPACES_PER_COMMA = 12;
 const NUMBERS = 2 ** 32;
 

@@ -85,7 +85,7 @@ export async function measureIdleSessions({ sessions: count, cached, resultChars
   }
 }
 
-/** A session of the crowd, and the questions that it was asked. */
+/** A session of the crowd, and its questions. */
 class IdleSession {
   readonly asked: string[] = [];
   readonly #session: SessionHandle;

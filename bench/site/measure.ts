@@ -49,7 +49,7 @@ function sizes(folder: string): { pages: number; outputMb: number; largestPageKb
 /** The results that the box of the search shows first. */
 const SHOWN = 5;
 
-/** What one search takes on the clock of the page: until its results are found, and until what is shown of the first ones is there. */
+/** The time of one search on the clock of the page: until its results are found, and until the first ones are shown. */
 interface SearchTimes {
   found: number;
   shown: number;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type FakeProvider, startFakeProvider } from '../../test/processes/fake-provider.ts';
 
-/** The first message of a run, as JSON: each answer streams so many tokens, and all but the last one call a tool. */
+/** The first message of a run, as JSON: each answer streams `tokens` tokens, and all but the last one call a tool. */
 export interface TokenScript {
   /** Steps with a call. */
   steps: number;

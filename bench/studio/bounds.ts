@@ -1,7 +1,7 @@
-/** The bound of a figure: what it must not be above, or below. */
+/** The bound of a figure: its maximum, or its minimum. */
 export type Bound = { most: number } | { least: number };
 
-/** A bound with what was measured. */
+/** A bound with the measured value. */
 export type Judged = Bound & { measured: number; met: boolean };
 
 /** Returns figures with their bounds, each with whether it is met. A figure without a bound explains the others. */

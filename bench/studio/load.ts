@@ -52,7 +52,7 @@ interface LoadedService {
   start: () => Promise<{ runId: string; result(): Promise<unknown> }>;
   /** The calls of a run. */
   calls: number;
-  /** Forgets what the fake model was asked: the requests of a run of a thousand steps have a hundred megabytes. */
+  /** Forgets the requests of the fake model: the requests of a run of a thousand steps have a hundred megabytes. */
   forget: () => void;
 }
 
@@ -61,7 +61,7 @@ export async function measureLoad({ client, address, handlerOptions, start, call
   const server = await listen(createHandler(client, { ...handlerOptions, limits: false }), { host: '127.0.0.1', port: 0 });
   const pages = new ProgramProcess<PagesRequest, PagesReply>(PROGRAM, { url: server.url, pages: PAGES });
   await pages.start();
-  // Their browsers are other machines: what they compute must not take the processors from the run.
+  // Their browsers are other machines: their work must not take processors from the run.
   setPriority(pages.pid, constants.priority.PRIORITY_LOW);
   const serverClock = serverCpuClock(address) ?? ((): number => 0);
   let [receivedPct, requests, pagesCpuMs] = [100, 0, 0];
@@ -145,7 +145,7 @@ function medianOf(all: readonly Timed[]): Timed {
   };
 }
 
-/** What the process with the pages is asked for. */
+/** The requests to the process with the pages. */
 export type PagesRequest = { type: 'open' } | { type: 'show'; runId: string } | { type: 'close' } | { type: 'stop' };
 export type PagesReply =
   | { type: 'ready' }

@@ -60,7 +60,7 @@ interface FeedFigures {
   waitingOnScreenMsP95: number;
 }
 
-/** Measures what readers of runs cost, as a page asks for it. */
+/** Measures the cost of readers of runs, with the requests of a page. */
 export async function measureStudio(options: StudioBenchOptions, say: (line: string) => void): Promise<object> {
   const { part, steps } = options;
   if (part === 'size') return judged({ ...measureSize(), part }, { initialKb: { most: 60 }, allKb: { most: 95 } });
@@ -257,7 +257,7 @@ async function measureWaits(client: LonghaulClient, start: () => Promise<{ runId
   const recorded = new Map<string, number>();
   const listening = (async (): Promise<void> => {
     for await (const item of client.feed({ waiting: true, signal: stop.signal }))
-      // What waits already is said at once.
+      // Runs that already wait are reported at once.
       if (item.type === 'waiting' && !seen.has(item.run.runId)) seen.set(item.run.runId, Date.now());
   })().catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;

@@ -137,7 +137,7 @@ async function measureRound(page: Page, url: string, steps: number): Promise<Omi
     }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   `);
   await page.goto(url);
-  // The policy of the page lets no function be made of text.
+  // The policy of the page forbids functions made from text.
   for (let looks = 0; (await page.evaluate('window.seen.all')) === undefined; looks += 1) {
     if (looks > 600) throw new Error('The page has not shown all rows within a minute');
     await page.waitForTimeout(100);
@@ -168,7 +168,7 @@ async function measureRound(page: Page, url: string, steps: number): Promise<Omi
   };
 }
 
-/** Rejects after a time: a page that does not answer any more would be waited for without an end. */
+/** Rejects after a time: a page that no longer answers would be waited for forever. */
 async function frozenAfter(ms: number): Promise<never> {
   await sleep(ms, undefined, { ref: false });
   throw new Error(`The page has not answered within ${ms} ms while it was scrolled`);

@@ -8,7 +8,7 @@ export interface StudioBenchOptions {
   part: (typeof STUDIO_PARTS)[number];
   /** Steps of the run whose requests are read, or whose page is shown. */
   steps: number;
-  /** Those who follow all runs at once. */
+  /** The number of readers who follow all runs at once. */
   readers: number;
   /** Runs that wait meanwhile. */
   runs: number;

@@ -70,7 +70,7 @@ async function create(args: readonly string[], around: Surroundings): Promise<nu
     around.signal.throwIfAborted();
     if (values.install) await install(packageManager, name, inFolder);
   } catch (error) {
-    // What a person has stopped leaves nothing behind, and what was there before stays.
+    // An interrupted run leaves nothing, and does not change existing files.
     if (around.signal.aborted) await undo();
     throw error;
   }
@@ -101,7 +101,7 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, allowNegative: true });
 }
 
-/** The package manager that has started this program says so in a variable. */
+/** The package manager that has started this program names itself in a variable. */
 function startedBy(env: NodeJS.ProcessEnv): string {
   const [name = ''] = (env['npm_config_user_agent'] ?? '').split('/');
   return PACKAGE_MANAGERS.includes(name as PackageManager) ? name : 'npm';
@@ -124,7 +124,7 @@ interface Place {
 function command(program: string, args: readonly string[], { cwd, signal }: Place): Promise<void> {
   return new Promise((done, failed) => {
     const child = spawn(program, args, { cwd, signal, stdio: ['ignore', 'inherit', 'inherit'], shell: process.platform === 'win32' });
-    // One that is being stopped still writes until it has ended.
+    // A process that is being stopped still writes until it has ended.
     child.on('error', (error) => (signal.aborted && child.pid !== undefined ? undefined : failed(error)));
     child.on('close', (code) => (code === 0 ? done() : failed(new Error(`"${program} ${args.join(' ')}" ended with ${code}`))));
   });

@@ -73,7 +73,7 @@ class World {
         }),
       removeExecutions: (runId) =>
         this.#call(`removeExecutions ${runId}`, () => {
-          // The list of the server says what is left to do: content goes first.
+          // The server's list shows what is left to do: content is removed first.
           const isLeft = this.content.has(runId) && !this.shared.has(runId) && !this.archived.has(runId);
           assert.deepEqual([isLeft, this.memory], [false, 0]);
           const run = this.runs.get(runId);

@@ -150,7 +150,7 @@ describe('the recorded runs', () => {
       const saved = savedContextOf(runId, run);
       expect(readSavedContext(JSON.parse(JSON.stringify(saved)))).toEqual({ ok: true, context: saved, warnings: [] });
       const { window, snapshot, context, usage } = conversationState(runId, run);
-      // Results that stand apart from their calls are put after them: the items are compared without their order.
+      // Results that are apart from their calls are put after them: the items are compared without their order.
       const items = window.events.filter(({ author }) => author !== MEMORY_AUTHOR).flatMap(({ content }) => content);
       const { messages, notices } = givenMessages(saved);
       expect(notices).toEqual([]);

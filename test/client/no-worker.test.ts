@@ -6,7 +6,7 @@ import { watchForWorker } from '../../src/client/missing-workers.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A client of a server that describes each run as one that runs and has so many events. */
+/** A client of a server that describes each run as running, with this many events. */
 function clientOf(historyLength: number): Client {
   const described = proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
     workflowExecutionInfo: {
@@ -22,7 +22,7 @@ function clientOf(historyLength: number): Client {
   return new Client({ connection: Connection.lazy(), interceptors: { workflow: [{ describe: describe as never }] } });
 }
 
-/** What a caller who waits for the run is told within five seconds. */
+/** The note that a caller who waits for the run gets within five seconds. */
 async function toldWithin5s(client: Client): Promise<string[]> {
   const over = new AbortController();
   const told: string[] = [];

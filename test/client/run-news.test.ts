@@ -10,7 +10,7 @@ import type { ReadStreamOptions, StreamRead } from '../../src/streams/stream-sin
 const { ListWorkflowExecutionsResponse } = temporal.api.workflowservice.v1;
 
 beforeEach(() => {
-  // What is kept for a time keeps the clock that was there at first.
+  // Values that are kept for a time keep the clock that they were created with.
   vi.spyOn(performance, 'now').mockImplementation(() => Date.now());
   vi.useFakeTimers({ now: 1_900_000_000_000 });
 });

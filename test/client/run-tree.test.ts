@@ -8,7 +8,7 @@ interface Item {
   index: number;
 }
 
-/** The time so many seconds after 1970. */
+/** The time this many seconds after 1970. */
 function at(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }

@@ -174,7 +174,7 @@ test.each([
   expect(checked).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
 });
 
-/** A program with a step inside of so many branches. */
+/** A program with a step inside this many branches. */
 function deepProgram(levels: number): JsonObject {
   let step: JsonObject = { name: 'S', ask: { prompt: 'Go.' } };
   for (let level = 1; level < levels; level += 1) {

@@ -22,7 +22,7 @@ function never(): Promise<never> {
   return Promise.reject(new Error('nothing is called'));
 }
 
-/** A text whose JSON has so many bytes. */
+/** A text whose JSON has this many bytes. */
 function text(bytes: number): string {
   return 'x'.repeat(bytes - 2);
 }
@@ -134,7 +134,7 @@ function failToArchive(state: RunState, from: number): void {
   endArchiving(state, LONGEST.repeat(400_000));
 }
 
-/** Fills the window with events of so many bytes, as long as the run may continue. */
+/** Fills the window with events of this many bytes, as long as the run may continue. */
 function fill(state: RunState, eventBytes: number, mayContinue: () => boolean): void {
   for (;;) {
     const { context, window } = state;

@@ -42,6 +42,6 @@ export interface Subject<Recorded extends RecordOfRun, Plain> {
   randomProblems: (undisturbed: Plain, record: Recorded) => string[];
   /** True if the server needs many seconds to notice that a worker has died at the point: those points come first. */
   isSlow: (point: string) => boolean;
-  /** The points that are hit in a pass, unless all are asked for. */
+  /** The points that are hit in a pass, unless all are requested. */
   sample: (points: readonly string[], pass: Pass) => string[];
 }

@@ -1,4 +1,4 @@
-/** Does the work for every item, so many at a time, and returns the results in the order of the items. */
+/** Does the work for every item, `limit` at a time, and returns the results in the order of the items. */
 export async function atOnce<Item, Result>(
   items: readonly Item[],
   limit: number,

@@ -22,7 +22,7 @@ export class CrashServer {
   readonly namespace = NAMESPACE;
   /** The number of times that it was killed. */
   kills = 0;
-  /** The reason why there is no server any more: it ended without a kill, or did not start again. */
+  /** The reason why there is no longer a server: it ended without a kill, or did not start again. */
   failure: Error | undefined;
   readonly #cliPath: string;
   readonly #dbFile: string | undefined;

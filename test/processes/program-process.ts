@@ -16,7 +16,7 @@ export interface ProgramOptions {
   isKilledByOthers?: boolean;
 }
 
-/** A program that is asked to stop is killed after so long. */
+/** A program that does not stop on request is killed after this time. */
 const STOP_WITHIN_MS = 15_000;
 
 /**
@@ -27,7 +27,7 @@ const STOP_WITHIN_MS = 15_000;
 export class ProgramProcess<Request extends Message = never, Reply extends Message = Message> {
   /** The number of times that it was killed. */
   kills = 0;
-  /** The reason why there is no process any more: it ended without a kill. */
+  /** The reason why there is no longer a process: it ended without a kill. */
   failure: Error | undefined;
   /** Rejects if the process ends without a kill. */
   readonly died: Promise<never>;

@@ -4,7 +4,7 @@ import type { Message } from './program-process.ts';
  * The side of a program that `ProgramProcess` starts. Loads nothing, because the memory of some programs is measured.
  */
 
-/** Reads the setting of this program, and lets it end with the process that started it, however that ends. */
+/** Reads the setting of this program, and makes it end with its parent process, however that ends. */
 export function readSetting<Setting>(): Setting {
   process.once('disconnect', () => process.exit());
   // Ctrl-C in a terminal reaches this process too; the parent ends it.

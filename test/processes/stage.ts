@@ -2,7 +2,7 @@ import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import type { Say } from './command.ts';
 import { bundleToFile } from './workflow-bundle.ts';
 
-/** A fresh Temporal server. What is deferred runs before it ends, the last first. */
+/** A fresh Temporal server. Deferred functions run before it ends, the last first. */
 export interface Stage extends AsyncDisposable {
   address: string;
   namespace: string;

@@ -7,7 +7,7 @@ export interface SaidCall {
   id?: string;
 }
 
-/** Why a model has stopped, in the words of no provider. `{ word }` is a word as it stands; `none`: nothing says so. */
+/** Why a model has stopped, in the words of no provider. `{ word }` is a literal word. `none`: no finish reason. */
 export type Ending = 'stop' | 'calls' | 'length' | 'filtered' | 'none' | { word: string };
 
 /** Oddities of one answer. They overrule the dialect of the family. */
@@ -80,7 +80,7 @@ export interface Minted {
   key: string;
   thought: string;
   signature: string;
-  /** True once the provider does not know it any more. */
+  /** True once the provider no longer knows it. */
   forgotten: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface Minted {
 export type Reply =
   | ({ type: 'said' } & Said)
   | { type: 'failure'; kind: FailureKind }
-  /** The failure comes inside a stream of status 200, behind the text. */
+  /** The failure comes inside a stream of status 200, after the text. */
   | { type: 'failure in the stream'; kind: FailureKind; text?: string }
   | { type: 'status'; failure: Failure }
   /** The connection breaks before a byte of the answer. */

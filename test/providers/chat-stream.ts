@@ -24,7 +24,7 @@ export const USAGE = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 5
 export interface Making {
   dialect: ChatDialect;
   model: string;
-  /** What the answer has for being sent back. */
+  /** The parts of the answer that must be sent back. */
   opaque?: { parts: OpaqueParts; minted: Minted };
   /** Counts the calls of the cell. */
   nextCall: () => number;

@@ -75,7 +75,7 @@ export interface Expectation {
   models?: number;
   /** False: the script may be left unused. */
   usedUp?: false;
-  /** The run may also end with an error that says what the provider said: the caller has asked for what the provider does not have. */
+  /** The run may also end with an error with the provider's message: the caller has requested something that the provider lacks. */
   orTruthfulError?: true;
   /** Returns what else does not hold. */
   check?: (outcome: Outcome, family: Family) => string | undefined;
@@ -96,7 +96,7 @@ export interface Conversation {
   client?: Omit<OpenAIOptions, 'baseURL' | 'apiKey' | 'headers'>;
   /** What the provider does with the requests that keep its rules, in order. */
   script: readonly ScriptEntry[] | ((family: Family) => readonly ScriptEntry[]);
-  /** What it does with all requests behind the script. Default: none is planned. */
+  /** How it handles all requests after the script. Default: there are none. */
   always?: (request: SentRequest) => Reply;
   /** Longer requests are too long for the provider, in bytes. */
   longest?: number;
@@ -109,5 +109,5 @@ export interface Conversation {
 
 export const QUESTION = 'Where is order 42?';
 
-/** Half of a character, as it stands at the end of a text that was cut by its length. */
+/** Half of a character, as at the end of a text that was cut by its length. */
 export const HALF_CHARACTER = '\ud83d';

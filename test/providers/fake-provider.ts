@@ -22,7 +22,7 @@ export interface Exchanged {
 /** The entries of a script. A function reads the request first. */
 export type ScriptEntry = Reply | ((request: SentRequest) => Reply);
 
-/** The provider of one cell: the rules of a family, and a script of what it does with requests that keep them. */
+/** The provider of one cell: the rules of a family, and a script for requests that follow them. */
 export class CellProvider {
   readonly exchanged: Exchanged[] = [];
   /** Longer requests are too long for the provider. */

@@ -39,7 +39,7 @@ export const THOUGHT_SIGNATURE: OpaqueParts = {
   instead: { google: { thought_signature: 'skip_thought_signature_validator' } },
 };
 
-/** OpenRouter: a list of details. The text comes in pieces, and the signature behind it. */
+/** OpenRouter: a list of details. The text comes in pieces, and the signature after it. */
 export const REASONING_DETAILS: OpaqueParts = {
   deltas: ({ thought, signature }) => {
     const detail = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };

@@ -33,7 +33,7 @@ export function responsesBody(said: Said, { model, minted, nextCall }: Responses
   return events.map((one, sequence) => `event: ${String(one['type'])}\n${event({ ...one, sequence_number: sequence })}`).join('');
 }
 
-/** Returns the events of a response that fails behind its text. */
+/** Returns the events of a response that fails after its text. */
 export function failedResponse(text: string | undefined, error: Item, model: string): string {
   const response = { id: 'resp_failed', object: 'response', model, status: 'failed', output: [], error };
   const events: Item[] = [

@@ -57,7 +57,7 @@ export const noUserBehindTool = everyMessage(({ role }, at, messages) => when(ro
 
 export const noToolBehindUser = everyMessage(({ role }, at, messages) => when(role === 'tool' && messages[at - 1]?.role === 'user'));
 
-/** User and assistant take turns. What tools say stands between two messages of the assistant. */
+/** User and assistant take turns. Tool results are between two messages of the assistant. */
 export const rolesAlternate = everyMessage(({ role }, at, messages) =>
   when((role === 'user' || role === 'assistant') && messages[at - 1]?.role === role),
 );
@@ -85,7 +85,7 @@ export const everyCallIsAnswered = everyMessage(({ calls }, at, messages) => {
   return when(open.length > 0, open.map(({ id }) => id).join(', '));
 });
 
-/** A result stands behind the message with its call, with nothing but other results between them. */
+/** A result follows the message with its call, with only other results between them. */
 export const everyResultHasItsCall = everyMessage(({ role, callId = '' }, at, messages) => {
   if (role !== 'tool') return undefined;
   let before = at - 1;
@@ -139,7 +139,7 @@ export const mediaOfUsersOnly = everyMessage(({ role, media }) => when(media && 
 
 // Fields.
 
-/** Only these fields, listed with blanks, may stand at the top of a request. */
+/** Only these fields, listed with blanks, may be at the top level of a request. */
 export const fieldsAre =
   (known: string): Rule =>
   ({ body }) => {

@@ -86,7 +86,7 @@ function chatMessage(raw: Record<string, unknown>): SentMessage {
   };
 }
 
-/** Calls in a row belong to one message, as they do in Chat Completions. Reasoning is no message. */
+/** Calls in a row belong to one message, as they do in Chat Completions. Reasoning is not a message. */
 function messagesOfItems(items: readonly Record<string, unknown>[]): SentMessage[] {
   const messages: (SentMessage & { calls: SentCall[] })[] = [];
   for (const raw of items) {

@@ -5,7 +5,7 @@ import { HALF_CHARACTER, type Stage, type Tools } from './conversation.ts';
 /** A picture of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** The tools of the table. Each notes the calls that it runs. */
+/** The tools of the table. Each records the calls that it runs. */
 export function toolKit(stage: Pick<Stage, 'ran' | 'whileSlow'>): Tools {
   const note = (name: string, args: object): void => void stage.ran.push([name, structuredClone(args)]);
   return [

@@ -44,7 +44,7 @@ function endProblems({ result, turns, exchanged }: Outcome, { conversation, scri
     const output = 'output' in expect ? expect.output : lastText(script);
     if (!isDeepStrictEqual(result.output, output)) problems.push(`output ${quote(result.output)}, expected ${quote(output)}`);
   }
-  // An answer that says nothing is no answer.
+  // An empty answer is not an answer.
   if (result.status === 'completed' && result.output === '' && turns.length === 0) problems.push('completed with an empty output');
   return problems;
 }
@@ -86,7 +86,7 @@ function requestProblems({ exchanged }: Outcome, { conversation, family, provide
   ];
 }
 
-/** A request that was refused for good must not be sent again as it was. */
+/** A request that was refused for good must not be resent unchanged. */
 function repeatedRefusal(exchanged: Outcome['exchanged']): string | undefined {
   const refused = new Map<string, string>();
   for (const { request, refused: why, reply } of exchanged) {

@@ -62,7 +62,7 @@ function counting(options: { name: string; updates?: true; tier?: 'local' }) {
   });
 }
 
-/** Calls run in order, next to others that wait for a decision, are local, or say nothing of what they change. */
+/** Calls run in order, next to others that wait for a decision, are local, or do not declare their changes. */
 export const counter = defineAgent({
   name: 'counter',
   model: 'scripted/m',

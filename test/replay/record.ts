@@ -1,5 +1,5 @@
 // Records the histories that the replay test replays: `npm run record-histories` records the scenarios without a file, `npm run
-// record-histories -- <name>...` the named ones. From the first release on, keep the old files: they stand for runs that are still open.
+// record-histories -- <name>...` the named ones. From the first release on, keep the old files: they represent runs that are still open.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

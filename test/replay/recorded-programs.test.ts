@@ -89,7 +89,7 @@ describe('the recorded programs', () => {
     expect(programs.some(has)).toBe(true);
   });
 
-  // The record is what the worker answers after a replay, and the calls are in the history as they were made before.
+  // The record is what the worker answers after a replay, and the calls are in the history as made before.
   test('have each call at the same place in the record, before a replay and after it', () => {
     const places = programs.flatMap(({ events, links }) =>
       links.flatMap(({ recorded }) => [

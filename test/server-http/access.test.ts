@@ -4,7 +4,7 @@ import { ROUTES as OWN_ROUTES } from '../../src/server/routes/all-routes.ts';
 import { type Caller, createHandler, SCOPES } from '../../src/server/index.ts';
 import { answer, clientWithRun } from './requests.ts';
 
-/** A client that fails the test if it is asked anything. */
+/** A client that fails the test if it is used. */
 const untouched = new Proxy(clientWithRun({}), {
   get: (target, name) => {
     if (name === 'as') return () => untouched;

@@ -4,7 +4,7 @@ import { answer, clientWithRun } from './requests.ts';
 
 const LIMITS = { steps: 10, finalAttempt: false };
 
-/** Raises limits of a run as a caller with these scopes. Returns the status, the code of a refusal, and if the run was asked. */
+/** Raises limits of a run as a caller with these scopes. Returns the status, the code of a refusal, and whether the run was called. */
 async function raised(limits: object | undefined, scopes: Scope[]): Promise<[status: number, code: string | undefined, asked: boolean]> {
   let asked = false;
   const raise = async (): Promise<object> => {

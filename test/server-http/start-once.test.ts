@@ -6,7 +6,7 @@ import { type Caller, createHandler } from '../../src/server/index.ts';
 import { requestDigest, runIdOfKey } from '../../src/server/requests.ts';
 import { answer, clientWithRun } from './requests.ts';
 
-/** The starts that a client was asked for: the id, and the action if it is taken. */
+/** The requested starts of a client: the id, and the action if it is taken. */
 type Starts = [runId: string | undefined, ifExists: string][];
 
 interface Taken {

@@ -12,7 +12,7 @@ import type { StreamItem } from '../../src/client/index.ts';
 /** The number of runs at the same time. */
 const AT_ONCE = 12;
 
-/** The time after which a storm with so many runs is stuck, in milliseconds. */
+/** The time after which a storm with this many runs is stuck, in milliseconds. */
 const PATIENCE_MS = { storm: 90_000, run: 10_000 };
 
 /** The most kills. */

@@ -4,7 +4,7 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { assertTimeline, testAgent } from '../../src/testing/index.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 
-/** Returns the agent with bursts of so many steps, and with tools that have a category. */
+/** Returns the agent with bursts of this many steps, and with tools that have a category. */
 function bursting(agent: AnyAgent, steps: number, category?: 'read'): AnyAgent {
   const tools = agent.tools.map((tool) => ({ ...defined({ category }), ...tool }));
   return { ...agent, tools, burst: { steps, bytes: 32_000, seconds: 60 } };

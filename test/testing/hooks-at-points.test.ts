@@ -101,7 +101,7 @@ test('a hook for answers denies one before anybody sees it, and is asked togethe
 });
 
 describe('the activities of a run at its points', () => {
-  /** Returns what is asked at the points of a run of one step. */
+  /** Returns the questions at the points of a run of one step. */
   async function asked(changes: Partial<AgentSnapshot>): Promise<Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[]> {
     const questions: Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[] = [];
     const askAtPoint = async ({ point, names, timeoutMs }: PointQuestion) => {

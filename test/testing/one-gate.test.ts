@@ -299,7 +299,7 @@ class Course {
   }
 }
 
-/** Lets somebody make the call, and returns what came of it. */
+/** Lets somebody make the call, and returns the outcome. */
 function outcomeOf(maker: Maker, row: Row): Promise<Outcome> {
   return maker === 'program' ? outcomeOfStep(row) : outcomeOfAgent(maker, row);
 }

@@ -66,7 +66,7 @@ describe('a call of the category communicate', () => {
     return runFake({ snapshot, model: [called(call('c1', 'text'), call('c2', 'look')), said('done'), said('done')], ...changes });
   }
 
-  /** Notes the time of each call of a tool. */
+  /** Records the time of each call of a tool. */
   function times(): { started: string[]; tools: NonNullable<FakeScript['tools']> } {
     const started: string[] = [];
     const noted: NonNullable<FakeScript['tools']>[string] = ({ call: { name } }, { scheduler }) => {

@@ -14,7 +14,7 @@ interface Provider {
   close: () => Promise<void>;
 }
 
-/** Starts a provider that answers so many requests in any second, and refuses others. */
+/** Starts a provider that answers this many requests in any second, and refuses others. */
 async function startProvider(perSecond: number, retryAfter: string | undefined): Promise<Provider> {
   const requests: number[] = [];
   const accepted: number[] = [];

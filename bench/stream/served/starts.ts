@@ -23,7 +23,7 @@ const AT_ONCE = 10;
 const PAUSE_MS = 20;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 
-/** A run that begins takes several times as long as its start: so many times fewer of them are timed. */
+/** A run that begins takes several times as long as its start, so proportionally fewer are timed. */
 const FEWER_WITH_WORKER = 5;
 
 /** A task queue that no worker polls. */

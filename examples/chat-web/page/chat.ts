@@ -60,7 +60,7 @@ export async function stopAnswer({ id }: Chat<ChatMessage>): Promise<void> {
   await fetch(`${API}/${encodeURIComponent(id)}/stop`, { method: 'POST' });
 }
 
-/** Gets what has been missed: the answer that is being given, or the recorded one if it has ended meanwhile. */
+/** Gets the missed part: the answer in progress, or the recorded answer if it has ended meanwhile. */
 export async function catchUp(chat: Chat<ChatMessage>): Promise<void> {
   if (chat.status === 'streaming' || chat.status === 'submitted') return;
   await chat.resumeStream();

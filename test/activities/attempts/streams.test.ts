@@ -9,7 +9,7 @@ import { checkedDelta } from '../../../activities/model-calls/ask-model.ts';
 
 const OF = { executionId: 'execution-1', eventId: 'e1', through: 1, activity: 1, attempt: 1 };
 
-/** A stream, and what it publishes. */
+/** A stream, and its published entries. */
 function streaming(): { stream: CallStream; entries: StreamEntry[] } {
   const entries: StreamEntry[] = [];
   return { stream: new CallStream(OF, (entry) => entries.push(structuredClone(entry))), entries };

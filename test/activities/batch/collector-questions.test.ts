@@ -6,7 +6,7 @@ import type { CallPlace } from '../../../src/core/domain/batch.ts';
 const NEVER = new AbortController().signal;
 const UNKNOWN: CallPlace = { state: 'unknown', isFull: false };
 
-/** A client with one collector, and the questions that it was asked. */
+/** A client with one collector, and the collector's queries. */
 function collector(answer: (keys: string[]) => Promise<CallPlace[]>, closeTime?: Date): { client: Client; asked: string[][] } {
   const asked: string[][] = [];
   const query = (_: string, keys: string[]): Promise<CallPlace[]> => {

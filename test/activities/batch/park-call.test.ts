@@ -23,7 +23,7 @@ interface Attempt {
   number: number;
 }
 
-/** Lets a call wait for its batch for so many minutes, on a collector that has it from the second attempt on. */
+/** Lets a call wait for its batch for this many minutes, on a collector that has it from the second attempt on. */
 async function attemptsWithin(minutes: number): Promise<{ attempts: Attempt[]; details: unknown }> {
   const client = openai({ apiKey: 'key' });
   const batches = new WorkerBatches({ openai: {} }, { openai: client });
@@ -54,7 +54,7 @@ async function attemptsWithin(minutes: number): Promise<{ attempts: Attempt[]; d
   return { attempts, details };
 }
 
-/** Makes one attempt of a call. Returns what it returns, or its failure. */
+/** Makes one attempt of a call. Returns its result or its failure. */
 async function attempted({ heartbeatDetails, recall }: { heartbeatDetails?: object } & Pick<CallToPark, 'recall'>): Promise<{
   outcome: unknown;
   heartbeats: unknown[];

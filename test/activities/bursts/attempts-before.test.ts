@@ -24,7 +24,7 @@ test('a checkpoint contains only calls in flight', () => {
 });
 
 test('outcomes that an attempt has only reread do not hide attempts at later calls', () => {
-  // The first attempt at the burst has read, and was lost in the call behind. The second one reads again, for long enough that a heartbeat is due.
+  // The first attempt at the burst has read, and was lost in the next call. The second one rereads for so long that a heartbeat is due.
   const read: [string, number] = ['t1/0', attemptsBefore({ attempt: 1 }, 2, 't1/0') + 1];
   const stored = attemptsSince([read], 2, 1);
   expect(stored).toEqual({ attempt: 1, running: [['t1/0', 1]] });

@@ -20,7 +20,7 @@ async function fatesOf(answers: (() => Promise<object>)[], work: (checkpoints: C
       everyMs: 20,
       details: () => ({ read: (read += 1) }),
       storing: () => {
-        // What is taken is in the details that are read next.
+        // The taken entries are in the details that are read next.
         const number = (taken += 1);
         expect(read).toBeLessThanOrEqual(number);
         return { stored: () => fates.push(`${number} stored`), failed: () => fates.push(`${number} failed`) };

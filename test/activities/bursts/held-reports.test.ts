@@ -17,7 +17,7 @@ class Reporting {
     this.reports.hold(held, { isLeft });
   }
 
-  /** What was reported, and how many reports count as lost. */
+  /** The reports, and how many count as lost. */
   async fates(): Promise<[reported: string[], lost: number]> {
     await this.telemetry.flush();
     return [this.reported, this.telemetry.dropped];

@@ -13,7 +13,7 @@ interface Caller {
   priority?: number;
 }
 
-/** Returns what the governor is asked for a call. */
+/** Returns the request to the governor for a call. */
 async function requestOf(share: 'tenant' | 'agent' | 'run' | undefined, { tenant, agent = 'clerk', run = '', priority }: Caller) {
   const limits = { scripted: { concurrency: 5, ...(share === undefined ? {} : { share }) } };
   const governor = WorkerGovernor.of({ limits }, { providers: ['scripted'], telemetry: undefined, log: () => undefined })!;

@@ -80,7 +80,7 @@ test('an attempt without room ends with a delay of about the time until there is
   expect(failure.message).toMatch(/^Not sent yet: the limits of the provider of model "scripted\/m" are used up for about \d+ s$/);
   expect(Number(failure.nextRetryDelay)).toBeGreaterThan(45_000);
   expect(Number(failure.nextRetryDelay)).toBeLessThanOrEqual(60_000);
-  // What was spent before stays known, and the patience stands still while the call is away.
+  // Earlier costs stay known, and the patience pauses while the call is parked.
   expect(heartbeats).toMatchObject([{ 'longhaul:lacked': 4, details: { spent, refused: { count: 1 } } }]);
   const [{ details }] = heartbeats as [{ details: { refused: { queuedMs: number } } }];
   expect(details.refused.queuedMs).toBeGreaterThanOrEqual(1_000 + Number(failure.nextRetryDelay));

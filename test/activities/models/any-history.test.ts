@@ -21,7 +21,7 @@ import {
 } from './provider-rules.ts';
 import { propertyRuns } from '../../property-runs.ts';
 
-/** What a test needs to know of one of the two APIs. */
+/** The facts about one of the two APIs that a test needs. */
 interface Api {
   name: 'chat' | 'responses';
   rules: Readonly<Record<string, ProviderRule>>;
@@ -199,7 +199,7 @@ test.each([CHAT, RESPONSES])(
           for (const sent of texts) expect(sent).not.toContain('foreign');
           for (const word of words) expect(texts.at(-1)).toContain(word);
           expect(notices).toHaveLength(served.refused.length);
-          // What has been learned is not asked for again. A rule without a word about it is learned as far as it has helped.
+          // A learned rule is not triggered again. A rule without an explanation is learned as far as it has helped.
           expect(served.refused.filter((name) => name !== 'silentOrder' && seen.has(name))).toEqual([]);
           for (const name of served.refused) seen.add(name);
         }

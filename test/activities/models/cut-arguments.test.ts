@@ -53,7 +53,7 @@ function chatStream(deltas: object[], word: string | undefined): ModelResponse {
   return answer.response();
 }
 
-/** A Responses body with the call, with the status that the word stands for. */
+/** A Responses body with the call, with the status that the word means. */
 function responsesBody(text: string, word: string | undefined): Record<string, unknown> {
   const cut = word === 'length' || word === 'MAX_TOKENS';
   const item = { type: 'function_call', id: 'fc', call_id: 'c', name: 'pay', arguments: text };

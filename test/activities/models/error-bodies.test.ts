@@ -7,7 +7,7 @@ import { fakeProvider } from './fake-provider.ts';
 const { askForError } = fakeProvider();
 
 function failureOf(status: number, body: unknown, headers: Record<string, string> = {}, secrets: string[] = []): ModelCallError {
-  // As the client makes it: a body that is no JSON becomes a message.
+  // As the client makes it: a body that is not JSON becomes a message.
   const whole = typeof body === 'string' ? { message: body } : body;
   return classifyError(new APIError(status, whole as object, undefined, new Headers(headers)), { model: 'm', host: 'h', secrets });
 }

@@ -194,7 +194,7 @@ interface ResponsesEntry {
   [field: string]: unknown;
 }
 
-/** Who an item is of; undefined for an item that is no message and no result. */
+/** The author of an item; undefined for an item that is neither a message nor a result. */
 const roleOf = ({ type, role }: ResponsesEntry | undefined = { type: '' }): string | undefined =>
   type === 'function_call_output' ? 'tool' : type === 'message' ? role : undefined;
 const follows = ({ input }: ResponsesBody, first: string, second: string): boolean =>

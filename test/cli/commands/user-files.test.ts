@@ -41,7 +41,7 @@ const READERS = [
   ['delete', 'r1', '--payload-store', 'FILE'],
 ];
 
-/** Nothing listens there: what is wrong with the file is said before a server is asked. */
+/** Nothing listens there: problems of the file are reported before a server is called. */
 const NOWHERE = ['--address', '127.0.0.1:1'];
 
 test.each(READERS)('a file that does not exist is refused in words, and not in codes of the system: %s %s %s', async (...args) => {

@@ -51,7 +51,7 @@ test.each([
 ])('the empty word of PowerShell arrives %s, and completes to all commands', async (_, word) => {
   const { stdout } = await callCli(['completion', 'powershell', '--', 'session', word]);
   const [first = ''] = stdout.split('\n');
-  // The script takes the meaning from behind a tab.
+  // The script takes the description from after a tab.
   expect(first).toMatch(/^[a-z-]+\t\S/);
   expect(stdout.trim().split('\n').length).toBeGreaterThan(3);
 });

@@ -10,7 +10,7 @@ import { RedisServer } from '../../streams/redis-server.ts';
 import { afterCommand, type Environment } from './environment.ts';
 import { ALL_ATTRIBUTES, type FakeTemporalOptions } from './fake-temporal.ts';
 
-/** Something that is wrong with an installation, and the one check that must say so. */
+/** A defect of an installation, and the one check that must report it. */
 export interface BrokenEnvironment {
   name: string;
   check: string;

@@ -7,7 +7,7 @@ import { type DoctorReport, examine } from '../../../src/cli/doctor/doctor.ts';
 import type { CheckStatus, ExaminationFlags, Machine } from '../../../src/cli/doctor/examination.ts';
 import { type FakeTemporalOptions, startFakeTemporal } from './fake-temporal.ts';
 
-/** The root of the project, whose packages are installed as they should be. */
+/** The root of the project, whose packages are installed correctly. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 const SDK = ['client', 'common', 'worker', 'workflow', 'activity', 'proto', 'core-bridge'];
@@ -21,7 +21,7 @@ const translated = Promise.all([
   import('../../../worker/index.ts'),
 ]);
 
-/** An installation in a temporary folder, and what is wrong with it. By default nothing is. */
+/** An installation in a temporary folder, and its defects. By default there are none. */
 export class Environment implements AsyncDisposable {
   readonly folder: string;
   readonly machine: Machine;

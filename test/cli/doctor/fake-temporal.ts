@@ -3,7 +3,7 @@ import protocol from '@temporalio/proto';
 
 const { temporal } = protocol;
 
-/** What a fake server says; everything is as a healthy one says it unless given. */
+/** The answers of a fake server. The defaults are the answers of a healthy one. */
 export interface FakeTemporalOptions {
   version?: string;
   namespaces?: readonly string[];

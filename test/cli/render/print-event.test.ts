@@ -5,7 +5,7 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import { eventLines } from '../../../src/cli/render/event-lines.ts';
 import { decision } from '../pending-approvals.ts';
 
-/** The time so many seconds after the start of the run. */
+/** The time this many seconds after the start of the run. */
 function at(seconds: number): string {
   return new Date((1_700_000_000 + seconds) * 1_000).toISOString();
 }

@@ -9,7 +9,7 @@ import { commandIo } from '../command-io.ts';
 import { decision } from '../pending-approvals.ts';
 
 const plain = commandIo().io.output;
-/** The time so many seconds after the start of the run. */
+/** The time this many seconds after the start of the run. */
 function after(seconds: number): string {
   return new Date((1_700_000_000 + seconds) * 1_000).toISOString();
 }

@@ -104,7 +104,7 @@ const view: SessionView = {
   idleSince: AT,
 };
 
-/** The facts that have a value, as they are printed. */
+/** The facts that have a value, as printed. */
 function given(session: SessionView): unknown[] {
   return sessionFacts(session, AT).filter(([, value]) => value !== undefined);
 }

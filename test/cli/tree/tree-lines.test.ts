@@ -6,7 +6,7 @@ import { commandIo } from '../command-io.ts';
 
 const plain = commandIo().io.output;
 
-/** A run that has used so many tokens. */
+/** A run that has used this many tokens. */
 function run(runId: string, totalTokens: number, more: Partial<RunTree> = {}): RunTree {
   const usage = { ...noUsage(), totalTokens, llmCalls: 1 };
   return {

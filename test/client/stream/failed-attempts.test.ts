@@ -147,7 +147,7 @@ it('begins a retry with a reset that names the step and the attempt, and the cal
     for (const attempt of [1, 2, 3]) {
       const { callId: _, ...model } = REFINED;
       const of = { ...model, ...call, eventId: `a-${call.activity}-${attempt}`, attempt };
-      // An attempt of a tool is not announced: it begins with what it emits.
+      // An attempt of a tool is not announced: it begins with its first output.
       if (call.callId === 'look-2') emit(run, of, `${attempt}`);
       else begin(run, of, `${attempt}`);
       await settled();

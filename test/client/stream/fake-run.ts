@@ -29,7 +29,7 @@ export class FakeRun {
   readonly #bell = new Bell();
   readonly #gatherMs: number;
 
-  /** `gatherMs`: milliseconds from an announcement to the question for what is new. */
+  /** `gatherMs`: milliseconds from an announcement to the query for news. */
   constructor({ gatherMs = 0 }: { gatherMs?: number } = {}) {
     this.#gatherMs = gatherMs;
   }
@@ -110,7 +110,7 @@ export class FakeRun {
     return { events, steps, isLast: offset + events.length >= this.events.length, status: this.status };
   }
 
-  /** Yields what is published. */
+  /** Yields the published entries. */
   async *live(signal: AbortSignal): AsyncGenerator<StreamRead> {
     for (let next = 0; !signal.aborted;) {
       const read = this.#published[next];

@@ -92,7 +92,7 @@ interface Place {
   step: number;
 }
 
-/** A sink that carries what a run publishes, and notes how it is used. */
+/** A sink that carries the entries of a run, and records how it is used. */
 export class FakeSink implements StreamSink {
   readonly name = 'fake';
   readonly open = vi.fn<(context: StreamSinkContext) => StreamChannel>(() => this.#channel);
@@ -102,7 +102,7 @@ export class FakeSink implements StreamSink {
   readonly #run: FakeRun;
   readonly #channel: StreamChannel;
 
-  /** `announces`: workers announce what they record. */
+  /** `announces`: workers announce recorded events. */
   constructor(run: FakeRun, { announces = true }: { announces?: boolean } = {}) {
     this.#run = run;
     const { read, health, close } = this;

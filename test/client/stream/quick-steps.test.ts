@@ -38,7 +38,7 @@ test('a run of quick steps is asked now and then and not for each of them, and i
   expect(offsets).toEqual(Array.from({ length: STEPS }, (_, index) => index));
   expect(items.filter(({ type }) => type === 'step')).toHaveLength(STEPS);
   expect(items.at(-1)?.type).toBe('end');
-  // No delta comes behind the event that has replaced it, as no reader would know what to do with it.
+  // No delta comes after the event that has replaced it, because no reader could handle it.
   const replaced = new Set<string>();
   const late: string[] = [];
   for (const item of items) {

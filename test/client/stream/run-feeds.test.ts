@@ -26,7 +26,7 @@ async function all(stream: AsyncIterable<StreamItem>): Promise<StreamItem[]> {
   return Array.fromAsync(stream);
 }
 
-/** Lets everything happen that is due within so many milliseconds. */
+/** Lets everything happen that is due within this many milliseconds. */
 const pass = async (ms: number): Promise<void> => void (await vi.advanceTimersByTimeAsync(ms));
 
 function answer(run: FakeRun): void {
@@ -54,7 +54,7 @@ describe('the readers of a run in one process', () => {
     await pass(100);
     for (const items of await Promise.all(reading)) expect(typesOf(items)).toEqual(['status', 'delta', 'event', 'step', 'status', 'end']);
     expect([sink.open.mock.calls.length, sink.runs]).toEqual([1, ['run-1']]);
-    // The end of the record as it was, what was announced, and what there is once the run has ended.
+    // The previous end of the record, the announced events, and the rest once the run has ended.
     expect(server.requests.query).toBeLessThanOrEqual(5);
   });
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { FakeRun } from './fake-run.ts';
 import { feedsOf, type StreamItem } from './read-stream.ts';
 
-/** Begins to read, and returns what has come so far. */
+/** Begins to read, and returns the items so far. */
 function reading(stream: AsyncGenerator<StreamItem>): StreamItem[] {
   const items: StreamItem[] = [];
   void (async () => {

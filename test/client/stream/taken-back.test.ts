@@ -47,7 +47,7 @@ describe.each(RETRIES)('the cursor of a reset by %s', (_, first, retry) => {
     const readers = feedsOf(run);
     const reset = untilReset(readers);
     await settled();
-    // An attempt of a tool is not announced: it begins with what it emits.
+    // An attempt of a tool is not announced: it begins with its first output.
     if (first.callId === undefined) run.publish({ type: 'attempt', of: first });
     shows(run, first, 'half an ans');
     await settled();

@@ -42,7 +42,7 @@ describe('a JSON object', () => {
   });
 });
 
-/** So many nested lists. */
+/** This many nested lists. */
 function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 }
@@ -91,7 +91,7 @@ test('the problem names the member that is too deep', () => {
 });
 
 describe('a value from outside the run', () => {
-  /** So many nested lists, built without recursion. */
+  /** This many nested lists, built without recursion. */
   function nestedValue(levels: number): unknown {
     let value: unknown = 'core';
     for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { value };

@@ -40,7 +40,7 @@ const TWICE: JsonObject = {
   },
 };
 
-/** So many members that the value has this size. */
+/** A list of members with `SIZE` characters of JSON. */
 function listOf(member: (index: number) => JsonValue): JsonValue[] {
   const list: JsonValue[] = [];
   for (let size = 0; size < SIZE; size += JSON.stringify(list.at(-1)).length + 1) list.push(member(list.length));

@@ -221,9 +221,9 @@ test.each<[what: string, begun: { events: number; bytes: number }]>([
 ])('a burst that begins just below %s ends at less than a third of the server\'s limit', (_, begun) => {
   const payload = 2 * MIB;
   expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
-  // Its input, its outcomes, and those that the run has looked up because a request has come.
+  // Its input, its outcomes, and the outcomes that the run has looked up because a request has come.
   const burst = { events: 3 + 1 + 6, bytes: 3 * payload };
-  // An answer, and the results of its calls, of which so many bytes may be in flight: before any further call, the run asks again.
+  // An answer, and the results of its calls, this many bytes of which may be in flight: before any further call, the run checks again.
   const lastTask = {
     events: 6 * (1 + MAX_BYTES_IN_FLIGHT / BYTE_BUDGETS.toolResult),
     bytes: BYTE_BUDGETS.modelResponse + MAX_BYTES_IN_FLIGHT,

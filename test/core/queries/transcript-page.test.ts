@@ -31,7 +31,7 @@ class CountedRun {
     return this.#state.window;
   }
 
-  /** Records so many tool calls with their results. */
+  /** Records this many tool calls with their results. */
   steps(count: number): this {
     for (let step = 0; step < count; step += 1) {
       const toolCallId = `c${this.window.through}`;
@@ -177,7 +177,7 @@ describe('the transferred part of a conversation', () => {
     return { events: events.length, bytes };
   }
 
-  /** So many events, with little more than the bytes that they take in the window. */
+  /** This many events, each with little more than the bytes that it takes in the window. */
   function noMoreThan(events: number, bytes: number): object {
     const most = bytes + ENVELOPE_BYTES + BESIDE_CONTENT_BYTES * events;
     return { events, bytes: expect.toSatisfy((actual: number) => actual > bytes && actual <= most, `above ${bytes}, at most ${most}`) };

@@ -35,7 +35,7 @@ export interface FakeSession {
   now: number;
   /** The number of times that the agent was resolved again. */
   refreshes: number;
-  /** The ends of turns that the run which keeps the session was told of. */
+  /** The ends of turns that were reported to the run that keeps the session. */
   reported: string[];
   /** The ids of the sessions that it kept, and has closed. */
   closed: string[];
@@ -64,7 +64,7 @@ export interface SessionScript {
   callers: SessionCaller[];
   /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
   refreshed?: AgentSnapshot[];
-  /** What the worker notes of the tools of each of them. */
+  /** The worker's notices about the tools of each of them. */
   notices?: Notice[];
   /** Called while the agent is resolved again. */
   duringRefresh?: SessionCaller;

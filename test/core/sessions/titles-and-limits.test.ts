@@ -102,7 +102,7 @@ describe('the limits of a turn', () => {
     ({ update }) =>
       update('raise', { id: `r${(ids += 1)}`, limits: raised });
 
-  /** Answers, and notes the limits of the turn. */
+  /** Answers, and records the limits of the turn. */
   function noting(seen: RunLimits[]): (session: FakeSession) => ReturnType<typeof said> {
     return ({ state }) => {
       seen.push(state.limits);

@@ -2,14 +2,14 @@ import { unless } from '../../processes/check.ts';
 import type { Hit } from '../subject.ts';
 import { difference } from './difference.ts';
 
-/** A model call: what was asked, how often, and whether such a call was in flight at a kill. */
+/** A model call: its request, how often it was made, and whether such a call was in flight at a kill. */
 interface Ask {
   told: string;
   times: number;
   inFlight: boolean;
 }
 
-/** What is checked of the model calls of a record. */
+/** The checked facts of the model calls of a record. */
 interface AskedRecord {
   /** How often a process was killed. */
   kills: number;

@@ -8,7 +8,7 @@ import { effectOf } from './coder-script.ts';
 /** The name of the agent whose answers are run as code. */
 export const CODER = 'coder';
 
-/** A machine that is busy with crashes may miss more heartbeats than the one of the killed process. */
+/** A machine that is busy with crashes may miss more heartbeats than the killed process's. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
 
 /** An agent whose code calls tools of every kind. `onceTimeoutMs`: the time without a heartbeat after which a call is given up. */

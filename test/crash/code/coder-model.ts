@@ -6,7 +6,7 @@ import { CELLS } from './coder-script.ts';
 /** The usage of every answer. */
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
-/** A model that asks for one cell after the other. Its answer depends on the conversation alone. */
+/** A model that requests cells in sequence. Its answer depends on the conversation alone. */
 export function coderModel(): ModelClient {
   return {
     capabilities: { structuredOutput: true },

@@ -38,5 +38,5 @@ export function effectOf(tool: string, callId: string): string {
 /** The effects that are there at the end of every run, however it was disturbed. */
 export const EFFECTS: readonly string[] = ['look_up c1.1', 'look_up c1.2', 'note c2.1', 'note c2.2', 'refund c4.1'];
 
-/** The effect of the call that must happen once. If its worker dies during it, the outcome is told to the code. */
+/** The effect of the call that must happen once. If its worker dies during it, the code is told the outcome. */
 export const CHARGE = 'charge c3.1';

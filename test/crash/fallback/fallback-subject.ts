@@ -75,7 +75,7 @@ function sampleOfFallback(points: readonly string[], pass: Pass): string[] {
 
 type FallbackSubject = Subject<FallbackRecord, PlainFallback>;
 
-/** A session with a turn for each failure of its first model: its second one is asked in the same attempt. */
+/** A session with a turn for each failure of its first model: its second one is called in the same attempt. */
 const ofTurns: FallbackSubject = {
   name: 'fallback',
   eventsOfExecution: 300,
@@ -105,7 +105,7 @@ const ofTurns: FallbackSubject = {
   sample: sampleOfFallback,
 };
 
-/** The same with an agent that returns to its first model with the next turn, and with one that does so with the next call. */
+/** The same with an agent that returns to its first model with the next turn, and with an agent that returns with the next call. */
 export const fallbackSubjects: readonly FallbackSubject[] = [
   ofTurns,
   { ...ofTurns, name: 'fallback-by-call', run: holdThroughOutages(RETURNING) },

@@ -22,7 +22,7 @@ export interface Outage {
   message: string;
 }
 
-/** Every failure after which the next model is asked, at both moments. Each has a turn. */
+/** Every failure that makes the next model be called, at both moments. Each has a turn. */
 export const OUTAGES: readonly Outage[] = MOVES_ON.flatMap((code) =>
   (['before', 'middle'] as const).map((when) => ({ code, when, message: `${code} ${when}` })),
 );
@@ -56,7 +56,7 @@ export function failingModels({ asked, movesOn }: { asked: () => void; movesOn: 
       const last = texts.at(-1);
       const isToldInText = typeof last === 'string' && last.startsWith('[look_up returned: ');
       const outage = OUTAGES.find(({ message }) => message === texts.at(isToldInText ? -2 : -1));
-      // A title or a summary is asked for in other words.
+      // Requests for a title or a summary have other words.
       if (outage === undefined) return { content: 'It went on.', toolCalls: [], usage: USAGE, finishReason: 'stop' };
       const { message, code, when } = outage;
       if (`outages/${model}` === FIRST && !isToldInText) {

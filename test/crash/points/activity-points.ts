@@ -9,7 +9,7 @@ import { activityPoint, executionName, ofTopRun, storedPoint } from './points.ts
 interface Execution {
   runId: string;
   told: string;
-  /** Reports that one of its models has failed, and the next one is about to be asked. */
+  /** Reports that one of its models has failed, and the next one is about to be called. */
   movesOn: () => void;
 }
 

@@ -8,7 +8,7 @@ export interface Kill {
   victim: number;
 }
 
-/** After so many milliseconds another process is dead, and its sockets are closed. */
+/** After this many milliseconds another process is dead, and its sockets are closed. */
 const DYING_MS = 30;
 
 /** Kills a process when a run reaches a point. Used in the worker process. */

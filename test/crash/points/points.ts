@@ -50,7 +50,7 @@ export function isStored(point: string): boolean {
   return point.startsWith(STORED);
 }
 
-/** True for the beginning of a call inside of a burst, which has waited for a checkpoint. */
+/** True for the beginning of a call inside a burst, which has waited for a checkpoint. */
 export function isCallInside(point = ''): boolean {
   return point.startsWith('before ') && !point.includes('runBurst');
 }

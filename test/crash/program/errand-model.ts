@@ -4,7 +4,7 @@ import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../.
 /** The usage of every answer. */
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
-/** The answers by what the prompt says. The first that fits is given. */
+/** The answers by text in the prompt. The first match is given. */
 const ANSWERS: readonly [prompt: RegExp, answer: string | object][] = [
   [/^Sort the order of a lamp\. stamp: done$/, { kind: 'refund', parts: ['lid', 'bulb', 'foot'] }],
   [/^Check the claim\n\nPrevious attempt failed: .*citation/is, 'It is broken [1].'],

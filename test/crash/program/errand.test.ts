@@ -10,7 +10,7 @@ import { samplePoints, stepsWithoutPoint } from './step-points.ts';
 
 const { document } = errand(() => undefined);
 
-/** A point of each step that is no block. */
+/** A point of each step that is not a block. */
 const POINTS = allSteps(document).map(({ unit, step }) => `before askStep ${unit.name}.${step.name}`);
 
 const ASKS: Ask[] = [

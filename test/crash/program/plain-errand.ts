@@ -17,7 +17,7 @@ export interface PlainErrand {
   asks: string[];
 }
 
-/** Further fields that differ between any two runs: times in notes and traces, and the cost of lost attempts. */
+/** More fields that differ between any two runs: times in notes and traces, and the cost of lost attempts. */
 const OF_ONE_PROGRAM = new Set([...OF_ONE_RUN, 'startedAt', 'start_time', 'end_time', 'duration_ms', 'estimated']);
 
 /**

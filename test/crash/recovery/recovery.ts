@@ -37,7 +37,7 @@ export interface RecoveryOptions {
   seed: number;
 }
 
-/** The figures, and what is wrong with the runs. Times are in seconds after the last kill. */
+/** The figures, and the problems of the runs. Times are in seconds after the last kill. */
 export interface Recovery {
   problems: string[];
   figures: {
@@ -72,7 +72,7 @@ class RecoveringWorker extends ProgramProcess<never, RecoveringWorkerReply> {
 }
 
 /**
- * Kills workers again and again while runs are in progress, and measures what the runs wait for after the last kill. The workers have the
+ * Kills workers repeatedly while runs are in progress, and measures what the runs wait for after the last kill. The workers have the
  * defaults of the product.
  */
 export async function measureRecovery(options: RecoveryOptions, say: (line: string) => void): Promise<Recovery> {

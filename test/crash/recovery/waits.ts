@@ -62,7 +62,7 @@ export interface RecoveredRun {
   waits: Partial<Record<Cause, number>>;
 }
 
-/** What every run waits for between two tasks, for milliseconds: only two looks in a row tell that a crash is the reason. */
+/** What every run waits for between two tasks, for milliseconds: only if two successive looks agree, a crash is the reason. */
 const OFTEN_SEEN: ReadonlySet<Cause | undefined> = new Set<Cause>(['sticky', 'slots']);
 
 /** Looks at one run, in the order of time. */

@@ -31,12 +31,12 @@ export const agentSubject: Subject<RunRecord, PlainRecord> = {
   sample: (points) => [...points],
 };
 
-/** The same run in bursts: each call inside of one, and each checkpoint, is a point. */
+/** The same run in bursts: each call inside a burst, and each checkpoint, is a point. */
 export const burstSubject: Subject<RunRecord, PlainRecord> = {
   ...agentSubject,
   name: 'burst',
   eventsOfExecution: 48,
   run: runOf(BURSTING),
-  // What is stored at the end of a burst alone, or by a heartbeat that was due, depends on the time that the burst has taken.
+  // Whether something is stored only at the end of a burst, or by a heartbeat that was due, depends on the time of the burst.
   sample: (points) => points.filter((point, index) => !isStored(point) || isCallInside(points[index + 1])),
 };

@@ -18,7 +18,7 @@ const SCALES = fileURLToPath(new URL('scales-server.ts', import.meta.url));
 /** The name of the agent whose runs are disturbed. */
 export const AGENT = 'clerk';
 
-/** A machine that is busy with crashes may miss more heartbeats than the one of the killed process. */
+/** A machine that is busy with crashes may miss more heartbeats than the killed process's. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
 
 /** How an agent makes its steps, with its name. */

@@ -11,7 +11,7 @@ import { handleInTurn } from './handle-in-turn.ts';
 /** The options of random runs. */
 export interface RandomOptions {
   seed: number;
-  /** New runs are started for so many milliseconds. */
+  /** New runs are started for this many milliseconds. */
   ms: number;
   parallel: number;
   /** Called with every outcome as it comes. */

@@ -7,7 +7,7 @@ import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '
 import type { RunRecord } from './run-record.ts';
 import { startOnce, untilRun } from './start-once.ts';
 
-/** The longest wait is that for an attempt without heartbeats, which is given up after a minute. */
+/** The longest wait is for an attempt without heartbeats, which is given up after a minute. */
 const PATIENCE_MS = 150_000;
 
 /** A run of an agent with one call that waits for an approval. */

@@ -19,12 +19,15 @@ interface Pace {
 /** The messages of the session, in order. Each is answered by a turn of its number. The one of `interrupted` is not answered: its model never does. */
 export const MESSAGES = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'] as const;
 
-/** The message that needs a tool, the one that needs an approval, and the one whose turn is interrupted. */
+/** The messages: one needs a tool, one needs an approval, and one has a turn that is interrupted. */
 export const LOOKS_UP = 'm2';
 export const REFUNDS = 'm3';
 export const INTERRUPTED = 'm5';
 
-/** The message whose turn stores two entries in the memory, and the one whose turn is given the first of them, and removes it. Before it a caller has the agent resolved again. */
+/**
+ * A message whose turn stores two entries in the memory, and one whose turn gets the first entry and removes it. Between them a caller has
+ * the agent resolved again.
+ */
 export const REMEMBERS = 'm6';
 export const FORGETS = 'm7';
 

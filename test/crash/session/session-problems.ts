@@ -53,7 +53,7 @@ function sessionProblems(record: SessionRecord): string[] {
   ];
 }
 
-/** One of the two entries is left, and the other was given to the model before it was removed. */
+/** One of the two entries is left, and the model got the other one before it was removed. */
 function memoryProblems({ memory, events }: SessionRecord): string[] {
   const recalled = events.filter(({ memory: note, content }) => note !== undefined && JSON.stringify(content).includes(FORGOTTEN_KEY));
   return [

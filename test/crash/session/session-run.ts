@@ -108,7 +108,7 @@ async function interrupt({ testbed, session, deadline }: HeldSession): Promise<v
     const status = await retryWhileDown('The status', deadline, () => session.status()).catch((error: unknown) => {
       throw new Error(`Before the interrupt: ${errorMessage(error)}`, { cause: error });
     });
-    // Summaries are no steps.
+    // Summaries are not steps.
     const known = testbed.ledger.asks(session.id).filter(({ told }) => told.includes('callModel')).length;
     if (status.session?.turn === turn && known > status.session.spent.stepsUsed) break;
     if (Date.now() > deadline) throw new Error('The turn to interrupt did not begin');

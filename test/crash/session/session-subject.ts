@@ -47,7 +47,7 @@ export const burstSessionSubject: Subject<SessionRecord, PlainSession> = {
   name: 'burst-session',
   eventsOfExecution: 40,
   run: (...given) => holdSession(BURSTING_ATTENDANT, ...given),
-  // What is stored by a heartbeat that was due depends on the time that a burst has taken.
+  // Whether a due heartbeat stores something depends on the time that a burst has taken.
   sample: (points, pass) =>
     sampleOfSession(
       points.filter((point, index) => !isStored(point) || isCallInside(points[index + 1])),

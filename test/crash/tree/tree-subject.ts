@@ -7,7 +7,7 @@ import type { TreeRecord } from './tree-record.ts';
 /** The time-out of these activities does not depend on the heartbeats of the testbed. */
 const NOTICED_LATE = /(before|after) (resolve|notifyWaiting|authorizeDecision|readResult)/;
 
-/** The run of an agent that lets other agents work. */
+/** The run of an agent that delegates to other agents. */
 export const treeSubject: Subject<TreeRecord, PlainTree> = {
   name: 'tree',
   eventsOfExecution: 24,

@@ -12,7 +12,7 @@ const SKILLS = fileURLToPath(new URL('../fixtures/skills', import.meta.url));
 const OUTPUT = z.object({ status: z.string() });
 const GIVEN = { status: 'on its way' };
 
-/** A structured answer in the way that the family is asked for it. */
+/** A structured answer in the form that is requested from the family. */
 function structured({ options }: Family): ReturnType<typeof say> {
   return options?.capabilities?.structuredOutput === false ? call(['final_answer', { output: GIVEN }]) : say(JSON.stringify(GIVEN));
 }

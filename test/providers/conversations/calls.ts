@@ -23,7 +23,7 @@ function orAgain(odd: Reply, plain: Reply): Pick<Conversation, 'script' | 'alway
   return { script: [odd], always: ({ messages }) => (messages.some(({ role }) => role === 'tool') ? say(DONE) : plain) };
 }
 
-/** Arguments that are valid, though not JSON, and what they mean. */
+/** Arguments that are valid but not JSON, and their meaning. */
 const ODD_TEXTS: Readonly<Record<string, readonly [text: string, meant: object]>> = {
   'with a comma behind the last value': ['{"order": 42, "amount": 1500,}', { order: 42, amount: 1500 }],
   'with single quotes': ["{'order': 42, 'to': 'ada'}", { order: 42, to: 'ada' }],
@@ -33,7 +33,7 @@ const ODD_TEXTS: Readonly<Record<string, readonly [text: string, meant: object]>
   'with null for what is optional': ['{"order": 42, "to": null}', { order: 42 }],
 };
 
-/** Arguments that were cut off, by the kind of what is cut. The whole is what the model says when it is asked again. */
+/** Arguments that were cut off, by the kind of cut. The model gives the whole when it is called again. */
 const CUT_TEXTS: Readonly<Record<string, string>> = {
   'in a number': '{"order":42,"amount":15',
   'behind a number': '{"order":42,"amount":1500',
@@ -51,7 +51,7 @@ const CUT_TEXTS: Readonly<Record<string, string>> = {
 
 const WHOLE: Ran = ['pay', { order: 42, amount: 1500, to: 'ada@example.com' }];
 
-/** A call with arguments that were cut off never runs, whatever the finish reason says; the model is told, and calls again. */
+/** A call with arguments that were cut off never runs, whatever the finish reason says; the model is notified, and calls again. */
 function cutCall(kind: string, text: string, at: string, ending: Ending): Conversation {
   const cut: Reply = { type: 'said', calls: [{ name: 'pay', arguments: text }], ending };
   const unfinished = typeof ending === 'object' ? ending.word : ending;

@@ -3,7 +3,7 @@ import type { Conversation } from '../conversation.ts';
 
 const ANSWER = 'Order 42 is on its way.';
 
-/** A failure that passes: the request is sent again, and the run knows nothing of it. */
+/** A transient failure: the request is resent, and the run does not notice. */
 function passes(name: string, kind: FailureKind): Conversation {
   return { name, script: [fail(kind), fail(kind), say(ANSWER)], expect: {} };
 }

@@ -37,7 +37,7 @@ const SLOW: [string, object] = ['slow', { order: 42 }];
 
 const ODD = { status: 400, body: { error: { message: 'Something in the request is odd.', type: 'invalid_request_error' } } };
 
-/** Conversations of several turns: what a turn leaves behind must be taken by the provider in the next. */
+/** Conversations of several turns: the provider must accept in each turn what earlier turns have added. */
 export const SESSIONS: readonly Conversation[] = [
   {
     name: 'a session: three turns',

@@ -26,7 +26,7 @@ export interface Family {
   otherModel: string;
   api: 'chat' | 'responses';
   dialect: ChatDialect;
-  /** What its answers have for being sent back. */
+  /** The parts of its answers that must be sent back. */
   opaque?: OpaqueParts;
   /** The first rule that a request breaks decides. */
   rules: readonly RuleRow[];

@@ -248,7 +248,7 @@ export const OPENAI_RESPONSES: Family = {
   learns: 1,
 };
 
-/** Azure OpenAI: the filters of the deployment, whose words stand deeper in the error, and chunks without a choice. */
+/** Azure OpenAI: the filters of the deployment, whose words are deeper in the error, and chunks without a choice. */
 export const AZURE: Family = {
   name: 'azure',
   baseURL: 'https://desk.openai.azure.com/openai/v1',

@@ -289,7 +289,7 @@ const behindRouter = (message: string): WordedFailure => ({
   says: message,
 });
 
-/** OpenRouter: details of reasoning, errors inside of streams, and comments between the events. */
+/** OpenRouter: details of reasoning, errors inside streams, and comments between the events. */
 export const OPENROUTER: Family = {
   name: 'openrouter',
   baseURL: 'https://openrouter.ai/api/v1',

@@ -8,7 +8,7 @@ export async function cancelled(run: RunHandle, model: ScriptedModel): Promise<v
   await run.cancel('recorded');
 }
 
-/** Waits until so many calls need a decision. */
+/** Waits until this many calls need a decision. */
 export async function waiting(run: RunHandle, calls: number): ReturnType<RunHandle['approvals']> {
   let approvals = await run.approvals();
   const isWaiting = async (): Promise<boolean> => {

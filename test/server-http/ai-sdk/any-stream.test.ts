@@ -74,7 +74,7 @@ it('a client that was asked for decisions continues its message to the same end'
   );
 }, 60_000);
 
-/** The approval of a call that was not decided stays as it was asked for. */
+/** The approval of an undecided call stays in the state "requested". */
 function withoutDescriptor(part: unknown): unknown {
   const { approval: _, ...rest } = part as { approval?: unknown };
   return rest;

@@ -14,9 +14,9 @@ interface Step {
 
 /** How one answer streams. */
 interface Streaming {
-  /** The texts of attempts that fail, each without or with a reset behind it. */
+  /** The texts of attempts that fail, each without or with a reset after it. */
   failed: { text: string; isReset: boolean }[];
-  /** The lengths of the pieces; 0 for one that is lost. */
+  /** The lengths of the pieces; 0 for a lost piece. */
   pieces: number[];
   reasoning: string;
   /** The arguments of calls stream, before the text or under other ids if so chosen. */
@@ -108,7 +108,7 @@ function textOf(id: string, whole: string, pieces: readonly number[]): StreamIte
   let from = 0;
   for (const length of pieces) {
     if (length === 0) {
-      // Two characters are lost, and the reader is told.
+      // Two characters are lost, and the reader is notified.
       from += 2;
       items.push(item({ type: 'gap' }));
       continue;

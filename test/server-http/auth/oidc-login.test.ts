@@ -6,7 +6,7 @@ import { createHandler, type Handler, jwt, type OidcOptions } from '../../../src
 import { clientWithRun } from '../requests.ts';
 import { type FakeIssuer, fakeIssuer } from './fake-issuer.ts';
 
-/** An issuer whose answers for codes are set, with what was asked of it. */
+/** An issuer with given answers for codes, and its requests. */
 interface TokenIssuer {
   url: string;
   asked: { authorization: string | undefined; form: Record<string, string> }[];

@@ -9,7 +9,7 @@ const ADA: Caller = { id: 'k1', principal: { tenant: 'acme' }, scopes: ['runs:re
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A stream of Ada's, whose credentials stand for `answer` when they are verified again. */
+/** A stream of Ada's, whose credentials belong to `answer` when they are verified again. */
 function streamOf(answer: Authenticate, caller = ADA): { signal: AbortSignal; reader: AbortController; verified: () => number } {
   const reader = new AbortController();
   const authenticate = vi.fn<Authenticate>(answer);

@@ -23,6 +23,6 @@ test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as cons
       expect(found).toSatisfy(() => found.checks < MOST_CHECKS && found.length < LONGEST_REFUSAL);
     }
   },
-  // Some routes take a hundred bodies. What is asserted is the number of checks, not their time.
+  // Some routes take a hundred bodies. The assertion is about the number of checks, not their time.
   120_000,
 );

@@ -3,7 +3,7 @@ import { chatParameters } from '../../../src/server/protocols/openai/chat-comple
 import { responseParameters } from '../../../src/server/protocols/openai/responses.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 
-/** Counts each application of a schema to a value, in all schemas inside of it. */
+/** Counts each application of a schema to a value, in all schemas inside it. */
 function countChecks(root: z.core.$ZodType, count: () => void, seen: Set<unknown>): void {
   if (seen.has(root)) return;
   seen.add(root);

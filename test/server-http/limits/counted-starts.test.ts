@@ -7,7 +7,7 @@ import { answer, clientWithRun } from '../requests.ts';
 const receipt = { version: 1, id: 'm', status: 'queued', queued: 1 };
 const retried = { runId: 'r', fromStep: 1, executionId: 'e', dropped: [] };
 
-/** Sends a request several times, with a limit of one start an hour. Returns the statuses, and the number of times that the run was asked. */
+/** Sends a request several times, with a limit of one start an hour. Returns the statuses, and the number of calls to the run. */
 async function repeated(path: string, body: object, caller: Partial<Caller> = {}): Promise<[statuses: number[], asked: number]> {
   let asked = 0;
   const asking = (reply: object) => async (): Promise<object> => {

@@ -27,7 +27,7 @@ test('a request over the limit is refused with the time to wait; other callers, 
   const handler = await checkedHandler(client, { authenticate: named, limits: { requests: { count: 3, per: '30m' } } });
   const path = '/v1/runs/r/pause';
   for (let count = 0; count < 3; count += 1) expect((await answer(handler, 'POST', path, as('ada'))).status).toBe(200);
-  // One is given back every 10 minutes.
+  // One is restored every 10 minutes.
   const wait = await expectRefused(handler, 'POST', path, as('ada'));
   expect(wait).toBeGreaterThan(580);
   expect(wait).toBeLessThanOrEqual(600);

@@ -4,7 +4,7 @@ import { createHandler } from '../../../src/server/index.ts';
 import { type HttpServer, listen, shutDown } from '../../../src/server/node-server.ts';
 import { clientWithRun } from '../requests.ts';
 
-/** A run whose stream counts on behind its cursor, until it is left. */
+/** A run whose stream continues to count after its cursor, until its reader leaves. */
 async function* counting({ cursor, signal }: { cursor?: string; signal?: AbortSignal }): AsyncGenerator<object> {
   for (let count = Number(cursor ?? 0) + 1; ; count += 1) {
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -26,7 +26,7 @@ async function served(run: FakeRun): Promise<{ port: number; sockets: Socket[] }
   return { port: (server.address() as AddressInfo).port, sockets };
 }
 
-/** Asks for the stream of the run, and reads nothing of it until it is told to. */
+/** Requests the stream of the run, and does not read it until it is told to. */
 async function paused(port: number): Promise<{ socket: Socket; text: () => string }> {
   const socket = connect(port, '127.0.0.1');
   socket.pause();
@@ -40,7 +40,7 @@ async function paused(port: number): Promise<{ socket: Socket; text: () => strin
 }
 
 function itemsOf(text: string): StreamItem[] {
-  // The chunks of HTTP have a line with their length before, and an empty one behind.
+  // The chunks of HTTP have a line with their length before, and an empty line after.
   const messages = text.replaceAll(/\r\n[0-9a-f]+\r\n/g, '').matchAll(/id: (\S+)\nevent: \w+\ndata: (.*)\n\n/g);
   return [...messages].map(([, cursor = '', data = '']) => ({ ...(JSON.parse(data) as StreamItem), cursor }));
 }

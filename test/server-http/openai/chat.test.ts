@@ -253,7 +253,7 @@ test('a stream has the texts of the record, each once, or says that it was super
     fc.property(generatedRun, ({ items, result }) => {
       const recorded = streamed(items.filter(({ type }) => type === 'event' || type === 'step' || type === 'end'));
       expect(recorded).not.toBe('superseded');
-      // The words of a refusal arrive as text, and are no text of the record.
+      // The words of a refusal arrive as text, and are not text of the record.
       const refused = result?.errorCode === 'model_refusal' ? [`${recorded}${recorded === '' ? '' : '\n\n'}I will not`] : [];
       expect([recorded, 'superseded', ...refused]).toContain(streamed(items));
     }),

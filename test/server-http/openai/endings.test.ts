@@ -15,7 +15,7 @@ const REFUSED = {
   error: 'The model refused to answer: I will not',
 } as const;
 
-/** A run whose model refuses to answer, behind a text that is recorded. Clients of models report both as text. */
+/** A run whose model refuses to answer, after a text that is recorded. Clients of models report both as text. */
 function refused(recorded = ''): ToldRun {
   const run = new ToldRun();
   if (recorded !== '') run.delta('e1', recorded);

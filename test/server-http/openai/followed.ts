@@ -5,7 +5,7 @@ import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 
 const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {}, schema: undefined };
 
-/** The events that a reader gets of these items, behind the one with a number. */
+/** The events that a reader gets of these items, after the one with a number. */
 export function eventsOf(items: Iterable<StreamItem>, after?: number): WireEvent[] {
   const events = new ResponseEvents(FACTS, { after: after === undefined ? undefined : placeOf(after) });
   const made = [...events.begin()];

@@ -10,7 +10,7 @@ interface GeneratedStep {
   words: number;
   /** The number of words that are streamed before the event; fewer if the sink has lost the rest. */
   live: number;
-  /** The number of words behind which a gap is. Later words do not arrive. */
+  /** The number of words before a gap. Later words do not arrive. */
   gapAfter: number | undefined;
   calls: number;
   /** Calls whose results come as errors. */
@@ -118,10 +118,10 @@ export function shownLater(items: readonly StreamItem[], keptFrom: number): Stre
   const shown = items.flatMap((item, index): StreamItem[] => {
     if (!isLive(item)) return [item];
     if (index < keptFrom) return [];
-    // The reader is told that the beginning of this answer is missing.
+    // The reader is notified that the beginning of this answer is missing.
     const isCut = item.type === 'delta' && dropped.delete(item.eventId);
     return isCut ? [{ type: 'gap', cursor: '' }, item] : [item];
   });
-  // Output that its event has replaced by then is not shown any more.
+  // Output that its event has replaced by then is no longer shown.
   return keptFrom === Infinity ? shown.filter((item) => item.type !== 'delta' || !recorded.has(item.eventId)) : shown;
 }

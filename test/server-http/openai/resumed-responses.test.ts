@@ -34,7 +34,7 @@ function outputOf(events: readonly WireEvent[]): [string, string][] {
   ]);
 }
 
-/** Lists what is wrong for a client that has got these events: it must have the whole output of the record, each item once. */
+/** Lists the problems of a client that has got these events: it must have the whole output of the record, each item once. */
 function problems(events: readonly WireEvent[], recorded: readonly WireEvent[], unfinished: ReadonlySet<string> = new Set()): string[] {
   const items = built(events);
   const output = outputOf(events);

@@ -9,7 +9,7 @@ import type { ToldRun } from './told-run.ts';
 /** The agent that runs are of. */
 export const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
-/** A service whose only run is this one, the starts that it was asked for, and the offsets of the pages of the record that it has read. */
+/** A service whose only run is this one, the requested starts, and the offsets of the pages of the record that it has read. */
 export function served(
   run: ToldRun,
   options: HandlerOptions & { caller?: Partial<Caller>; removed?: number } = {},

@@ -14,7 +14,7 @@ const refused: Part = async () => {
   throw new Error('connect ECONNREFUSED redis://user:hunter2@10.0.0.1');
 };
 
-/** A connection to a Temporal server that answers the question for a namespace in that way, and the namespaces that it was asked for. */
+/** A connection to a Temporal server that answers queries for a namespace that way, and the requested namespaces. */
 function temporalOf(describeNamespace: Part): { temporal: object; asked: unknown[] } {
   const asked: unknown[] = [];
   const temporal = {
@@ -67,7 +67,7 @@ test.each(['temporal', 'streams'])('a service is not ready if "%s" does not answ
   expect(answered.mock.calls).toMatchObject([[[503, { status: 'not_ready', checks: { [part]: 'failed' } }]]]);
 });
 
-/** A service on a client with a sink of streams, and the namespaces that its Temporal server was asked for. */
+/** A service on a client with a sink of streams, and the namespaces requested from its Temporal server. */
 async function withSink(health: () => Promise<void>): Promise<{ ask: () => Promise<{ status: number; body: object }>; asked: unknown[] }> {
   const { temporal, asked } = temporalOf(fine);
   const sink = { name: 'fake', open: () => ({ health }) };

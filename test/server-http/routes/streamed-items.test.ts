@@ -36,7 +36,7 @@ const DECISION: Required<Decision> = {
   at: AT,
 };
 
-/** An event with every member of the type; no run records one that has all of them. */
+/** An event with every member of the type; no run records an event that has all of them. */
 const EVENT: Required<Event> = {
   id: 'e',
   executionId: 'x',
@@ -121,7 +121,7 @@ const STEP: Required<StepResult> = {
   hooks: [HOOK],
 };
 
-/** The result of a run as its stream has it: the client has put the whole output in place of one that was cut. */
+/** The result of a run as its stream has it: the client has replaced a cut output by the whole one. */
 const RESULT: Required<Omit<RunResultFields, 'steps' | 'outputTruncated'>> = {
   version: 1,
   runId: 'r',

@@ -95,7 +95,7 @@ test('a token is over after its minutes: it opens no stream, and an open stream 
   const cut = open.next('error');
   vi.setSystemTime(end);
   expect((await cut).code).toBeUndefined();
-  // The page comes back by itself, and is told that its token is over.
+  // The page reconnects by itself, and is told that its token has expired.
   expect((await open.next('error')).code).toBe(401);
   expect(open.source.readyState).toBe(EventSource.CLOSED);
   expect((await page(path).next('error')).code).toBe(401);

@@ -38,7 +38,7 @@ test('deleting a run removes all its executions, its spilled results and its arc
   const { temporal } = testbed.client;
   const executions = await new RunChain(temporal, run.runId).executions();
   expect(executions.length).toBeGreaterThan(1);
-  // One file for each execution, and one that says whose they are.
+  // One file for each execution, and one that names their owner.
   expect([await filesIn(spilled), await filesIn(archived)]).toEqual([expect.any(Number), executions.length + 1]);
   expect(await filesIn(spilled)).toBeGreaterThan(0);
 

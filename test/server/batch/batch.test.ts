@@ -21,7 +21,7 @@ test('a run of the tier "batch" gets its answers from batches, with the events a
   expect(api.batches.length).toBeLessThanOrEqual(4);
   for (const { key } of api.batches) expect(key).toMatch(/^longhaul-batch\/openai\//);
   expect((await callsIn(testbed, runs[0] as RunHandle<unknown>)).filter((name) => name === 'callModel')).toHaveLength(2);
-  // Nothing is streamed, and nothing was asked at once.
+  // Nothing is streamed, and there were no immediate requests.
   expect(api.batches.flatMap(({ lines }) => lines).filter(({ body }) => 'stream' in body)).toEqual([]);
   expect(api.requests).not.toContain('POST /chat/completions');
 });

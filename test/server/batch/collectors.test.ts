@@ -76,7 +76,7 @@ test('a collector continues as new with the calls that wait, and follows the bat
   const before = await places();
   expect(before.map(({ state }) => state)).toEqual(['in_batch', 'in_batch', 'waiting']);
   const { runId } = await collector.describe();
-  // Anybody can send it what is no call: it is ignored, and in its history.
+  // Anybody can send it something that is not a call: it is ignored, and in its history.
   for (let sent = 0; sent < MANY; sent += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, () => collector.signal(COLLECTOR_SIGNALS.register, {})));
   await until(async () => (await collector.describe()).runId !== runId, 'the collector has continued as new', 60);

@@ -31,7 +31,7 @@ const POINTS = [
 
 const SCRIPT = fileURLToPath(new URL('./dying-worker.ts', import.meta.url));
 
-/** Keeps a worker running: one that was killed is followed by another. */
+/** Keeps a worker running: a killed worker is replaced. */
 class Workers {
   kills = 0;
   #child: ChildProcess | undefined;

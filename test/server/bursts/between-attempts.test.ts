@@ -20,7 +20,7 @@ const pages = defineTool({
 
 const reader = defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages], burst: { steps: 16, seconds: 60 } });
 
-/** What the first attempt stores: an answer, and the result of the call that it asks for. */
+/** The entries that the first attempt stores: an answer, and the result of its call. */
 const STORED = [
   [
     5,

@@ -32,7 +32,7 @@ const pay = defineTool({
 const reader = defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages, pay], limits: { steps: 50 } });
 const bursting = defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages, pay], limits: { steps: 50 }, burst: true });
 
-/** Twelve steps: plain calls, calls that fail at first, calls side by side, and one that no burst makes. */
+/** Twelve steps: plain calls, calls that fail at first, parallel calls, and a call that no burst makes. */
 const SCRIPT: ScriptEntry[] = [
   ...[1, 2, 3, 4, 5].map((page) => callTool('read_page', { page }, `c${page}`)),
   together(callTool('read_page', { page: 6 }, 'c6'), callTool('read_page', { page: 7 }, 'c7')),
@@ -51,7 +51,7 @@ interface Recorded {
   summaries: string[];
 }
 
-/** What a run records, without what is different in each run. */
+/** The record of a run, without the parts that differ between runs. */
 async function record(agent: AnyAgent, options: object = {}): Promise<Recorded> {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);

@@ -30,10 +30,10 @@ function readerOf({ held, read }: Reading): ReturnType<typeof defineAgent> {
   return defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages], limits, parallel: false, burst: { seconds: 60 } });
 }
 
-/** Without its sinks a burst learns of nothing, as in a process that does not run the workflow. */
+/** Without its sinks a burst gets no notifications, as in a process that does not run the workflow. */
 const deaf = { fn: () => undefined, callDuringReplay: false };
 
-/** Runs a worker whose bursts hear nothing of the workflows of its process. */
+/** Runs a worker whose bursts get no notifications from the workflows of its process. */
 async function withDeafWorker(
   testbed: Testbed,
   options: ConstructorParameters<typeof LonghaulPlugin>[0],
@@ -50,7 +50,7 @@ async function withDeafWorker(
 
 const { PENDING_ACTIVITY_STATE_CANCEL_REQUESTED } = proto.temporal.api.enums.v1.PendingActivityState;
 
-/** Resolves once the burst knows that its run waits for its end: it has sent two heartbeats since the server has said so in its answers. */
+/** Resolves once the burst knows that its run waits for its end: it has sent two heartbeats since the server's answers have said so. */
 async function burstIsTold(testbed: Testbed, { runId }: { runId: string }): Promise<void> {
   const seen = new Set<string>();
   await until(async () => {

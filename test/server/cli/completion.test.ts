@@ -42,7 +42,7 @@ afterAll(async () => {
   await testbed[Symbol.asyncDispose]();
 });
 
-/** Returns what stands for the last word, each without its meaning. */
+/** Returns the candidates for the last word, without their descriptions. */
 async function candidates(...words: string[]): Promise<string[]> {
   const { stdout, stderr, exitCode } = await callCli(['completion', 'bash', '--', '--address', testbed.address, ...words]);
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
@@ -58,7 +58,7 @@ test.each<[what: string, words: string[], found: string]>([
   ['names of agents as values of an option', ['list', '--agent', assistant.name.slice(0, 3)], assistant.name],
   ['ids of schedules', ['list', '--schedule', mark], `${mark}-schedule`],
 ])('the server gives %s', async (_, words, found) => {
-  // Lists of the server are behind by a second or two, and a server that does other work does not answer in time.
+  // Lists of the server lag by a second or two, and a server that does other work does not answer in time.
   let given: string[] = [];
   await until(async () => (given = await candidates(...words)).includes(found), `"${found}" among the candidates`, 30);
   expect(given.filter((one) => !one.startsWith(words.at(-1) ?? ''))).toEqual([]);

@@ -25,7 +25,7 @@ export const providers = { scripted: scriptedModel([${version === 1 ? "callTool(
 `;
 }
 
-/** Starts `dev` with a worker for the shared server, and returns what it says once it is ready. */
+/** Starts `dev` with a worker for the shared server, and returns its output once it is ready. */
 async function session(args: string[], taskQueue: string): Promise<{ dev: CliProcess; ready: { httpUrl?: string } }> {
   const dev = startCli(['dev', ...args, '--address', inject('temporalAddress'), '--task-queue', taskQueue, '--json']);
   await untilSaid(dev, () => dev.stdout().includes('\n'), 'the line that says that all is ready');

@@ -58,7 +58,7 @@ const CALLS: Readonly<Record<string, Words>> = {
   'run --resume': (id) => ['run', 'short', '--resume', id, '--wait-timeout', '30'],
 };
 
-/** Calls that begin a run or a session with the id that they are given, with the exit code if another user has one of that id. */
+/** Calls that begin a run or a session with a given id, with the exit code if another user has one with that id. */
 const BEGINS: Readonly<Record<string, { words: (id: string, file: string) => string[]; exitCode: number }>> = {
   'session load <session>': { words: (id, file) => ['session', 'load', id, file, '--agent', 'assistant'], exitCode: 2 },
   'chat --session': { words: (id) => ['chat', 'assistant', '--session', id], exitCode: 6 },

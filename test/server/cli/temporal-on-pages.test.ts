@@ -8,7 +8,7 @@ import { cliEnvironment } from '../../../src/dev-server/start-flags.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const cliPath = inject('temporalCliPath');
 
-/** A command line of the Temporal CLI on a page: `workflow signal`, and the flags behind it. */
+/** A command line of the Temporal CLI on a page: `workflow signal`, and the flags after it. */
 interface PageCommand {
   at: string;
   command: string;

@@ -69,7 +69,7 @@ async function startRuns({ client, taskQueue }: Testbed, from: number, count: nu
 }
 
 /**
- * Waits until so many runs have a model call in flight. If the server hands out a task just when the worker shuts down, the task is lost,
+ * Waits until this many runs have a model call in flight. If the server hands out a task just when the worker shuts down, the task is lost,
  * and handed out again after ten seconds.
  */
 async function untilHeld({ asked }: DeployEnvironment, runs: number): Promise<void> {

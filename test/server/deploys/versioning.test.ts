@@ -12,7 +12,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];
 
 /**
- * The loop of a second build, which waits before step 2: behind a change id, as a change of the loop after a release is made, or
+ * The loop of a second build, which waits before step 2: guarded by a change id, as a change of the loop after a release is made, or
  * unguarded, so that runs of the first build cannot replay.
  */
 let patchedBundle: Bundle;

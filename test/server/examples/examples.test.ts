@@ -162,7 +162,7 @@ test('a page shows an answer as it is written, and another process continues whe
   await using testbed = await Testbed.open();
   const streams = memoryStreams();
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
-  // The page is there before the answer is recorded: of one that is, no pieces are shown.
+  // The page is open before the answer is recorded: a recorded answer is not shown in pieces.
   const slow = say('It is on its way.', { chunks: 10, every: 200 });
   await testbed.work({ agents: [shopkeeper], streams, providers: { openai: scriptedModel([slow]) } });
   const { runId } = await client.start(shopkeeper, { input: 'Where is order 42?' });

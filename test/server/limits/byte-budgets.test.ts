@@ -18,7 +18,7 @@ function around<Fits, Over>(fits: Fits, over: Over): [more: number, expected: Fi
 }
 
 /**
- * If Temporal refuses a payload, the task or the attempt that sent it fails and is tried again: more often than the test
+ * If Temporal refuses a payload, the task or the attempt that sent it fails and is retried: more often than the test
  * expects.
  */
 function assertNothingRepeated(history: HistoryEvent[], tries = 1): void {
@@ -27,7 +27,7 @@ function assertNothingRepeated(history: HistoryEvent[], tries = 1): void {
   expect(history.filter((event) => event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes)).toEqual([]);
 }
 
-/** A text that takes so many bytes as JSON. */
+/** A text that takes this many bytes as JSON. */
 const text = (bytes: number): string => 'x'.repeat(bytes - '""'.length);
 
 const store = defineTool({

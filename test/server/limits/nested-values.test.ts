@@ -19,7 +19,7 @@ const write = defineTool({
 
 const agent = defineAgent({ name: 'writer', model: 'scripted/m', tools: [write] });
 
-/** The text of so many nested lists. JSON.stringify itself overflows the stack at some thousands. */
+/** The text of this many nested lists. JSON.stringify itself overflows the stack at some thousands. */
 const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 /** JSON text as a client without checks sends it. */

@@ -13,7 +13,7 @@ export function said({ conversation }: ModelRequest): string[] {
     .flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
 }
 
-/** A model that calls a tool until it has read so many messages, and then answers with these messages. */
+/** A model that calls a tool until it has read this many messages, and then answers with these messages. */
 export function patientModel(messages: number): ModelClient {
   const answer = (request: ModelRequest): ModelResponse => {
     const read = said(request);

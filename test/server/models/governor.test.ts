@@ -8,7 +8,7 @@ import { historyOf, Testbed } from '../testbed/testbed.ts';
 
 const agent = defineAgent({ name: 'clerk', model: 'limited/m', modelMaxAttempts: 2 });
 
-/** A model that notes when it was asked. */
+/** A model that records when it was called. */
 function askedModel(answer: () => Promise<Partial<ModelResponse>> = () => Promise.resolve({})): { client: ModelClient; at: number[] } {
   const at: number[] = [];
   const client: ModelClient = {

@@ -30,7 +30,7 @@ test('recalled texts enter the history once, and adds no event to it', async () 
   expect(stored.filter((text) => text.includes(VALUE))).toHaveLength(1);
   const activities = history.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? []);
   expect(activities).toEqual(['resolveAgent', 'callModel', 'remember', 'callModel', 'recall', 'callModel']);
-  // The principal is asked for, and not written again.
+  // The principal is queried, and not written again.
   expect(stored.filter((text) => text.includes('"user":"ada"'))).toHaveLength(1);
 }, 60_000);
 

@@ -52,7 +52,7 @@ async function provider(...handlers: Handler[]): Promise<Provider> {
       return client.call(request, { ...context, onDelta });
     },
   };
-  // A heartbeat by the timer comes too late for all of these tests, unless the worker is told otherwise.
+  // A heartbeat by the timer comes too late for all of these tests, unless the worker is configured otherwise.
   const options = { agents: [agent, hasty], providers: { fake: listening }, heartbeatEvery: 60_000 };
   return { server, heard: () => heard, options, [Symbol.asyncDispose]: () => server.close() };
 }

@@ -58,7 +58,7 @@ export async function waitingBelow(handle: ProgramHandle<unknown>): Promise<{ ru
   return waiting;
 }
 
-/** The notes of the events of a run. */
+/** The notes in the events of a run. */
 export async function notesOf(handle: ProgramHandle<unknown>): Promise<string[]> {
   const notes: string[] = [];
   for await (const { step } of handle.events())
@@ -66,7 +66,7 @@ export async function notesOf(handle: ProgramHandle<unknown>): Promise<string[]>
   return notes;
 }
 
-/** Expects that a run reads from its history as its worker has told it. */
+/** Expects that a run reads the same from its history as from its worker. */
 export async function expectSameReadBack(testbed: Testbed, handle: ProgramHandle<unknown>): Promise<void> {
   const notes = await notesOf(handle);
   await testbed.stopWorkers();

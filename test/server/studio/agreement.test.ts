@@ -131,7 +131,7 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
     const ids: string[] = [];
     for (let begun = 0; begun < chosen.length; begun += AT_ONCE)
       ids.push(...(await Promise.all(chosen.slice(begun, begun + AT_ONCE).map(start))));
-    // Until nothing moves any more: what is compared is read at several moments.
+    // Until nothing changes any more: the compared values are read at several moments.
     await expect
       .poll(
         async () =>

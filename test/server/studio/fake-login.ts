@@ -6,7 +6,7 @@ import { type FakeIssuer, fakeIssuer } from '../../server-http/auth/fake-issuer.
 /** An issuer where people log in: everybody is `ada`, and is sent back with a code. */
 export interface FakeLogin {
   url: string;
-  /** What was asked of it: the paths, without their queries. */
+  /** The requested paths, without their queries. */
   asked: string[];
   /** The claims of the tokens that it gives. */
   claims: Record<string, unknown>;

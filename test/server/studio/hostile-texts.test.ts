@@ -140,7 +140,7 @@ describe.skipIf(SKIPPED !== '')(`hostile texts in every place of Studio${SKIPPED
     expect(studio.problems).toEqual([]);
   }, 120_000);
 
-  /** Asserts that a page shows the codes of all hidden characters, and that nothing has come of any text. */
+  /** Asserts that a page shows the codes of all hidden characters, and that no text had any effect. */
   async function isHarmless(page: Page): Promise<void> {
     const shown = await page.locator('main').innerText();
     for (const [text, code] of HIDDEN) expect([text, code, shown.includes(`⟨${code}⟩`)]).toEqual([text, code, true]);

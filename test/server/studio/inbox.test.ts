@@ -84,7 +84,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await page.keyboard.type('blue');
     await press(page, 'Answer');
     await shows(page, 'And which one inside?');
-    // Nothing of the first answer is in the second form.
+    // No part of the first answer is in the second form.
     expect(await page.getByRole('textbox', { name: 'colour *' }).inputValue()).toBe('');
     await tabTo(page, /^colour/);
     await page.keyboard.type('white');

@@ -92,7 +92,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     const run = await waitingRun();
     const page = await studio.page('#/agents');
     await page.locator('.badge').waitFor();
-    // Nothing of the list comes any more from then on, as on a slow network: also no answer that is on its way.
+    // From then on, the list no longer arrives, as on a slow network: not even an answer in flight.
     let isCut = false;
     await page.route('**/approvals*', async (route) => {
       const response = await route.fetch();

@@ -10,7 +10,7 @@ import { axeProblems, CHROMIUM, shows, SKIPPED, StudioTestbed } from './studio-t
 
 const TOKEN_SECRET = 's'.repeat(32);
 
-/** What the user of a run has said, which others must not read. */
+/** The text of a run's user, which others must not read. */
 const SECRET = 'the lamp of Ada';
 
 /** Callers by their keys. */
@@ -182,7 +182,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       'the token of the run': await tokenFor(run.runId),
       'the token of another run': await tokenFor('another-run'),
     };
-    // What each place shows once it has come, or the refusal in its place.
+    // What each place shows once it has loaded, or its refusal.
     const places: Record<string, RegExp> = {
       runs: /\d+ runs?|No run|Step 3/,
       [`runs/${id}`]: /Step 3/,

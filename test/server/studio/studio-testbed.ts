@@ -16,7 +16,7 @@ import { AGENTS, letter, shopModel } from './studio-agents.ts';
 /** The browser of this machine, if it has one. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
 
-/** What tests of the page lack on this machine, for the name of what is skipped; empty if nothing. */
+/** What tests of the page lack on this machine, for the names of skipped tests, or an empty text. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
 
 /** The options of the service, the pause between two words of the model, the way from the service to Temporal, and what stores hold of runs. */
@@ -146,7 +146,7 @@ export class StudioTestbed {
 
 /** Returns what axe finds wrong with a page, each with the element. */
 export async function axeProblems(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in that is added to it.
+  // The policy of the page blocks scripts that are added to it.
   const session = await page.context().newCDPSession(page);
   await session.send('Page.setBypassCSP', { enabled: true });
   await session.send('Runtime.evaluate', { expression: axe.source });

@@ -11,7 +11,7 @@ const FOLDER = fileURLToPath(new URL('../../../docs/grafana', import.meta.url));
 const PROCESS = fileURLToPath(new URL('metrics-process.ts', import.meta.url));
 const SECRET = 'sk-never-in-a-metric';
 
-/** The words of queries that are no names of metrics. */
+/** The words of queries that are not names of metrics. */
 const WORDS = /^(?:sum|rate|max|min|min_over_time|unless|by|le|increase|histogram_quantile|__rate_interval|agent)$/;
 
 interface Dashboard {
@@ -27,7 +27,7 @@ function metricsIn(query: string): string[] {
   return [...new Set(bare.match(/[a-z_][a-z0-9_]*/gi) ?? [])].filter((word) => !WORDS.test(word));
 }
 
-/** Returns the queries of the dashboard and of the alerts, by what they are for. */
+/** Returns the queries of the dashboard and of the alerts, by purpose. */
 function queries(): [where: string, query: string][] {
   const { panels } = JSON.parse(readFileSync(join(FOLDER, 'longhaul.json'), 'utf8')) as Dashboard;
   const { groups } = parse(readFileSync(join(FOLDER, 'alerts.yml'), 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] };

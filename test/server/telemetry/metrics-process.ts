@@ -53,7 +53,7 @@ const handler = createHandler(client, {
 const result = await client.run(agent, { input: TEST_SECRET, taskQueue: TEST_TASK_QUEUE, principal });
 await handler(new Request(`http://localhost/v1/runs/${result.runId}`));
 await handler(new Request('http://localhost/v1/nothing/here'));
-// What is measured elsewhere comes once a second, and the count of waiting runs from a search.
+// Values that are measured elsewhere come once a second, and the count of waiting runs comes from a search.
 let text = '';
 do {
   await new Promise((resolve) => setTimeout(resolve, 100));

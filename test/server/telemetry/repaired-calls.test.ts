@@ -13,7 +13,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120 };
 
-/** Returns an agent with a tool that answers, and one that fails. */
+/** Returns an agent with a tool that answers, and a tool that fails. */
 function clerkOf({ name, tier, ...options }: { name: string; tier?: 'local'; burst?: true }) {
   const common = { parameters: z.object({}), ...(tier === undefined ? {} : { tier }) };
   const read = defineTool({ name: 'read', description: 'Reads', ...common, execute: () => 'text' });
@@ -93,7 +93,7 @@ test.each<[what: string, started: Started, calls: number]>([
     const ofRun = (): ExportedSpan[] => sdk.exported.filter(({ traceId }) => traceId === place.traceId);
     const ofCalls = (): ExportedSpan[] => ofRun().filter(({ name }) => /^(?:chat|execute_tool) /.test(name));
     await until(() => sdk.exported.some(({ spanId }) => spanId === place.spanId), 'the span of the run');
-    // The first failure of a model call that was tried again is in no record.
+    // The first failure of a retried model call is in no record.
     const inRecord = ({ attributes }: ExportedSpan): boolean => [undefined, 'tool_failed'].includes(attributes['error.type'] as string);
     await until(() => ofCalls().filter(inRecord).length >= calls, 'the spans of calls');
     const recorded = idsIn(await run.exportTrace({ calls: true })).filter((id) => id !== place.spanId);
@@ -140,7 +140,7 @@ test.each([{ burst: true as const }, {}])(
     const since = new Date();
     const sdk = new RecordingSdk(idGenerator);
     const telemetry = new Telemetry(plainApi(sdk), {});
-    // The first call has two attempts. It is too long for its model, so the loop makes it again, and a larger model is asked.
+    // The first call has two attempts. It is too long for its model, so the loop makes it again, and a larger model is called.
     const tooLong = failWith('context_length_exceeded');
     const small = scriptedModel([failWith('model_conflict'), tooLong, tooLong], { capabilities: ofSize(1_000) });
     const large = scriptedModel([say('done')], { capabilities: ofSize(2_000_000) });

@@ -9,7 +9,7 @@ import { plainApi, RecordingMeter, RecordingSdk } from '../../telemetry/recordin
 import { assistant } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-/** Of so many recorded histories one is replayed. */
+/** One in this many recorded histories is replayed. */
 const EVERY = 10;
 
 test('a replay reports no span and counts nothing: nothing that a run has reported is reported again', async () => {

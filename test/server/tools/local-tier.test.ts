@@ -230,7 +230,7 @@ test(
     await testbed.work({ agents: [agent], providers: { own: model }, worker: { maxCachedWorkflows: 2 } });
     const start = (times: number): Promise<RunHandle> =>
       testbed.client.start(agent, { input: String(times), taskQueue: testbed.taskQueue });
-    // While one run waits for the next attempt at its local call, inside of its workflow task, the tasks of others take its place in the cache.
+    // While one run waits for the next attempt at its local call, inside its workflow task, tasks of other runs take its cache place.
     const slow = await start(1);
     const over = new AbortController();
     const sending = (async () => {

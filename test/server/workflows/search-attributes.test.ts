@@ -124,7 +124,7 @@ function connectionOf(testbed: Testbed): Connection {
   throw new Error('the client has its own connection');
 }
 
-/** A namespace in which one of the names has another type: the server then reports success and adds nothing. */
+/** A namespace where one of the names has another type: the server then reports success and adds nothing. */
 async function namespaceWithoutThem(taken = 'LonghaulAgent'): Promise<string> {
   await using testbed = await Testbed.open();
   const { workflowService, operatorService } = connectionOf(testbed);

@@ -22,7 +22,7 @@ export interface Answer {
 /** The code and message of an error for the client. */
 export function refusedWith(error: unknown): Answer['outcome'] {
   const code = error instanceof LonghaulError ? error.code : 'no code';
-  // A failure of the SDK says by its cause alone what has happened.
+  // Only the cause of an SDK failure says what has happened.
   const cause = error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : '';
   return { type: 'refused', code, message: `${errorMessage(error)}${cause}` };
 }

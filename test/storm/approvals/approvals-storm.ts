@@ -22,7 +22,7 @@ const PATIENCE_MS = 300_000;
 const READERS = 8;
 
 /**
- * So many runs wait for approval at the same time. Many clients decide all of them at once, each decision several times and its
+ * This many runs wait for approval at the same time. Many clients decide all of them at once, each decision several times and its
  * opposite once, while the worker is killed and restarted.
  */
 export async function approvalsStorm(testbed: StormTestbed, runs: number): Promise<Outcome> {

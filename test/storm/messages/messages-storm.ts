@@ -14,9 +14,9 @@ import { secondsSince, timings } from '../../processes/timings.ts';
 
 /** The number of clients that send messages, each on a separate connection: more than the server allows in flight. */
 const CLIENTS = 20;
-/** One of so many messages of a client is sent twice at the same time. */
+/** One in this many messages of a client is sent twice at the same time. */
 const TWICE = 10;
-/** One of so many messages and decisions is a decision. */
+/** One in this many messages and decisions is a decision. */
 const DECISIONS = 10;
 /** Calls of one response that wait for a decision. */
 const TOGETHER = 4;

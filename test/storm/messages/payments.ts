@@ -7,7 +7,7 @@ import { atOnce } from '../../processes/at-once.ts';
 const AT_ONCE = 10;
 /** Milliseconds between two queries for pending approvals. */
 const LOOK_EVERY_MS = 20;
-/** One payment of so many is rejected. */
+/** One in this many payments is rejected. */
 const REJECTED = 3;
 
 /** The decisions on the payments of a run. */
@@ -18,7 +18,7 @@ export interface DecidedPayments {
   errors: string[];
 }
 
-/** Decides on so many payments of a run: two clients send each decision, with the same id at the same time. */
+/** Decides on this many payments of a run: two clients send each decision, with the same id at the same time. */
 export async function decidePayments(
   deciders: readonly LonghaulClient[],
   runId: string,

@@ -58,7 +58,7 @@ function payer(request: ModelRequest): ModelResponse {
   return calls([{ id: 'pay-1', name: 'pay', arguments: { number: Number(said(request)[0]) } }]);
 }
 
-/** Requests its payments, rests when there are no more, and answers when it is told to. */
+/** Requests its payments, rests when there are none left, and answers when it is told to. */
 function talker(request: ModelRequest): ModelResponse {
   const [first = '', ...messages] = said(request);
   // A request for a summary has no tools.

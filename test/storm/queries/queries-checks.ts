@@ -7,7 +7,7 @@ export interface ReplayedExecution {
   failedTasks: string[];
   /** The reason why it does not replay; undefined if it does. */
   divergence?: string;
-  /** The last event that each model call was told, as the run had it while it was open. */
+  /** The last event that each model call got, read from the run while it was open. */
   lastEvents: { offset: number; id: string }[];
   /** The texts of the messages that it has accepted, and the ids of the calls that were approved in it. */
   messages: string[];

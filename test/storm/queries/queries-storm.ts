@@ -25,7 +25,7 @@ const AT_ONCE = 8;
  * machine.
  */
 const PATIENCE_MS = 300_000;
-/** One of so many runs is in the history of a user's workflow, and one is its child. */
+/** One in this many runs is in the history of a user's workflow, and one is its child. */
 const HOSTED = 4;
 /** Milliseconds between two kills. */
 const KILL_EVERY_MS = { least: 1_500, most: 5_000 };

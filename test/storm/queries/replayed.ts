@@ -11,7 +11,7 @@ const { WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
 
 /**
- * Causes that are no problem: new events came while the run was about to end its execution, so that the server had the task
+ * Causes that are not a problem: new events came while the run was about to end its execution, so that the server had the task
  * repeated; or the storm has ended the run.
  */
 const NO_FAULT: readonly unknown[] = [WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND];
@@ -38,7 +38,7 @@ export async function replayed(
   return all;
 }
 
-/** Keeps the history of a run for whoever looks for the cause of what went wrong. Returns the line that says where it is. */
+/** Keeps the history of a run, to find the cause of a problem. Returns the line that says where it is. */
 export async function keptHistory(runId: string, history: ExecutionHistory): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), 'longhaul-storm-')), `${runId}.json`);
   await writeFile(path, historyJson(history));

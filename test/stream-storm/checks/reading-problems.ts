@@ -11,7 +11,7 @@ export interface RecordedRun {
   result: unknown;
 }
 
-/** The differences between what a reader has got of a run, from the beginning to the end, and what is recorded. */
+/** The differences between the items that a reader has got of a run, from beginning to end, and the record. */
 export function readingProblems(items: readonly StreamItem[], recorded: RecordedRun): string[] {
   const view = items.reduce(fold, newView());
   return [
@@ -54,7 +54,7 @@ function cursorProblems(items: readonly StreamItem[]): string[] {
   return different === items.length ? [] : [`${items.length} items have ${different} cursors`];
 }
 
-/** `fold` appends every event: one that comes twice and another that is missing could make up for each other. */
+/** `fold` appends every event: a duplicate and a missing event could make up for each other. */
 function offsetProblems(items: readonly StreamItem[]): string[] {
   const offsets = items.flatMap((item) => (item.type === 'event' ? [item.offset] : []));
   const wrong = offsets.findIndex((offset, index) => offset !== index);

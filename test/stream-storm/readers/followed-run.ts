@@ -13,7 +13,7 @@ const TYPES: Record<StreamItem['type'], true> = {
 
 /** Where a reader begins, and where it stops. */
 export interface Stretch {
-  /** The cursor of the item behind which it begins. */
+  /** The cursor of the item that it begins after. */
   cursor?: string | undefined;
   /** The most items that it reads. */
   most?: number;
@@ -40,7 +40,7 @@ export class FollowedRun {
     this.#source = new EventSource(`${url}/v1/runs/${encodeURIComponent(runId)}/stream${query}`);
     for (const type of Object.keys(TYPES)) {
       this.#source.addEventListener(type, ({ data, lastEventId }: MessageEvent) => {
-        // What has arrived with the last of them is not read.
+        // Items that have arrived with the last of them are not read.
         if (this.items.length >= most || this.#source.readyState === this.#source.CLOSED) return;
         this.items.push({ ...(JSON.parse(String(data)) as StreamItem), cursor: lastEventId });
         if (type === 'end' || this.items.length >= most) this.close();

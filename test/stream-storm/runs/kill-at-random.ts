@@ -34,7 +34,7 @@ export async function killAtRandom(victims: readonly Victim[], { random, most, s
       kills[victim.kind] += 1;
       const again = victim.killAndStart(random);
       starting.set(victim, again);
-      // One that does not start again is found by those who wait for it.
+      // The callers that wait for a process notice if it does not restart.
       again.then(
         () => starting.delete(victim),
         () => undefined,

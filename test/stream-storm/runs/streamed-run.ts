@@ -13,7 +13,7 @@ import { goOn, moveOn, type Reading, stay } from '../readers/reading.ts';
 /** Rounds of calls of a run of the agent. */
 const ROUNDS = 6;
 
-/** One of so many runs is a program, and one gets a message that interrupts an answer. */
+/** One in this many runs is a program, and one gets a message that interrupts an answer. */
 const KINDS_OF_RUNS = 4;
 
 /** The maximum number of milliseconds between the start and the interruption of a run. */

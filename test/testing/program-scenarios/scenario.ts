@@ -18,7 +18,7 @@ export interface ProgramCourse {
   stopReason?: string;
   /** `unit: status`, and the steps of units as `unit.step: status`, with attempts from the second one on. Those that are named must be so. */
   steps?: Readonly<Record<string, string>>;
-  /** The prompts, in their order; sorted if steps run side by side. */
+  /** The prompts, in their order; sorted if steps run in parallel. */
   prompts?: readonly string[];
   /** Texts that each appear in the prompts. */
   prompted?: readonly string[];
@@ -29,7 +29,7 @@ export interface ProgramScenario {
   /** A sentence of behaviour. */
   name: string;
   program: AnyProgram;
-  /** Called for each run: nothing of one run gets into another. */
+  /** Called for each run: no state of one run gets into another. */
   options: () => ProgramTestOptions<never>;
   course: ProgramCourse;
 }

@@ -13,7 +13,7 @@ const total = defineTool({
 
 const list = { type: 'object', properties: { list: { type: 'array', items: { type: 'number' } } }, required: ['list'] };
 
-/** Each kind of step that is no block, and each form of a reference. */
+/** Each kind of step that is not a block, and each form of a reference. */
 export const STEPS: readonly ProgramScenario[] = [
   programScenario(
     'the system prompt has persona, context and instructions, and the last output is the program\'s output',

@@ -18,7 +18,7 @@ function remembering(name: string, agent: Scenario['agent'], memory: () => Memor
 const keep = callTool('remember', { key: 'size', value: 'L' });
 const RECALLED = /^memory: Entries from memory .*\n\{"key":"colour","value":"Go for green","when":"[^"]*"\}$/s;
 
-/** Memories of agents: what the model is given, and what it does itself. */
+/** Memories of agents: what the model gets, and what it does itself. */
 export const MEMORY: readonly Scenario[] = [
   remembering('the model is given what its memory has, and uses its tools', both, filled, {
     script: [keep, callTool('recall', { query: 'size' }), callTool('forget', { key: 'colour' }), say('Done.')],

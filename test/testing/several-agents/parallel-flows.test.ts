@@ -112,6 +112,6 @@ test('a flow has the limits of its agents together, and starts none whose share 
   const refused = await testAgent(free, { input: 'Go', model, limits: { totalTokens: 1 } });
   expect(refused.result).toMatchObject({ status: 'error', errorCode: 'child_failed' });
   expect(refused.result.error).toContain('totalTokens: nothing is left for another run');
-  // Of one token, none is an equal share for the first agent; the second gets what is left.
+  // The first agent's equal share of one token is zero; the second agent gets the rest.
   expect(model.requests.map((request) => request.model)).toEqual(['east']);
 });

@@ -4,7 +4,7 @@ import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
 import { responded } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
-/** Tools whose calls need no approval, always need it, or need it if a predicate says so; calls of the last never overlap. */
+/** Tools whose calls need no approval, always need it, or need it if a predicate requires it; calls of the last never overlap. */
 export const approvalTools = [
   testTool('free'),
   testTool('paid', { approval: { when: 'always' } }),

@@ -17,7 +17,7 @@ import { about, approves, refusal, rejects, sends, together, update } from '../f
 import { testSnapshot } from '../fakes/snapshot.ts';
 import { eventSummaries } from '../fakes/event-summaries.ts';
 
-/** Continues as new whenever nothing is left but to wait, so many times. */
+/** Continues as new this many times, whenever only waiting is left. */
 function whileWaiting(times: number): (run: FakeRun) => boolean {
   return ({ state, positions }) => positions.length < times && state.status === 'pending_confirmation';
 }

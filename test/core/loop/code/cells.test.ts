@@ -30,7 +30,7 @@ function ended(text: string, more: Partial<Extract<SegmentOutcome, { type: 'ende
   return { type: 'ended', id: `segment-${(segments += 1)}`, content: [text], digest: text, durationMs: 2, ...more };
 }
 
-/** Runs a cell that calls tools in the given batches, and prints what it got. */
+/** Runs a cell that calls tools in the given batches, and prints their results. */
 function cellOf(...batches: string[][]): NonNullable<FakeScript['runSegment']> {
   const got: unknown[] = [];
   return (segment) => {

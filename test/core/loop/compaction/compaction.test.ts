@@ -142,7 +142,7 @@ describe('the part that the model has not seen yet', () => {
     });
     expect(read(run.windows[1])).toEqual(['Q', 'Summary of the conversation so far:']);
     expect(run.summaries).toMatchObject([{ tail: null, events: 2 }]);
-    // The summary contains the result, and not a marker in its place.
+    // The summary contains the result, and not a marker for it.
     expect(run.state.context.events.filter(({ compaction }) => compaction?.evicted)).toEqual([]);
     expect(run.result.status).toBe('completed');
   });

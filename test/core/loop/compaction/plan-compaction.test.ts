@@ -5,7 +5,7 @@ import { emptyWindow, extendWindow, isEvicted, type Window } from '../../../../s
 import { planEviction, planSummary, planUnseenEviction } from '../../../../src/core/capabilities/compaction.ts';
 import { call, message } from '../fakes/fake-ports.ts';
 
-/** A window of a first message and one exchange for each entry: a text, or calls with results of so many characters. */
+/** A window of a first message and one exchange for each entry: a text, or calls with results of this many characters. */
 function windowOf(exchanges: (string | number[])[]): Window {
   let window = emptyWindow();
   const add = (author: string, content: ContentItem[]): void => {

@@ -30,7 +30,7 @@ export async function watched(
   return { ...run, windows, summaries };
 }
 
-/** A tool with results of so many characters, by the call id. */
+/** A tool with results of this many characters, by call id. */
 export function giving(...sizes: number[]): NonNullable<FakeScript['tools']> {
   return { t: ({ call: { toolCallId } }) => returned(letters(sizes[Number(toolCallId.slice(1)) - 1] ?? 0)) };
 }

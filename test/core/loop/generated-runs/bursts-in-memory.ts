@@ -92,7 +92,7 @@ async function attempt(
     return isStopping ? stop() : outcome;
   };
   const loses = (): boolean => {
-    // What is in flight would be made again, and the actors of a test make each call once.
+    // Calls in flight would be repeated, and the actors of a test make each call once.
     if (entries.length === known.length || running.size > 0 || !bursts.isLost()) return false;
     isLost = true;
     return true;

@@ -41,7 +41,7 @@ interface ChainOptions {
   bursts?: PlannedBursts;
 }
 
-/** Does a generated run; it continues as new if `continueDue` says so, once an execution has recorded something. */
+/** Does a generated run; it continues as new if `continueDue` is true, once an execution has recorded something. */
 export async function chainedRun(
   plan: PlannedRun,
   continueDue: ContinueDue,

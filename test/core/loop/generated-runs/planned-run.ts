@@ -69,7 +69,7 @@ export interface PlannedRun {
 
 const rarely = fc.integer({ min: 0, max: 9 }).map((one) => one === 0);
 
-/** One of `usual`, except in one of so many cases. */
+/** One of `usual`, except in one in this many cases. */
 function usually<T, U>(usual: readonly T[], other: U, cases: number): fc.Arbitrary<T | U> {
   return fc.oneof({ weight: cases - 1, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: fc.constant(other) });
 }

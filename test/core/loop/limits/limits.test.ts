@@ -26,7 +26,7 @@ function limited(limits: Partial<RunLimits>, more: Partial<AgentSnapshot> = {}):
   return testSnapshot({ tools, limits: { steps: 10, finalAttempt: false, ...limits }, ...more });
 }
 
-/** A step with a text, a tool call, and so many tokens. */
+/** A step with a text, a tool call, and this many tokens. */
 function thinks(text: string, prompt: number, completion: number): FakeScript['model'][number] {
   return responded([message(text), call(`call of ${text}`, 't')], { usage: tokens(prompt, completion) });
 }

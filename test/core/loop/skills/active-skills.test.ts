@@ -23,7 +23,7 @@ function run(skills: SkillSnapshot[] | undefined, loadedSkills?: string[]): RunS
   return { snapshot, slices: loadedSkills === undefined ? {} : { loadedSkills } } as RunState;
 }
 
-/** Notes that a call of `load_skill` has returned the skill, or an error. */
+/** Records that a call of `load_skill` has returned the skill, or an error. */
 function load(state: RunState, name: unknown, isError = false): void {
   points.callRecorded(state, call('c', 'load_skill', { skill: name as string }), { isError } as ToolCallRecord);
 }

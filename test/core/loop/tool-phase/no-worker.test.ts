@@ -12,7 +12,7 @@ const GONE: ToolOutcome = {
   noWorker: { code: 'unknown_tool', message: 'No tool "gone" of agent "clerk" in this worker' },
 };
 
-/** A response with a call that no worker can make, and one that every worker can make. */
+/** A response with a call that no worker can make, and a call that every worker can make. */
 const SCRIPT: FakeScript = {
   snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
   model: [called(call('c1', 'gone'), call('c2', 'look')), said('done')],

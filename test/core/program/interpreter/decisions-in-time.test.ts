@@ -55,7 +55,7 @@ interface Ended {
   output: unknown;
   /** The arguments of the calls of tools that were made. */
   calls: JsonObject[];
-  /** The model calls, and if their prompts were edited. Steps side by side have no order. */
+  /** The model calls, and if their prompts were edited. Parallel steps have no order. */
   asks: string[];
   /** The decisions in the record. */
   decided: string[];
@@ -147,7 +147,7 @@ async function decideAt(
       update({ runId: 'run-1', inbox, state }, 'resume', {});
       return true;
     }
-    // A run whose steps have ended is not told of it by an event: a workflow looks again by itself.
+    // No event notifies a run whose steps have ended: a workflow checks again by itself.
     looks += 1;
     const isTime = during === 'authorizes' || executions === (continues ? 2 : 1);
     return (isTime && decide()) || looks < 50;

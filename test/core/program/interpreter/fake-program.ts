@@ -69,7 +69,7 @@ export interface FakeProgramRun {
   atOnce: number;
   /** The amounts that children have used, also those without a result. */
   used: { steps: number; toolCalls: number; tokens: number };
-  /** The amounts that each child was given. */
+  /** The amounts that each child got. */
   given: LimitChanges[];
   /** The ids of the requests to raise a limit, as often as they were seen. */
   requests: string[];
@@ -77,7 +77,7 @@ export interface FakeProgramRun {
   starts: ChildStart[];
   /** The events of all executions. */
   events: Event[];
-  /** The outputs that each model call had, and the start of each child, by name: what activities and children are given. */
+  /** The inputs of activities and children: the outputs that each model call had, and the start of each child, by name. */
   inputs: Record<string, JsonValue>;
   /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution, and loaded ones with their id. */
   moved: string[];

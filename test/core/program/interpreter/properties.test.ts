@@ -82,7 +82,7 @@ function comparable(units: readonly UnitResult[] | undefined): unknown {
     status,
     reason,
     error: error?.code,
-    // The steps inside of a block that failed stop where the failure finds them.
+    // The steps inside a block that failed stop where the failure finds them.
     steps: status === 'failed' ? [] : steps.map((one) => [one.name, one.status, one.attempts, one.output]),
   }));
 }

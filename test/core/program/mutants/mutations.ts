@@ -181,7 +181,7 @@ function addField(object: JsonValue[] | JsonObject, choose: Choose): void {
   if (!Array.isArray(object)) define(object, key, structuredClone(value));
 }
 
-/** Gives a unit or a step another name, in its references too: the program stays as it is. */
+/** Gives a unit or a step another name, in its references too: the program stays equivalent. */
 function renamedEverywhere(document: JsonValue, choose: Choose): JsonValue {
   const names = placesIn(document).flatMap((place) => {
     const value = valueOf(place);
@@ -201,7 +201,7 @@ function replaced(value: JsonValue, change: (text: string) => string): JsonValue
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replaced(member, change)]));
 }
 
-/** Puts the steps of a list into blocks, one inside of the other. */
+/** Puts the steps of a list into blocks, one inside the other. */
 function wrapStep(document: JsonValue, choose: Choose): JsonValue {
   const lists = placesIn(document).filter((place) => place.key === 'steps' && Array.isArray(valueOf(place)));
   const place = lists[choose(Math.max(1, lists.length))];

@@ -1,4 +1,4 @@
-/** Reads the path of a problem: `units[0].steps[1].ask["a b"]`. Undefined for a text that is no path. */
+/** Reads the path of a problem: `units[0].steps[1].ask["a b"]`. Undefined for a text that is not a path. */
 export function readPath(path: string): (string | number)[] | undefined {
   const segment = /(?:^|\.)([\w$]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy;
   const keys: (string | number)[] = [];

@@ -1,5 +1,5 @@
 // Prints the verdict on each of so many mutated documents, a line of JSON each: `node test/core/program/mutants/verdicts.ts 10000`. Two versions of the
-// check agree if they print the same. Problems are sorted, because their order is no part of a verdict.
+// check agree if they print the same. Problems are sorted, because their order is not part of a verdict.
 import type { KnownNames } from '../../../../src/core/program/check/check-known.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { Problem } from '../../../../src/core/program/check/problems.ts';

@@ -31,7 +31,7 @@ export type ContinueDue = () => boolean;
 /** Afterwards a generated session stays in its last execution: many of them take longer, and show nothing else. */
 const MOST_EXECUTIONS = 40;
 
-/** Holds a generated session; it continues as new if `continueDue` says so, once an execution has recorded something. */
+/** Holds a generated session; it continues as new if `continueDue` is true, once an execution has recorded something. */
 export async function chainedSession(plan: PlannedSession, continueDue: ContinueDue): Promise<ChainedSession> {
   const actors = new SessionActors(plan);
   const chain = {

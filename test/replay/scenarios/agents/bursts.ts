@@ -11,7 +11,7 @@ import type { AgentScenario } from '../../scenario.ts';
 import { cancelled, waiting } from '../waits.ts';
 import { both, lookUp, threeLookUps } from './look-ups.ts';
 
-/** Fails at first, and is tried again only after a time that no burst waits for. */
+/** Fails at first, and is retried only after a time that no burst waits for. */
 const slowlyAgain = defineTool({
   name: 'slowly_again',
   description: 'Is refused at first',

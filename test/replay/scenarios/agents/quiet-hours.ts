@@ -22,7 +22,7 @@ function clock(at: number): string {
   return new Date(at).toISOString().slice(11, 16);
 }
 
-/** An agent whose quiet hours have begun. They end in so many milliseconds, with the minute that is running then. */
+/** An agent whose quiet hours have begun. They end in this many milliseconds, with the minute that is running then. */
 function quiet(ms: number): AnyAgent {
   const quietHours = { from: clock(Date.now() - MINUTE), to: clock(Date.now() + ms + MINUTE), zone: 'UTC' };
   return defineAgent({ name: 'quiet', model: 'scripted/m', tools: [text, search], quietHours });

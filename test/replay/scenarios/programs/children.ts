@@ -104,7 +104,7 @@ export const children: Record<string, ProgramScenario> = {
     program: many,
     start: { input: { items: [1, 2, 3] } },
     script: [],
-    // The children of two items run side by side: any of their model calls may be the next.
+    // The children of two items run in parallel: any of their model calls may be the next.
     childScript: Array.from({ length: 6 }, () => structured({ letter: 'Dear Ann' })),
   },
   'program-with-a-child-across-executions': acrossExecutions(2, approveBelow),

@@ -19,7 +19,7 @@ const everyKind = defineProgram({
       sleep('Nap', '1200ms'),
       remember('Keep', '{{input.ticket}}', { ten: '{{Ten}}' }),
       recall('Find', '{{input.ticket}}'),
-      // The way depends on what was found: an order of the two steps before that differs leads elsewhere.
+      // The path depends on the results: another order of the two previous steps leads elsewhere.
       branch(
         'Way',
         [{ when: { of: 'Find[0].value.ten', is: { const: 70 } }, steps: [tool('Again', search, { query: '{{Find[0].key}}' })] }],

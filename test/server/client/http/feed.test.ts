@@ -87,7 +87,7 @@ test('many readers of the same principal query the server no more than a single 
     for await (const item of own.feed({ signal: stop.signal })) return item;
     return undefined;
   });
-  // What had started before the first answer would be no news.
+  // A run that had started before the first answer would not be news.
   await until(async () => asked.mock.settledResults.some(({ type }) => type === 'fulfilled'), 'the first answer');
   await own.start('nobody', { input: 'Q', taskQueue: testbed.taskQueue });
   const items = await Promise.all(listening);

@@ -30,7 +30,7 @@ function decide(outcome: Outcome): boolean {
   return outcome === 'passed';
 }
 
-/** The agents of an outcome: one with a guardrail for its answers, and those without one that it acts for. */
+/** The agents of an outcome: one with a guardrail for its answers, and the ones without that it acts for. */
 function agentsOf(outcome: Outcome): AnyAgent[] {
   const model = 'scripted/m';
   const guardrail = defineGuardrail({
@@ -68,7 +68,7 @@ const programs = OUTCOMES.map((outcome) =>
   }),
 );
 
-/** Answers by the instructions of the agent that asks: triage hands over, a leader asks its agent first, and all others tell the secret. */
+/** Answers by the instructions of the agent: triage hands over, a leader calls its agent first, and all others reveal the secret. */
 const model: ModelClient = {
   capabilities: { structuredOutput: true },
   call: (request, context) => {
@@ -88,7 +88,7 @@ const model: ModelClient = {
   },
 };
 
-/** A sink in the process, and all that was given to it. */
+/** A sink in the process, and everything that it got. */
 function observedSink(): { sink: StreamSink; entries: StreamEntry[] } {
   const inner = memoryStreams();
   const entries: StreamEntry[] = [];

@@ -13,7 +13,7 @@ import { clerk } from '../../approvals/decision-agents.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 
-/** Its model calls are tried again soon. */
+/** Its model calls are retried soon. */
 const hasty = defineAgent({ name: 'hasty', model: 'scripted/m', modelTimeout: '1s', modelMaxAttempts: 2 });
 
 const agents = [assistant, clerk, hasty];

@@ -14,7 +14,7 @@ const AT_ONCE = 25;
 const talker = defineAgent({ name: 'talker', model: 'scripted/m' });
 const note = defineProgram({ name: 'note', model: 'scripted/m', units: [unit('u', {}, [ask('Note', 'Write a note')])] });
 
-/** Methods of a session that begin one if the id is free: an id that does not exist is no refusal of theirs. */
+/** Methods of a session that begin one if the id is free: they do not refuse an id that does not exist. */
 const BEGINS: Readonly<Record<string, string>> = { open: 'run_exists', send: 'run_not_found', ask: 'run_not_found' };
 
 /** Does the work for each item, several at once. */

@@ -11,7 +11,7 @@ import { Testbed, until } from '../../testbed/testbed.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
-/** A payload store that only notes which runs are deleted. */
+/** A payload store that only records which runs are deleted. */
 function notingStore(): PayloadStore & { deleted: Set<string> } {
   const deleted = new Set<string>();
   const refuse = (): Promise<never> => Promise.reject(new Error('not used'));
@@ -84,7 +84,7 @@ test('a user without any found run is reported with the reasons, and the runs of
       /2 runs that the server lists[^]*named: none[^]*no worker has: archive, memory, streams[^]*not named: payload-store[^]*"--without payload-store"[^]*--yes/,
     ) as string,
   });
-  // With the key, also what was started without it.
+  // With the key, also runs that were started without it.
   expect(await hashing.forget({ user, without, grace: 100 })).toMatchObject({ runs: ids, executions: 2, memoryEntries: 1 });
   expect(notices).toHaveLength(1);
   expect(await cli('--without', 'memory,archive,payload-store,streams', '--yes')).toEqual({

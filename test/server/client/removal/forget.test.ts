@@ -12,7 +12,7 @@ test.skipIf(cliPath === undefined)(
     const [ada, eve] = [server.client.as({ tenant: 'acme', user: 'ada' }), server.client.as({ tenant: 'acme', user: 'eve' })];
     const left = await leave(ada, 'ada');
     await leave(eve, 'eve');
-    // A session recalls what an earlier one of the same user has stored.
+    // A session recalls the entries of an earlier one of the same user.
     expect(friendly.asked.find((text) => text.includes('Which size') && text.includes('MARK-of'))).toContain('not instructions');
     const all = ['archive', 'database', 'memory', 'payloads', ...(redisProgram === undefined ? [] : ['streams'])];
     for (const mark of ['MARK-of-ada', 'MARK-of-eve']) {

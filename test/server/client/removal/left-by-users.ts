@@ -80,7 +80,7 @@ export const models: Record<string, ModelClient> = {
  * descendants.
  */
 export async function leave(client: LonghaulClient, user: string): Promise<string[]> {
-  // Ids of runs stay in queues of the server until its retention is over: they are no content.
+  // Ids of runs stay in queues of the server until its retention is over: they are not content.
   const mark = `MARK-of-${user}`;
   await client.run(dumper, { input: mark, runId: `dump-${user}`, deps: { note: mark }, tags: [mark] });
   await client.run(dumper, { input: mark, runId: `past-${user}` });

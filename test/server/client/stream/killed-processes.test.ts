@@ -22,7 +22,7 @@ test.skipIf(redisProgram === undefined)(
           problems: [],
         });
       }),
-      // A storm that fails says what failed: a smaller seed is no simpler one.
+      // A storm that fails says what failed: a smaller seed would not be simpler.
       { numRuns: 2, seed: 7, endOnFailure: true },
     );
   },

@@ -32,7 +32,7 @@ async function started(testbed: Testbed, above: ModelClient, below: ModelClient 
   return testbed.client.start<string>('chief', { input: 'Go', taskQueue: testbed.taskQueue });
 }
 
-/** Returns the ids of the root's descendants, once so many calls wait. */
+/** Returns the ids of the root's descendants, once this many calls wait. */
 async function waitingTree(run: RunHandle<unknown>, calls = 1): Promise<[manager: string, careful: string]> {
   await until(async () => (await run.approvals()).pending.length === calls, 'the calls to wait', 60);
   const owner = (await run.approvals()).pending.at(-1)?.runId ?? '';

@@ -143,7 +143,7 @@ describe('the principal itself, with only the scope of the route', () => {
   });
 });
 
-/** True for the response that the principal must get: without an expectation, any that is no refusal of its rights. */
+/** True for the response that the principal must get: without an expectation, any response except a refusal for missing rights. */
 function isAsRightful(expected: AccessLine['rightful'], response: LineResponse): boolean {
   if (typeof expected !== 'object') return ![401, 403, 404].includes(response.status);
   return isDeepStrictEqual(partsFor(expected, response), expected);

@@ -9,7 +9,7 @@ import { memoryApiKeys } from '../../../../server-http/auth/memory-api-keys.ts';
 const ISSUER = 'https://issuer.example/';
 const OTHER_AGENTS = ['other'];
 
-/** The credentials of callers, by what is wrong with them. Undefined stands for none. */
+/** The credentials of callers, by their defect. Undefined: no credentials. */
 export interface Credentials {
   authenticate: Authenticate;
   tokenSecrets: string[];

@@ -54,7 +54,7 @@ const careful = defineAgent({
 });
 const agents = [assistant, careful];
 
-/** Answers at once, whatever it is asked. */
+/** Answers any request at once. */
 const model: ModelClient = {
   capabilities: { structuredOutput: true },
   call: async ({ model: name, conversation, tools }) => {
@@ -73,10 +73,10 @@ describe.skipIf(python === undefined)(`a fuzzer${missing === undefined ? '' : `,
   beforeAll(async () => {
     testbed = await Testbed.open();
     const streams = memoryStreams();
-    // Requests to a run that has not resolved its agent wait: one that no worker has ends soon.
+    // Requests to a run that has not resolved its agent wait: a run of an agent that no worker has ends soon.
     await testbed.work({ agents, providers: { scripted: model }, streams, missingTimeout: '1s' });
     const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
-    // What is deleted, and who is forgotten, is of this tenant.
+    // Deleted runs and forgotten users belong to this tenant.
     const caller: Caller = { id: 'fuzzer', scopes: ['admin'], principal: { tenant: `fuzzed-${randomUUID()}` } };
     known = JSON.stringify(await knownNames(client.as(caller.principal ?? {})));
     const handler = createHandler(client, {
