@@ -8,7 +8,7 @@ import { errorMessage } from '../src/core/domain/errors.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What npm prints when a registry cannot be reached, or does not give a package: no defect of what is installed. */
+/** npm's output when a registry cannot be reached or does not deliver a package: not a defect of the installed packages. */
 const OF_THE_NETWORK = /ENOTFOUND|ECONN|ETIMEDOUT|EAI_AGAIN|ENOTCACHED|\bE40[134]\b|\bE5\d\d\b/;
 
 /** Returns npm's line that says why it cannot install. Rethrows the error if it is not a network error. */
@@ -19,7 +19,7 @@ export function networkReason(error: unknown): string {
 }
 
 /**
- * Installs the packages of a folder of the repository as its lock has them, once. `named`: what they are, in words. Returns why the network
+ * Installs the packages of a folder of the repository as its lock has them, once. `named`: their description. Returns why the network
  * does not give them; an empty text if it does.
  */
 export async function missingPackages(folder: string, named: string): Promise<string> {

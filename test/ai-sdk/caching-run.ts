@@ -18,7 +18,7 @@ export interface CachingRun {
   compactEvery?: number;
 }
 
-/** What was measured of it. */
+/** Its measurements. */
 export interface MeasuredCache {
   hit: number;
   inputPriceRatio: number;

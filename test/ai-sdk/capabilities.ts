@@ -7,7 +7,7 @@ import type { Answer, Body } from './families.ts';
 import type { FakeServer } from './fake-server.ts';
 import { type Package, PACKAGES } from './packages.ts';
 
-/** What came of a request: what was sent, and the answer, or that the package has refused. */
+/** The outcome of a request: the sent body and the answer, or that the package has refused. */
 interface Outcome {
   /** The body of the request; undefined if none was sent. */
   sent: string | undefined;

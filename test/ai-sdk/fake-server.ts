@@ -84,6 +84,6 @@ async function send(response: http.ServerResponse, family: Family, reply: Extrac
   const { after, how } = reply.cut ?? { after: chunks.length, how: 'ends' as const };
   for (const chunk of chunks.slice(0, after)) await new Promise((resolve) => response.write(chunk, resolve));
   if (how === 'ends') response.end();
-  // What was written may still be on its way.
+  // Written data may still be in flight.
   else if (how === 'breaks') setTimeout(() => response.socket?.destroy(), 2);
 }

@@ -7,7 +7,7 @@ import type { Said } from './families.ts';
 import { FakeServer, type Reply } from './fake-server.ts';
 import { type Package, PACKAGES } from './packages.ts';
 
-/** Packages whose providers check what they get back. Each rule of their APIs is one of the server's, which refuses a request that breaks it. */
+/** Packages whose providers check returned items. The server has the rules of their APIs, and refuses a request that breaks one. */
 const LISTED = PACKAGES.filter(({ name, spec }) => spec === 'v4' && name !== 'mistral');
 const PAIRS = LISTED.flatMap((first) => LISTED.filter((one) => one !== first).map((second): [Package, Package] => [first, second]));
 

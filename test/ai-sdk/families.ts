@@ -25,7 +25,7 @@ export interface Answer {
   /** The tokens of the request that Anthropic reports: plain, read from its cache, and written to it. */
   input?: { plain: number; read: number; written: number };
   finish?: string;
-  /** An error that the provider reports behind the parts. */
+  /** An error that the provider reports after the parts. */
   fails?: 'overloaded' | 'throttled';
 }
 
@@ -43,7 +43,7 @@ export interface Family {
   path: string;
   /** The usage that each answer reports, as the run records it. */
   usage: { promptTokens: number; completionTokens: number; cachedTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number };
-  /** What the API refuses of a request; undefined for one that it takes. */
+  /** Why the API refuses a request; undefined for one that it accepts. */
   refusal(body: Body): string | undefined;
   failure(status: number, message: string, type?: string): Failure;
   contentType: string;
@@ -66,7 +66,7 @@ export const list = (value: unknown): Body[] => (Array.isArray(value) ? value.fi
 const blank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const data = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
-/** Finds the first call without a result right behind it, and the first result without a call. */
+/** Finds the first call without a result directly after it, and the first result without a call. */
 function brokenPair(messages: readonly { calls: unknown[]; results: unknown[] }[]): string | undefined {
   for (const [index, { calls, results }] of messages.entries()) {
     const asked = messages[index - 1]?.calls ?? [];

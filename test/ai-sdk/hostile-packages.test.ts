@@ -121,7 +121,7 @@ test.each<[what: string, input: () => unknown]>([
       return input;
     },
   ],
-  ['is no value of JSON', () => ({ count: 1n })],
+  ['is not a JSON value', () => ({ count: 1n })],
 ])('a call of the provider whose input %s is a bad answer', async (_, input) => {
   const made = { type: 'tool-call', toolCallId: 'h1', toolName: 'web_search', input: input(), providerExecuted: true };
   expect(await outcome(fakeModel([[...TEXT, made, FINISH]]))).toBe('model_bad_response');

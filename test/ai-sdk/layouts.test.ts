@@ -33,7 +33,7 @@ type Spec = AiSdkModel['specificationVersion'];
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).filter((text) => text.trim() !== '');
 const metadata = fc.option(fc.record({ google: fc.record({ signature: fc.string({ minLength: 1 }), n: fc.nat() }) }), { nil: undefined });
 const base64 = fc.uint8Array({ minLength: 30, maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('base64'));
-/** The parts of a piece are told apart by their ids. */
+/** Ids distinguish the parts of a piece. */
 const ids = fc.uuid();
 
 const provided = (m: ProviderMetadata | undefined) => (m === undefined ? {} : { providerMetadata: m });

@@ -62,7 +62,7 @@ const PATIENCE_MS = 10_000;
 async function outcomeOf({ family, model, modelId }: Package, chunks: Buffer[]): Promise<ModelResponse | Error> {
   server.script({ family, chunks });
   // A stream that makes no sense must not hold a slot of a worker until its connection has been idle for long: the signal comes first, and
-  // what it ends with is no error of a model call.
+  // its last error is not an error of a model call.
   const client = aiSdk((id) => model(url, id), { idleTimeout: '1m' });
   const signal = AbortSignal.timeout(PATIENCE_MS);
   return client.call(request({ model: modelId }), { signal }).catch((error: unknown) => error as Error);
@@ -79,7 +79,7 @@ const wholeOf = ({ family }: Package): Buffer[] => {
 const STREAMS = Number(process.env['MUTATED_STREAMS'] ?? 60);
 
 test.each(PACKAGES)(
-  'a stream of $name ($spec) that is no stream of its API is an answer or a ModelCallError, and ends',
+  'a stream of $name ($spec) that is not a stream of its API is an answer or a ModelCallError, and ends',
   async (one) => {
     const whole = wholeOf(one);
     expect(await outcomeOf(one, whole)).toMatchObject({ content: 'I look.' });

@@ -11,7 +11,7 @@ export function openaiItems({ input }: Body): string[] {
   return items.slice(first, after < 0 ? items.length : after).map(({ type, role }) => String(type ?? role));
 }
 
-/** OpenAI's Responses. Nothing is stored: encrypted reasoning comes back as it was, in front of what followed it. */
+/** OpenAI's Responses. Nothing is stored: encrypted reasoning comes back unchanged, before the items that followed it. */
 export const OPENAI: Family = {
   path: '/openai/v1',
   usage: { promptTokens: 1_000, completionTokens: 50, cachedTokens: 800, cacheWriteTokens: 100, reasoningTokens: 30 },

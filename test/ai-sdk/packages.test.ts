@@ -180,7 +180,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
       (error: ModelCallError) => `${error.code}: ${error.message}`,
     );
     const refused = expect.stringMatching(/^model_bad_request: .*"settings\.extra"/) as string;
-    // A model of Bedrock thinks only if it is told to.
+    // A model of Bedrock thinks only if it is asked to.
     const said = effort === 'none' && name === 'amazon-bedrock' ? 'nothing' : 'sent, or told';
     expect([outcome, server.requests.length]).toEqual(spec === 'v4' ? [said, 1] : [refused, 0]);
   });
@@ -381,7 +381,7 @@ const SENT_BACK: Partial<Record<string, string[]>> = {
   openai: ['reasoning', 'assistant', 'function_call', 'function_call'],
 };
 
-/** The parts of a request that end at a mark: what stands before each. */
+/** The parts of a request that end at a mark: the part before each mark. */
 function cachedParts({ system, messages }: Body): string[] {
   const parts: string[] = [];
   let before = '';
@@ -443,7 +443,7 @@ test.each(PACKAGES.filter(({ name }) => name === 'anthropic'))(
       { author: 'user', content: [{ type: 'message', role: 'user', content: 'Look.' }] },
       {
         author: 'clerk',
-        // The run has given the call another id.
+        // The run has changed the id of the call.
         content: [{ type: 'tool_call', toolCallId: 'toolu_1-2', name: 'look_up', arguments: { q: 'moon' } }],
         providerItems: response.providerItems ?? [],
       },

@@ -12,7 +12,7 @@ import type { AiSdkModel } from '../../worker/index.ts';
 import { ANTHROPIC, BEDROCK, COMPATIBLE, type Family, GOOGLE, MISTRAL } from './families.ts';
 import { OPENAI } from './openai-family.ts';
 
-/** A provider package in one of its generations. */
+/** A provider package of one generation. */
 export interface Package {
   name: string;
   spec: 'v3' | 'v4';

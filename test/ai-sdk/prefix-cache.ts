@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Body } from './families.ts';
 
-/** Anthropic finds a beginning that it has cached within so many blocks before a mark, and caches none that is shorter. */
+/** Anthropic finds a beginning that it has cached within this many blocks before a mark, and caches no shorter one. */
 const LOOK_BACK = 20;
 const LEAST_TOKENS = 1_024;
 
@@ -54,7 +54,7 @@ export class PrefixCache {
     return this.#sum('read') / this.#all;
   }
 
-  /** What the input costs of what it would cost without a cache. */
+  /** The cost of the input, as a fraction of its cost without a cache. */
   get price(): number {
     return (this.#sum('plain') + this.#sum('read') * READ_PRICE + this.#sum('written') * WRITE_PRICE) / this.#all;
   }

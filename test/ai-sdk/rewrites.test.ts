@@ -35,7 +35,7 @@ function thinking({ name }: Package): { settings?: { maxOutputTokens: number; ex
   return { settings: { maxOutputTokens: 4_000, extra: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_024 } } } } };
 }
 
-/** What the model says in a step: it thinks if it can, says something or not, and makes calls, one of them perhaps with markup in its name. */
+/** The output of the model in a step: thoughts if it can, perhaps a text, and calls, one of them perhaps with markup in its name. */
 interface Step {
   thought: 'plain' | 'redacted';
   text: string;
@@ -114,7 +114,7 @@ function hooksOf({ text, redacts, calls, results }: Rewrites): AnyHook[] {
   ];
 }
 
-/** What was changed of an answer before it is sent back. */
+/** The changes of an answer before it is sent back. */
 interface Changed {
   text: string | undefined;
   /** The calls that are gone, with their results. */

@@ -1,4 +1,4 @@
-/** Tests one position, and continues behind it. */
+/** Tests one position, and continues after it. */
 interface Matcher {
   (at: number, next: (at: number) => boolean): boolean;
   /** For a single character: tests it alone. */

@@ -32,7 +32,7 @@ describe('the project', () => {
     const loaded = [...loadedBy(product, 'src/client/index.ts').keys()].filter((path) => product.has(path));
     expect(loaded).toContain('src/client/run-handle.ts');
     expect(loaded.length).toBeLessThanOrEqual(120);
-    // They are most of the package, and belong behind an import() in the method that uses them.
+    // They are most of the package, and belong in an import() in the method that uses them.
     expect(loaded.filter((path) => /^src\/(history|core\/kernel|core\/capabilities)\b/.test(path))).toEqual([]);
   });
 

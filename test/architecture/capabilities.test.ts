@@ -36,7 +36,7 @@ test('a capability is named outside its own files and folders only', () => {
   expect(filesNaming('hook', files)).toEqual(['src/a.ts', 'src/b.ts']);
 });
 
-/** The files outside its rooms that name a capability: at present, and as few as they should become. */
+/** The files outside its rooms that name a capability: at present, and the goal. */
 const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'guardrail', now: 15, goal: 15 },
   { name: 'permission', now: 15, goal: 15 },

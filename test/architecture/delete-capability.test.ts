@@ -57,7 +57,7 @@ const DELETED: { name: string; sides: readonly string[]; rooms: number }[] = [
   { name: 'guardrail', sides: ['src/define', 'activities', 'src/core/capabilities'], rooms: 3 },
   // What clients and callers write is on other sides.
   { name: 'permission', sides: ['activities', 'src/core/capabilities', 'src/core/handlers'], rooms: 3 },
-  // What a model call is given from a memory.
+  // The memory texts of a model call.
   { name: 'recall', sides: ['src/core/capabilities'], rooms: 1 },
 ];
 

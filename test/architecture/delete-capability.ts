@@ -13,7 +13,7 @@ interface Remainder {
 
 /**
  * Deletes a capability: its rooms on some sides of the product (the files with its name in their path), and in all other files the imports
- * of them, with each entry of a list that uses what was imported. Reports every other use.
+ * of them, with each entry of a list that uses an import. Reports every other use.
  */
 export function withoutCapability(name: string, sides: readonly string[], given: ReadonlyMap<string, string>): Remainder {
   const word = new RegExp(name, 'i');
@@ -91,13 +91,13 @@ function entryOf(use: readonly SyntaxNode[]): [start: number, end: number] | und
     const [list, node] = [use[depth - 1], use[depth]];
     const entries = list === undefined ? undefined : list[LISTS[list.type] ?? ''];
     if (node !== undefined && Array.isArray(entries) && entries.length > 1 && entries.includes(node)) return [node.start, node.end];
-    // What a function does is no entry of the list that the function is in.
+    // The body of a function is not an entry of the list that the function is in.
     if (node !== undefined && /Function|Method/.test(node.type)) return undefined;
   }
   return undefined;
 }
 
-/** Returns a text without these ranges, and without the commas behind them. */
+/** Returns a text without these ranges, and without the commas after them. */
 function withoutRanges(text: string, ranges: readonly [start: number, end: number][]): string {
   let rest = text;
   const sorted = [...new Map(ranges.map((range) => [range[0], range])).values()].toSorted(([one], [other]) => other - one);

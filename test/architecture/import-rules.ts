@@ -25,7 +25,7 @@ interface Zone {
  * everything.
  */
 export const ZONES: readonly Zone[] = [
-  // The page knows the routes of the service, and nothing of the product behind them.
+  // The page knows the routes of the service, and no other part of the product.
   { room: 'studio', packages: ['preact', '@preact/signals', 'uplot', 'diff', '@dagrejs/dagre'] },
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
   { room: 'src/core/domain' },

@@ -111,7 +111,7 @@ describe('the journeys of ARCHITECTURE.md', () => {
     expect(paths.length).toBeLessThanOrEqual(goal);
     expect(reached(paths, crossings)).toEqual(paths);
     expect(crossings.filter(({ from, to, by }) => !touch(from, by) || !touch(to, by))).toEqual([]);
-    // A crossing is where no import leads: one that is not needed hides that.
+    // A crossing stands for a missing import: an unnecessary one hides that.
     for (const needless of crossings)
       expect(
         reached(

@@ -97,7 +97,7 @@ describe('a capability', () => {
     expect(importersOf(`${ROOMS}/${name}`)).toEqual([]);
   });
 
-  // What is asked of the others is asked of a function, by the views, the requests and the ends of a run, its inbox and its outcomes.
+  // The others are called through a function, by the views, the requests and the ends of a run, its inbox and its outcomes.
   test.each([
     ['archive', 4],
     ['children', 12],

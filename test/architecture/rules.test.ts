@@ -125,7 +125,7 @@ describe('import directions', () => {
   });
 
   test.each(CLOSURES.flatMap(({ entries, mustNotLoad }) => mustNotLoad.map((name) => ({ entries, name }))))(
-    '$entries is refused for $name behind another file',
+    '$entries is refused for $name through another file',
     ({ entries, name }) => {
       const up = '../'.repeat(entries.split('/').length - 1) || './';
       const specifier = name === 'node:*' ? 'node:fs' : `${name}/sub`;

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** So many events, with a step after every second one. */
+/** This many events, with a step after every second one. */
 function records(from: number, through: number, said = 'x'): RunRecord[] {
   return Array.from({ length: through - from }, (_, place) => from + place).flatMap((offset): RunRecord[] => {
     const event: RunRecord = { type: 'event', offset, ...newEvent({ id: `${said}${offset}`, now: 0 }, run.runId, said) };

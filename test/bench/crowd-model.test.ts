@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../src/core/domain/model.ts';
 
 const signal = new AbortController().signal;
 
-/** The request of a run after so many results. */
+/** The request of a run after this many results. */
 function requestOf(run: string, results: number): ModelRequest {
   const answered = Array.from({ length: 2 * results }, () => ({ author: 'reader', content: [] }));
   const first = { author: 'user', content: [{ type: 'message' as const, role: 'user' as const, content: run }] };

@@ -14,7 +14,7 @@ export function sampleOf(ms: number, fields: Partial<Sample> = {}): Sample {
   return { ending: { type: 'completed' }, latency: latencyOf(ms), cpuMsPerCall: ms / 2, stepMs: [ms, ms], ...fields };
 }
 
-/** A history of so many bytes in two steps: the first is half as large as the second. */
+/** A history of this many bytes in two steps: the first is half as large as the second. */
 export function historyOf(stepBytes: number): NonNullable<Sample['history']> {
   return { executions: 1, events: 25, bytes: 3 * stepBytes + 100, bytesBefore: 60, stepBytes: [stepBytes, 2 * stepBytes] };
 }

@@ -41,7 +41,7 @@ export function runPart({ name, command: [program, ...args] }: Part, root: strin
   });
 }
 
-/** Runs so many parts at a time, and reports each as it ends. Resolves with the results in the order of the parts. */
+/** Runs this many parts at a time, and reports each as it ends. Resolves with the results in the order of the parts. */
 export async function runParts(
   parts: readonly Part[],
   root: string,

@@ -15,8 +15,8 @@ import { type Extent, type Stage, stagesOf } from './stages.ts';
 
 /**
  * `npm run ci`: all that is checked before a change is taken. Of the large matrices a commit runs its turn, which follows from its hash;
- * with `--all` everything is run. Names at the end what was skipped, what passed only at its second try, and what failed, and closes with
- * the counts of tests, cases and points. Exit code 0: nothing failed; 1: something did; 2: the options cannot be read.
+ * with `--all` everything is run. Lists at the end the skipped stages, the ones that passed only at the second try, and the failures, and
+ * closes with the counts of tests, cases and points. Exit code 0: nothing failed; 1: something did; 2: the options cannot be read.
  */
 const USAGE = `Usage: npm run ci -- [--all | --commit <hash>] [--only <stage>,<stage>] [--list]`;
 
@@ -100,7 +100,7 @@ async function runStage(stage: Stage, print: CommandOptions['print']): Promise<O
   return afterSecondTry(first, readOutcome(await runCommand(stage.command, options), reading));
 }
 
-/** Runs a stage to its end. What it prints has its name before each line if another lane prints, too. */
+/** Runs a stage to its end. Its name precedes each line of its output if another lane prints, too. */
 async function timedStage(stage: Stage, { isAlone }: { isAlone: boolean }): Promise<RanStage> {
   process.stdout.write(`── ${stage.name}: ${lineOf(stage)}\n`);
   const lines = new NamedLines(stage.name, (text) => process.stdout.write(text));

@@ -4,9 +4,9 @@ import type { CommandResult } from './run-command.ts';
 export interface Outcome {
   passed: number;
   failed: number;
-  /** What was not run, by name, with the reason. */
+  /** The skipped parts, by name, with the reason. */
   skipped: string[];
-  /** What has failed, each in a line. */
+  /** The failures, one per line. */
   failures: string[];
   /** What failed once and then passed, with its first failure. */
   unstable: string[];
@@ -39,7 +39,7 @@ export function readOutcome({ code, output }: CommandResult, reading: Reading): 
     failed: hasPassed ? 0 : Math.max(1, failed),
     skipped: lines.filter((line) => line.startsWith('SKIPPED ')),
     failures: hasPassed ? [] : [`exit code ${code}`, ...named],
-    // A command that passes has passed at its second try what it calls failed.
+    // If a command passes, the parts that it reports as failed have passed at the second try.
     unstable: hasPassed ? named : [],
   };
 }

@@ -6,7 +6,7 @@ export interface CommandOptions {
   env: NodeJS.ProcessEnv;
   /** Seconds after which it is ended, with all processes that it has started. */
   limitSeconds: number;
-  /** Called with what it prints, as it comes. */
+  /** Called with its output as it arrives. */
   print: (text: string) => void;
 }
 
@@ -17,7 +17,7 @@ export interface CommandResult {
   output: string;
 }
 
-/** A command that does not end when it is asked to is killed after so long. */
+/** A command that does not end on request is killed after this time. */
 const KILLED_AFTER_MS = 30_000;
 
 /**

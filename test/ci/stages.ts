@@ -32,7 +32,7 @@ export function stagesOf(extent: Extent): Stage[] {
     matrices(extent),
     ...crashes(extent),
     ...cases(),
-    // Each of these makes the machine busy itself, or measures what it takes.
+    // Each of these keeps the machine busy itself, or measures its own load.
     ...storms(extent),
     {
       name: 'escape',
@@ -93,7 +93,7 @@ function cases(): Stage[] {
   return stages.map((stage) => ({ ...stage, lane: 'cases' }));
 }
 
-/** What running runs are told under load, each word of it once; and readers of streams while workers, services and Redis are killed. */
+/** Messages to running runs under load, each must arrive once; and readers of streams while workers, services and Redis are killed. */
 function storms(extent: Extent): Stage[] {
   const parts = extent === 'all' ? PARTS : everyNth(PARTS, { every: 2, turn: extent.turn });
   const seed = extent === 'all' ? 1 : extent.turn + 1;

@@ -78,7 +78,7 @@ function described(type: string, state: number, details: unknown): Described {
 }
 
 test.each(['callModel', 'summarise', 'askStep'])(
-  'a refused call of %s says who refused it, when it is tried again, and when it is given up',
+  'a refused call of %s shows who refused it, when it is retried, and when it is given up',
   async (name) => {
     const details = { spent: {}, refused: { count: 3, queuedMs: 0, givesUpAt: GIVES_UP } };
     expect(await runningCalls(CLIENT, described(name, 1, details))).toEqual([

@@ -220,7 +220,7 @@ describe('options that a run cannot start with are refused before anything is se
       { searchAttributes: [{ key: defineSearchAttributeKey('LonghaulTag', 'KEYWORD'), value: 'x' }] },
       'the search attribute "LonghaulTag" is Longhaul\'s own',
     ],
-    ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is not a list'],
+    ['attributes that are not a list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is not a list'],
     ['a memo of ours', { memo: { longhaulResult: 1 } }, 'the memo "longhaulResult" is Longhaul\'s own'],
     ['a memo that is too large', { memo: { text: 'x'.repeat(32_000) } }, '"memo" has 32'],
     ['an invalid memo', { memo: [] as never }, '"memo" must be an object'],

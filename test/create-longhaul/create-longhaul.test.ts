@@ -80,7 +80,7 @@ test.each(PROVIDERS)(
     expect(files['agents.ts']).toMatch(/^export const providers = /m);
     expect(files['worker.ts']).toContain("import { agents, providers } from './agents.ts'");
     expect(files['worker.ts']).toContain('new LonghaulPlugin({ agents, providers })');
-    // A second worker would answer in its place.
+    // A second worker would answer instead of it.
     expect((JSON.parse(files['package.json'] ?? '') as { scripts: Record<string, string> }).scripts['dev']).toBe('longhaul dev');
   },
 );

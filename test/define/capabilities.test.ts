@@ -182,7 +182,7 @@ test.each<[string, object, string]>([
   ['no list', { capabilities: 'refunds' }, '"capabilities" must be a list'],
   ['another value', { capabilities: [{}] }, '"capabilities" has a value that is not a capability: make it with defineCapability'],
   ['one twice', { capabilities: [refunds, refunds] }, 'agent "desk" has two capabilities named "refunds"'],
-  ['skills that are no list', { capabilities: [refunds], skills: './own' }, '"skills" is not a list'],
+  ['skills that are not a list', { capabilities: [refunds], skills: './own' }, '"skills" is not a list'],
   [
     'a rule for no tool',
     { capabilities: [capability('a', { permissions: { ask: ['x'] } })] },

@@ -31,7 +31,7 @@ describe('savedContext', () => {
 
   test.each<[string, object, string]>([
     ['an unknown field', { mesages: [] }, 'unknown option "mesages"'],
-    ['messages that are no list', { messages: 'hi' }, 'savedContext: messages'],
+    ['messages that are not a list', { messages: 'hi' }, 'savedContext: messages'],
     ['a message without a role', { messages: [{ content: 'x' }] }, 'savedContext: messages[0].role'],
     ['an unknown role', { messages: [{ role: 'robot', content: 'x' }] }, 'savedContext: messages[0].role is "robot"'],
     ['a message without content', { messages: [{ role: 'user' }] }, 'savedContext: messages[0]: content is required'],
@@ -61,10 +61,10 @@ describe('patchDanglingToolCalls', () => {
   test.each<[string, NonNullable<Parameters<typeof savedContext>[0]>['messages'], string[]]>([
     ['one call', [asked('a')], ['assistant', 'a!']],
     ['all calls of a message', [asked('a', 'b')], ['assistant', 'a!', 'b!']],
-    ['behind the results that are there', [asked('a', 'b'), result('a'), user], ['assistant', 'a', 'b!', 'user']],
+    ['after the results that are there', [asked('a', 'b'), result('a'), user], ['assistant', 'a', 'b!', 'user']],
     ['next to its call, before a later message', [asked('a'), user], ['assistant', 'a!', 'user']],
     ['each next to its own message', [asked('a'), asked('b')], ['assistant', 'a!', 'assistant', 'b!']],
-    ['none if a result stands anywhere', [result('a'), asked('a')], ['a', 'assistant']],
+    ['none if there is a result anywhere', [result('a'), asked('a')], ['a', 'assistant']],
     ['none for a call without an id', [{ role: 'assistant', content: 'x', tool_calls: [{ name: 'f' }] }], ['assistant']],
     ['the first of two calls with one id', [asked('a'), asked('a')], ['assistant', 'a!', 'assistant']],
     ['a call as providers write it', [{ role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f' } }] }], ['assistant', 'a!']],

@@ -66,7 +66,7 @@ test.each([
   ['a misspelt option', { maxSteps: 5 }, 'agent "bot" has an unknown option "maxSteps"'],
   ['a misspelt setting', { settings: { temprature: 1 } }, 'agent "bot": "settings" has an unknown option "temprature"'],
   ['a hot temperature', { settings: { temperature: 3 } }, 'agent "bot": "settings.temperature" is 3: write a number from 0 to 2'],
-  ['a temperature that is no number', { settings: { temperature: Number.NaN } }, '"settings.temperature" is NaN'],
+  ['a temperature that is not a number', { settings: { temperature: Number.NaN } }, '"settings.temperature" is NaN'],
   ['no output tokens', { settings: { maxOutputTokens: 0 } }, '"settings.maxOutputTokens" is 0'],
   [
     'a choice of an unknown tool',
@@ -79,7 +79,7 @@ test.each([
     '"settings.toolChoice" is "required", but the agent has no tools',
   ],
   [
-    'a choice in every step that is no truth value',
+    'a choice in every step that is not a boolean',
     { settings: { toolChoice: { tool: 'search', every: 1 } } },
     '"settings.toolChoice".every is 1',
   ],
@@ -102,7 +102,7 @@ test.each([
     { settings: { reasoningEffort: 'maximum' } },
     '"settings.reasoningEffort" is "maximum": write one of "none", "minimal", "low"',
   ],
-  ['extras that are no object', { settings: { extra: [] } }, '"settings.extra" must be an object'],
+  ['extras that are not an object', { settings: { extra: [] } }, '"settings.extra" must be an object'],
   ['a date in the output', { output: z.object({ when: z.date() }) }, 'agent "bot": output.when: dates cannot be represented in JSON'],
   [
     'a transform in the output',
@@ -111,7 +111,7 @@ test.each([
   ],
   ['schema mode for a list', { output: z.array(z.string()), outputMode: 'schema' }, 'agent "bot": output is not an object schema'],
   ['an unknown mode', { output: z.object({}), outputMode: 'magic' }, '"outputMode" is "magic"'],
-  ['deps that are no object', { deps: z.string() }, 'agent "bot": deps are not an object schema'],
+  ['deps that are not an object', { deps: z.string() }, 'agent "bot": deps are not an object schema'],
   ['a map in the deps', { deps: z.object({ m: z.map(z.string(), z.string()) }) }, 'agent "bot": deps.m: maps'],
 ])('%s is a usage error', (_, change, message) => {
   const define = (): unknown => defineAgent({ ...BASE, ...change } as never);

@@ -118,7 +118,7 @@ test.each([
   ['a name of Temporal', { name: '__temporal_x' }, 'tool "__temporal_x": this name is reserved'],
   ['no description', { description: ' ' }, 'tool "search": "description" is " ": write a text'],
   ['an empty label', { label: ' ' }, 'tool "search": "label" is " ": write a text'],
-  ['a label that is no text', { label: 7 }, 'tool "search": "label" is 7: write a text'],
+  ['a label that is not text', { label: 7 }, 'tool "search": "label" is 7: write a text'],
   ['a long label', { label: 'x'.repeat(61) }, 'tool "search": "label" has 61 characters: write at most 60'],
   ['an empty version', { version: '' }, 'tool "search": "version" is "": write a text of 1 to 64 letters'],
   ['a version that is a number', { version: 2 }, 'tool "search": "version" is 2: write a text of 1 to 64 letters'],
@@ -143,7 +143,7 @@ test.each([
     'tool "search" cannot be strict: "t" is a tuple',
   ],
   [
-    'updates that are no list',
+    'updates that are not a list',
     { updates: 'count' },
     'tool "search": "updates" is "count": write true, false, or the keys of deps and state that its calls change',
   ],
@@ -161,7 +161,7 @@ test.each([
   ['no time', { timeout: 0 }, 'tool "search": "timeout" is 0: write milliseconds'],
   ['a time in words', { timeout: 'soon' }, '"timeout" is "soon"'],
   ['no function', { execute: undefined }, 'tool "search": "execute" is missing: write a function, or "none" for a schema alone'],
-  ['a word that is no function', { execute: 'nothing' }, 'tool "search": "execute" is "nothing": write a function, or "none"'],
+  ['a word that is not a function', { execute: 'nothing' }, 'tool "search": "execute" is "nothing": write a function, or "none"'],
   ['a result schema of another library', { result: {} }, 'tool "search": "result" is not a schema of zod 4'],
   ['a misspelt option', { retries: 3 }, 'tool "search" has an unknown option "retries"'],
 ])('%s is a usage error', (_, change, message) => {

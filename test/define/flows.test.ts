@@ -72,7 +72,7 @@ describe('a flow that cannot work is refused', () => {
     ['one agent twice', { agents: [one, one] }, 'flow "flow": "agents" names "one" twice'],
     ['a flow in a flow', { agents: [defineFlow({ ...BASE, name: 'inner' })] }, 'flow "flow": "agents" names "inner", which is a flow'],
     ['rounds of a sequence', { maxIterations: 2 }, 'flow "flow" is sequential, and "maxIterations" and "until" are for a loop'],
-    ['rounds of agents side by side', { kind: 'parallel' as const, until: z.literal(1) }, 'flow "flow" is parallel, and "maxIterations"'],
+    ['rounds of parallel agents', { kind: 'parallel' as const, until: z.literal(1) }, 'flow "flow" is parallel, and "maxIterations"'],
     [
       'names that are one tool name',
       { kind: 'parallel' as const, agents: [named('a b'), named('a_b')] },
@@ -81,7 +81,7 @@ describe('a flow that cannot work is refused', () => {
     ['no round', { kind: 'loop' as const, maxIterations: 0 }, 'flow "flow": "maxIterations" is 0: write a whole number of at least 1'],
     ['an unknown option', { rounds: 2 }, 'flow "flow" has an unknown option "rounds"'],
     ['a pattern as its end', { kind: 'loop' as const, until: z.string().regex(/good/) }, 'a condition cannot have "pattern"'],
-    ['an end that is no schema', { kind: 'loop' as const, until: 'done' as never }, 'flow "flow": "until" is not a schema of zod 4'],
+    ['an end that is not a schema', { kind: 'loop' as const, until: 'done' as never }, 'flow "flow": "until" is not a schema of zod 4'],
   ])('%s', (_, options: object, message) => {
     expect(() => defineFlow({ ...BASE, ...options })).toThrow(message);
   });

@@ -214,9 +214,9 @@ describe('an update of the deps', () => {
     update.set('userId', 1);
     // @ts-expect-error Its elements are texts.
     update.append('notes', 1);
-    // @ts-expect-error It is no list.
+    // @ts-expect-error It is not a list.
     update.append('userId', 'x');
-    // @ts-expect-error It is no object.
+    // @ts-expect-error It is not an object.
     update.merge('userId', 'x');
     // @ts-expect-error A part of it is a number.
     update.merge('stats', { total: 'x' });

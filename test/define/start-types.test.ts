@@ -152,7 +152,7 @@ describe('a start takes the beginning of the run', () => {
       await inMemory(plain, { model });
       // @ts-expect-error One of the two is needed.
       await child<typeof plain>('plain', {});
-      // @ts-expect-error It is no message.
+      // @ts-expect-error It is not a message.
       await client.start(plain, { messages: [{ role: 'user', content: 'Q' }] });
     }).toBeTypeOf('function');
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A whole file of the examples on a page: its path in a comment, and the fence behind it. */
+/** A whole file of the examples on a page: its path in a comment, and the fence after it. */
 const SHOWN = /(<!-- (examples\/[\w./-]+) -->\n```\w+\n)[^]*?^(```)$/gm;
 
 /** Returns the page with each example as its file has it now. Throws for a file that does not exist. */

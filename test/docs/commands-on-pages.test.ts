@@ -15,7 +15,7 @@ import { type Fence, fencesIn, fencesOnPages } from './fences.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What a fence of commands is called: those that are typed, and those with what they print. */
+/** The names of command fences: typed commands, and commands with their output. */
 const SHELLS = ['sh', 'bash', 'console'];
 
 /** A command line of a page, in words. */
@@ -25,7 +25,7 @@ interface Line {
 }
 
 /**
- * A call of `longhaul`, by its name, by `npx` or by a path: at the beginning of a line, of a command of it, or behind a text with a colon. The
+ * A call of `longhaul`, by its name, by `npx` or by a path: at the beginning of a line, of a command of it, or after text with a colon. The
  * first group is there if it is the command of `$(…)`.
  */
 const CALL = /(?:^|(\$\()|[;&|]|: |=)\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:npx )?(?:[\w./]*\/)?longhaul (?=[a-z]|--?[a-z])/g;
@@ -114,7 +114,7 @@ test('a shell accepts each shell fence unchanged', async () => {
       const shell = spawn('bash', ['-n'], { stdio: ['pipe', 'ignore', 'pipe'] });
       shell.stdin.end(text);
       const [said] = await Promise.all([textOf(shell.stderr), once(shell, 'close')]);
-      // What a terminal shows is no fence of a shell, but one of a console.
+      // A terminal's output is not a shell fence, but a console fence.
       return said !== '' || /^\$ /m.test(text) ? [`${page}:${line}: ${said}`] : [];
     }),
   );
@@ -171,7 +171,7 @@ test.each([
   ['an unknown command', '$ longhaul strat clerk', 'longhaul: unknown command "strat"'],
   ['a value that is invalid', 'longhaul raise clerk-1 --steps many', 'is not valid'],
   ['an unknown option of a command in another', 'eval "$(longhaul completion bash --al)"', 'longhaul: unknown option "--al"'],
-  ['an unknown option behind another command', 'cd shop && npx longhaul dev --agent ./a.ts', 'longhaul: unknown option "--agent"'],
+  ['an unknown option after another command', 'cd shop && npx longhaul dev --agent ./a.ts', 'longhaul: unknown option "--agent"'],
   [
     'an unknown option of a service',
     'ExecStart=/srv/node_modules/.bin/longhaul worker --agents a.js --gents',

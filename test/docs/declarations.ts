@@ -149,7 +149,7 @@ function takeStatement(file: TypesFile, path: string, node: SyntaxNode): void {
   }
 }
 
-/** Notes a declaration, and returns its names. */
+/** Records a declaration, and returns its names. */
 function declare(file: TypesFile, node: SyntaxNode): string[] {
   const named = node.type === 'VariableDeclaration' ? list(node['declarations']) : [node];
   const names = named.map((one) => nameOf(one['id'])).filter((name) => name !== '');

@@ -6,7 +6,7 @@ export interface Fence {
   page: string;
   /** The line of the page where its text begins, from 1. */
   line: number;
-  /** What is behind the opening marks: `ts`, `sh`, or nothing. */
+  /** The text after the opening marks: `ts`, `sh`, or nothing. */
   language: string;
   text: string;
 }

@@ -35,7 +35,7 @@ function anchorsOf(text: string): Set<string> {
   return names;
 }
 
-/** Returns what is wrong with a link on a page; undefined if it leads somewhere. */
+/** Returns the problem of a link on a page; undefined if it leads somewhere. */
 function problemOf(page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : relative(cwd, join(cwd, dirname(page), decodeURIComponent(path)));

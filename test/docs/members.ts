@@ -82,7 +82,9 @@ function shapeMembers(file: string, base: SyntaxNode, seen: Set<SyntaxNode>): Me
   });
 }
 
-/** A shape that spreads another one has its members in the file of types, without their comments: they stand where the spread shape is declared. */
+/**
+ * A shape that spreads another one has its members in the file of types, without comments, which are where the spread shape is declared.
+ */
 function spreadComment(file: string, member: SyntaxNode): string | undefined {
   const type = typeOf(textOf(file, member));
   return membersOfConstants('src/core/domain').find((one) => one.comment !== undefined && typeOf(one.text) === type)?.comment;

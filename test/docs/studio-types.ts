@@ -52,7 +52,7 @@ export function studioTypes(): string {
   ].join('\n');
 }
 
-/** Returns the schemas that paths refer to, also by others: what is registered besides depends on the modules that are loaded. */
+/** Returns the schemas that paths refer to, also by others: any other registered schemas depend on the modules that are loaded. */
 function namedBy(paths: object, schemas: Record<string, Schema>): Set<string> {
   const found = new Set<string>();
   const see = (value: unknown): void => {

@@ -68,7 +68,7 @@ function errorSections(): string {
     .join('\n\n');
 }
 
-/** Returns variables of the environment with what they mean. */
+/** Returns environment variables with their meaning. */
 export function environmentTable(groups: readonly (typeof ENVIRONMENT)[string][]): string {
   const rows = groups.flatMap((variables) =>
     Object.entries(variables).map(([name, { meaning, without }]) => [`\`${name}\``, meaning, without]),
@@ -160,7 +160,7 @@ function queryRows(): string[][] {
   );
 }
 
-/** What is known of a parameter whose name says the rest. */
+/** The description of a parameter whose name says the rest. */
 function valuesText(name: string, { enum: values }: { enum?: readonly string[] }): string {
   return values === undefined ? `Only this ${name}` : `One of ${values.map((one) => `\`${one}\``).join(', ')}`;
 }

@@ -95,7 +95,7 @@ function nameOf(index: number, { language }: Fence): string {
   return `${index}.${language === 'tsx' ? 'tsx' : 'ts'}`;
 }
 
-/** The first line declares what is left out, so that the lines of the piece stay where they are. */
+/** The first line declares the omitted parts, so that the lines of the piece stay where they are. */
 function withNames({ text }: Fence, names: ReadonlySet<string>): string {
   const declarations = [...names].map((name) => `declare const ${name}: any; type ${name}<_A = any, _B = any, _C = any> = any;`).join(' ');
   return `export {}; ${declarations}\n${wholeText(text)}`;

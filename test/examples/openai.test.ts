@@ -5,7 +5,7 @@ import { openaiFor } from '../server-http/openai/openai-client.ts';
 import { served } from '../server-http/openai/served-run.ts';
 import { ToldRun } from '../server-http/openai/told-run.ts';
 
-/** A service whose connections break after so many pieces of a body. */
+/** A service whose connections break after this many pieces of a body. */
 function breaking(handler: Handler, after: number): Handler {
   return async (request) => {
     const response = await handler(request);

@@ -14,7 +14,7 @@ interface Body {
   tools?: { function: { name: string } }[];
 }
 
-/** Starts a model that looks up the order, refunds what was paid for it, and says so. It answers by the results that it is sent. */
+/** Starts a model that looks up the order, refunds what was paid for it, and says so. It answers by the results that it gets. */
 export async function refundModel(): Promise<RefundModel> {
   const model = { requests: 0 };
   const server = createServer((incoming, outgoing) => {

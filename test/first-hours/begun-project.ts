@@ -20,7 +20,7 @@ export interface Beginning {
   server: { address: string; namespace: string };
 }
 
-/** What is said at the end of the first minutes, by the scripted model of the templates. */
+/** The last text of the first minutes, from the scripted model of the templates. */
 export const ANSWER = 'Order 42 arrived broken.';
 const PAID = 'Its price is paid back.';
 
@@ -62,7 +62,7 @@ export class BegunProject implements AsyncDisposable {
     const project = new BegunProject(beginning, await freePorts([undefined]));
     const { template, packageManager, provider = 'scripted' } = beginning;
     const options = `--template ${template} --provider ${provider}`;
-    // pnpm passes everything on; npm does so behind "--".
+    // pnpm passes everything on; npm does so after "--".
     const create =
       packageManager === 'npm'
         ? `npm create longhaul@latest ${NAME} -- ${options} --yes`

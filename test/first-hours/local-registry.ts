@@ -12,7 +12,7 @@ import { hasEnded } from './two-terminals.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-/** The packages of this project, which the registry has as they would be published now. */
+/** The packages of this project, in the registry as they would be published now. */
 const OWN = ['longhaul', 'create-longhaul'];
 
 const STARTED_WITHIN_MS = 60_000;
@@ -32,12 +32,12 @@ export class LocalRegistry implements AsyncDisposable {
     this.#child = child;
   }
 
-  /** Starts the registry, packs both packages and publishes them. `folder` is the one of the test: the home is made in it. */
+  /** Starts the registry, packs both packages and publishes them. The home is made in `folder`, the folder of the test. */
   static async start(folder: string): Promise<LocalRegistry> {
     const [port] = await freePorts([undefined]);
     const url = `http://127.0.0.1:${port}/`;
     const storage = `${CACHE}/storage`;
-    // What an earlier run has published is gone; what was fetched for it stays.
+    // Packages published by an earlier run are gone; its downloads stay.
     for (const name of OWN) await rm(join(storage, name), { recursive: true, force: true });
     await mkdir(storage, { recursive: true });
     const [upstream, cafile] = await Promise.all([npmSetting('registry'), npmSetting('cafile')]);
@@ -119,7 +119,7 @@ function configuration({ storage, upstream, own }: { storage: string; upstream: 
   });
 }
 
-/** A home without anything in it but the address of the registry. Downloads are kept: they are not what is tested. */
+/** A home with only the address of the registry. Downloads are kept: they are not under test. */
 async function freshEnvironment(folder: string, url: string): Promise<NodeJS.ProcessEnv> {
   const home = join(folder, 'home');
   await mkdir(home);

@@ -6,7 +6,7 @@ import { type DevServer, startDevServer } from '../../src/dev-server/dev-server.
 import { refundModel } from '../examples/refund-model.ts';
 import { missingPackages } from '../installing.ts';
 
-// What a person who comes from another framework reads side by side on the pages of docs/migrate. The program of Longhaul is run by
+// The programs that a user of another framework reads side by side on the pages of docs/migrate. The program of Longhaul is run by
 // test/examples/migrate.test.ts.
 
 const folder = fileURLToPath(new URL('../../examples/migrate', import.meta.url));

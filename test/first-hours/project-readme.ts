@@ -7,7 +7,7 @@ export interface ProjectReadme {
   dev: string;
   /** In a second one, where the project has a program besides: it stays open. */
   opened?: string;
-  /** In the last one, a command after the other. Empty if the question is asked elsewhere. */
+  /** In the last one, commands in sequence. Empty if the question is asked elsewhere. */
   asked: string[];
   /** The page where the question is asked, if it names one. */
   page?: string;

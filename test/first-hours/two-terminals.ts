@@ -29,7 +29,7 @@ export class TwoTerminals implements AsyncDisposable {
     return new TwoTerminals(folder, this.#env, this.#shells);
   }
 
-  /** Runs commands as they stand on a page. Throws if they fail, with what they have printed. */
+  /** Runs the unchanged commands of a page. Throws if they fail, with their output. */
   async run(text: string): Promise<string> {
     const [code, printed] = await this.#outcome(text);
     if (code !== 0) throw new Error(`"${text.trim()}" ends with ${code}:\n${printed}`);
@@ -37,7 +37,7 @@ export class TwoTerminals implements AsyncDisposable {
     return printed;
   }
 
-  /** Runs commands again and again until they print a text. */
+  /** Runs commands repeatedly until they print a text. */
   async runUntil(text: string, shown: string | RegExp, seconds = 60): Promise<string> {
     const deadline = Date.now() + 1_000 * seconds;
     for (;;) {

@@ -20,7 +20,7 @@ export const QUIET: LedgerReport = {
   leaves: false,
 };
 
-/** A step of several processes that share a limit: who reports what, so many milliseconds after the step before. */
+/** A step of several processes that share a limit: who reports what, and how many milliseconds after the previous step. */
 export interface Step {
   process: number;
   afterMs: number;

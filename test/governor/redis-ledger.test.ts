@@ -74,7 +74,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
           expect(answer).toEqual(memory.exchangeNow(report));
           process.take(answer.granted, answer.lent);
           grants.push({ at: now, count: answer.granted.reduce((sum, one) => sum + one, answer.lent) - report.returned });
-          // Over every span of time, no more than what is saved up and what has become free.
+          // Over every span of time, at most the saved and the newly freed permits.
           let total = 0;
           const most = Math.max(1, limits.requestsPerMinute * LEDGER.savedRequests);
           for (const { at, count: granted } of grants.toReversed()) {
@@ -178,7 +178,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
         await permits.acquire({ call: `mine${index}`, tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, wait);
         granted += 1;
       });
-      // They wait as long as the process lives: it says again and again that it has all permits.
+      // They wait as long as the process lives: it reports repeatedly that it has all permits.
       const first = await untilOf(server, KILLED_WORKERS);
       await vi.waitUntil(async () => (await untilOf(server, KILLED_WORKERS)) > first + 1_000, WAITS);
       expect(granted).toBe(0);

@@ -39,7 +39,7 @@ export class HandMade {
     };
   }
 
-  /** A model call after so many events, and its answer. */
+  /** A model call after this many events, and its answer. */
   model(through: number, times: Asked, content: ContentItem[], more: Partial<RecordedResponse> = {}): this {
     const finishReason = content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'stop';
     this.#called = content.map((item) => (item.type === 'tool_call' ? item.name : ''));
@@ -62,7 +62,7 @@ export class HandMade {
   }
 
   /**
-   * A local call that ended in this task, so many milliseconds after it began: with a result for the call at that position, or
+   * A local call that ended in this task, this many milliseconds after it began: with a result for the call at that position, or
    * with a failure of the `seq`th activity.
    */
   local(ended: number, name: string, end: { at: [number, number]; result: string } | { seq: number; failure: string }, afterMs = 0): this {

@@ -57,14 +57,14 @@ function execution(children: ChildTasks[]): HandMade {
 
 test.each<[string, ChildTasks[]]>([
   [
-    'started after the decision to continue, and one ended before it was told',
+    'started after the decision to continue, and one ended before it was notified',
     [
       { started: 5, closed: 7, delivered: 9, isGone: true },
       { started: 5, closed: 8, delivered: 7 },
     ],
   ],
   [
-    'started after that decision, and were told before the next message',
+    'started after that decision, and were notified before the next message',
     [
       { started: 5, closed: 8, delivered: 6 },
       { started: 5, closed: 9, delivered: 6 },

@@ -20,7 +20,7 @@ function withoutIds({ events, steps }: RunRecordFile) {
   return { events: events.map(({ decision, ...event }) => ({ ...event, id: undefined, decision: withoutId(decision) })), steps };
 }
 
-/** Steps of a program that run side by side may be told in another order if they end in one workflow task. */
+/** Parallel steps of a program may be reported in another order if they end in one workflow task. */
 function inOrder({ events, steps }: ReturnType<typeof withoutIds>): object {
   if (events.every(({ step }) => step === undefined)) return { events, steps };
   return { events: events.toSorted((a, b) => a.timestamp.localeCompare(b.timestamp) || a.author.localeCompare(b.author)), steps };

@@ -125,7 +125,7 @@ describe('the request of each step of each recorded run', () => {
       expect(commonPrefix.tokens).toBeLessThanOrEqual(commonPrefix.of);
       const now = new Set([...known, ...added.map(({ offset }) => offset)]);
       for (const { offset } of summarised) now.delete(offset);
-      // What was recalled for a call is recorded behind the events of its conversation.
+      // Texts recalled for a call are recorded after the events of its conversation.
       expect(Math.max(0, ...now)).toBeLessThanOrEqual(through);
       known = now;
     }

@@ -39,7 +39,7 @@ function refusal(): Promise<unknown> {
     .catch((error: unknown) => error);
 }
 
-/** Returns the files of the folder that this process has open, where the system says so. */
+/** Returns the files of the folder that this process has open, where the system can tell. */
 async function openFiles(): Promise<string[]> {
   const descriptors = await readdir('/proc/self/fd').catch(() => []);
   const paths = await Promise.all(descriptors.map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')));

@@ -35,7 +35,7 @@ describe.each(['schema', 'final_answer'] as const)('an answer as text, output mo
     ['a fence between prose', 'Here:\n```json\n{"answer":4}\n```\nAnything else?', ANSWER],
     ['prose before', 'The answer is {"answer":4}', ANSWER],
     ['prose after', '{"answer":4} is the answer.', ANSWER],
-    ['prose with brackets that are no JSON', 'As [Ada] {said}: {"answer":4}', ANSWER],
+    ['prose with brackets that are not JSON', 'As [Ada] {said}: {"answer":4}', ANSWER],
     ['prose with another JSON value that does not fit', 'See [1]: {"answer":4}', ANSWER],
     ['brackets in a text of the JSON', 'So: {"answer":4,"unit":"} ]"}', { type: 'parsed', value: { answer: 4, unit: '} ]' } }],
     ['the same JSON twice', '{"answer":4}\n{"answer": 4}', ANSWER],

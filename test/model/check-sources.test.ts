@@ -13,7 +13,7 @@ test.each<[what: string, given: unknown, recorded: unknown[]]>([
     [{ title: 'Notes', mediaType: 'application/pdf', filename: 'notes.pdf' }],
   ],
   ['a place in the text', [{ url: PAGE, start: 4, end: 8 }], [{ url: PAGE, start: 4, end: 8 }]],
-  ['a place behind the text', [{ url: PAGE, start: 4, end: 80 }], [{ url: PAGE }]],
+  ['a place after the text', [{ url: PAGE, start: 4, end: 80 }], [{ url: PAGE }]],
   ['an invalid place', [{ url: PAGE, start: 8, end: 4 }], [{ url: PAGE }]],
   ['a source twice', [{ url: PAGE }, { url: PAGE }], [{ url: PAGE }]],
   ['a page that was found and cited', [{ url: PAGE }, { url: PAGE, start: 0, end: 3 }], [{ url: PAGE, start: 0, end: 3 }]],

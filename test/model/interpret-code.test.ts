@@ -30,7 +30,7 @@ test('code is recorded as the model wrote it', () => {
 
 test.each([
   ['no code', {}, `missing required field "code"`],
-  ['code that is no text', { code: 7 }, 'code: expected string, got number'],
+  ['code that is not text', { code: 7 }, 'code: expected string, got number'],
   ['empty code', { code: '' }, 'code: expected code, got empty text'],
   ['blank code', { code: ' \n\t' }, 'code: expected code, got empty text'],
   ['code over 100,000 characters', { code: 'x'.repeat(100_001) }, 'code: expected at most 100000 characters, got 100001'],

@@ -82,7 +82,7 @@ describe('a text with two readings is not read', () => {
     ['two texts without a comma', '["a" "b"]'],
     ['joined texts', '{"a": "x" + "y"}'],
     ['an ellipsis', '{"a": [1, 2, ...]}'],
-    ['quotation marks inside of a text', '{"a": "say "hi" there"}'],
+    ['quotation marks inside a text', '{"a": "say "hi" there"}'],
     ['an unknown escape', String.raw`{"a": "C:\dir"}`],
     ['NaN', '{"a": NaN}'],
     ['zeros before a number', '{"a": 007}'],

@@ -104,7 +104,7 @@ describe('tool calls that are the whole text', () => {
   test.each([
     ['one call', OSLO, [oslo]],
     ['two calls', `${OSLO}\n${OSLO}`, [oslo, oslo]],
-    ['a call behind reasoning', `<think>I look.</think>\n${OSLO}`, [oslo]],
+    ['a call after reasoning', `<think>I look.</think>\n${OSLO}`, [oslo]],
   ])('%s are read', (_, content, calls) => {
     expect(read(content)).toMatchObject({ content: '', toolCalls: calls, finishReason: 'tool_calls' });
   });

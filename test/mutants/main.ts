@@ -48,7 +48,7 @@ function parse(args: readonly string[]): MutantOptions {
   };
 }
 
-/** A test that never ends because of a change is one that notices it. */
+/** A test that never ends because of a change has noticed it. */
 const LONGEST_MS = 300_000;
 
 const { options, say } = beginCommand('mutants', { parse, usage: USAGE });

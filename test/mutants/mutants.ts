@@ -8,7 +8,7 @@ export interface Mutant {
   after: string;
 }
 
-/** What is replaced in a line, and by what. Only the first place of a line counts. */
+/** The replaced text in a line, and its replacement. Only the first place of a line counts. */
 const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/ === /, ' !== '],
   [/ !== /, ' === '],

@@ -50,7 +50,7 @@ const ESCAPED = 0xe000;
 /** Returns texts that the expression begins to match, by its own characters and words. */
 function seedsOf({ source }: RegExp): string[] {
   const words = source
-    // What is escaped stands for itself.
+    // Escaped characters are literal.
     .replaceAll(/\\([^\w])/g, (_, character: string) => String.fromCharCode(ESCAPED + character.charCodeAt(0)))
     .replaceAll(/\\[pP]\{\w+\}/g, 'a')
     .replaceAll(/\\[sS]/g, ' ')
@@ -90,7 +90,7 @@ function work(pattern: RegExp, steps: PatternSteps, text: string): number {
   return count;
 }
 
-/** The texts that are tried have this length and twice as much. Those that look bad are tried again, longer than bounded repetitions. */
+/** The tested texts have this length and twice as much. Bad candidates are retested, longer than bounded repetitions. */
 const LENGTH = { tried: 100, proving: 1_000 };
 
 /** Returns the largest growth of the work for a text of twice the length. */

@@ -4,7 +4,7 @@ import { propertiesOf, requiredOf, subschemas, typesOf } from '../../src/core/js
 /** A rule that makes a provider refuse the schema of a tool: it returns the problem of one schema in it. */
 interface Rule {
   provider: string;
-  /** Returns what is wrong with a schema at a path. The root has the path ''. */
+  /** Returns the problem of a schema at a path. The root has the path ''. */
   problem: (schema: JsonObject, path: string) => string | undefined;
 }
 

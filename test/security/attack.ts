@@ -103,7 +103,7 @@ function unmet({ ends, answer, output }: Attempt, result: ExecutionResult | unde
   ];
 }
 
-/** An interpreter takes some megabytes, and no more than its limit. */
+/** An interpreter takes some megabytes, but at most its limit. */
 function impossibleFigures({ limits }: Attempt, results: readonly ExecutionResult[]): string[] {
   return results
     .filter(({ success, memoryUsedBytes: used }) => success && (used < 2 ** 20 || used > (limits.maxMemoryMb + OWN_MB) * 2 ** 20))

@@ -45,7 +45,7 @@ const figures = { attempts: chosen.length, escapes: 0, deadHosts: 0, slowestOver
 const ended: Record<string, number> = {};
 let failed = 0;
 
-/** What is wrong with an attempt: something that it did or was told, and what it took above its limits, which may be the machine's fault. */
+/** The problems of an attempt: forbidden acts or answers, and resources above its limits, which may be the machine's fault. */
 interface Wrong {
   problems: string[];
   aboveLimits?: string[];

@@ -11,12 +11,12 @@ interface FoundProcess {
   state: string;
 }
 
-/** Explains which interpreters of Python below this process run, though no cell does. The kernel is asked, not the interpreters. */
+/** Explains which interpreters of Python below this process run, though no cell does, with data from the kernel, not the interpreters. */
 export async function wakingCodeProblems(): Promise<string[]> {
   await passed(WAIT_MS);
   const all = processes();
   const own = new Set([process.pid]);
-  // A child may stand before its parent: the list is gone through until nothing is found any more.
+  // A child may come before its parent: the list is searched until nothing new is found.
   for (let size = 0; size < own.size;) {
     size = own.size;
     for (const { pid, parent } of all) if (own.has(parent)) own.add(pid);

@@ -92,7 +92,7 @@ test('the same key is another run for each tenant that a caller without a princi
 });
 
 test.each([runIdOfKey({ tenant: 'acme' }, 'k'), `chat-${'0'.repeat(40)}`])(
-  'an id as the service makes it is no id of a start: %s',
+  'an id in the form of the service\'s own ids is refused for a start: %s',
   async (id) => {
     const refused = { status: 422, code: 'invalid_request', starts: [] };
     const run = { agent: 'clerk', input: 'Q' };

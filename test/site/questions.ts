@@ -32,5 +32,5 @@ export const QUESTIONS: readonly { ask: string; page: string }[] = [
   { ask: 'skills', page: 'skills' },
 ];
 
-/** Of 30 questions, so many have their page among the first three results. */
+/** Of 30 questions, this many have their page among the first three results. */
 export const LEAST_ANSWERED = 27;

@@ -139,7 +139,7 @@ const OPERATIONS: readonly [operation: string, suites: string, input: string, ex
   ['workflow.run', 'execution_context', 'agents, input, kind', 'authors, output'],
 ];
 
-/** Forms inside of inputs that no key shows: each is in an own case of its operation. */
+/** Forms inside inputs that no key shows: each has a separate case in its operation. */
 const FORMS: readonly [operation: string, form: string][] = [
   ...['set_step_result', 'get_step_result', 'has_step_result', 'set_variable', 'get_variable', 'has_variable'].map(action),
   ...['append_message', 'completed_steps', 'message_count', 'history', 'system_prompt', 'reset', 'snapshot_steps'].map(action),

@@ -31,7 +31,7 @@ const CASE_TIMEOUT_MS = 10_000;
 /** Keys that any expectation may have. */
 export const COMMON_KEYS = ['raises_or_error', UNORDERED_TAIL, ...INFORMATIONAL_KEYS];
 
-/** Replays the cases of one file, so many at a time, and returns them in their order. */
+/** Replays the cases of one file, this many at a time, and returns them in their order. */
 export async function replayFile(
   file: CaseFile & { type: 'cases' },
   findSuite: (suite: string) => SuiteAdapter | undefined,
@@ -119,7 +119,7 @@ function judgeError(
   return verdictOf([...matchError(error, text, memory), ...match(others, outcome.value, memory)]);
 }
 
-/** `true` stands for any error. */
+/** `true` means any error. */
 function matchError(expected: JsonValue, actual: unknown, memory: MatchMemory): Mismatch[] {
   if (expected === true) return [];
   return match(expected, actual, memory).map((mismatch) => ({ ...mismatch, path: 'raises_or_error' }));

@@ -67,7 +67,7 @@ describe('the bounds of memoryStreams()', () => {
       expect(await read('c', 2)).toEqual([0, 1]);
       publish(worker, 'b', 1);
       publish(worker, 'd', 2);
-      // The run is there no more: its position is unknown.
+      // The run no longer exists: its position is unknown.
       publish(worker, 'a', 1);
       expect(await read('a', 2, first)).toEqual(['lost', 0]);
     }

@@ -129,7 +129,7 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     const reading = collect(client, 'r');
     publish(worker, 0, 1);
     await reading.until(0);
-    // What was published before is read over the other connection.
+    // Earlier entries are read over the other connection.
     await vi.waitUntil(() => client.announces);
     server.pause();
     await vi.waitUntil(() => !client.announces, { timeout: 10_000 });

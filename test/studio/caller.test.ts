@@ -10,7 +10,7 @@ interface Asked {
   signal: AbortSignal | undefined;
 }
 
-/** A service that answers when it is told to, and what the page does with it. */
+/** A service that answers when told to, and the page's side of it. */
 interface World {
   caller: CallerModule;
   api: ApiModule;
@@ -112,7 +112,7 @@ test('once the key is taken away, nothing is known of the caller, and nothing is
   await vi.advanceTimersByTimeAsync(600_000);
   expect([news(), caller.waiting.value]).toEqual([[], undefined]);
 
-  // The next caller lists once, and is asked nothing for the one before.
+  // The next caller lists once, without queries for the previous one.
   api.takeKey('other', { keep: false });
   await begin(caller);
   await caller.listDecided('r1', until);

@@ -7,7 +7,7 @@ const edgesOf = (...pairs: string[]): GraphEdge[] =>
 
 const HALF = { width: 105, height: 23 };
 
-/** Returns what is wrong with a drawing: boxes that overlap or are not inside, and edges that do not end at their nodes. */
+/** Returns the problems of a drawing: boxes that overlap or are not inside, and edges that do not end at their nodes. */
 function problemsOf({ nodes, edges, width, height }: Placed): string[] {
   const outside = nodes.filter(({ x, y }) => x < HALF.width || x > width - HALF.width || y < HALF.height || y > height - HALF.height);
   const overlapping = nodes.flatMap((one, index) =>

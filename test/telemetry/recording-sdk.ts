@@ -14,7 +14,7 @@ export interface ExportedSpan {
   endTime?: number;
 }
 
-/** An SDK that keeps what it would export. Its ids come from the generator, asked as the real ones do. */
+/** An SDK that keeps what it would export. Its ids come from the generator, which is called as by a real SDK. */
 export class RecordingSdk implements TracerProvider {
   readonly exported: ExportedSpan[] = [];
   readonly #ids: IdGenerator;

@@ -71,7 +71,7 @@ const SDKS: [name: string, sdk: Sdk][] = [
   ],
 ];
 
-/** Reports a call, with a span that its tool makes inside of it, and the run. Returns the id of the span of the call. */
+/** Reports a call, with a span that its tool makes inside it, and the run. Returns the id of the span of the call. */
 async function reportRun(reported: Telemetry, ofTool: TracerProvider): Promise<string> {
   const place = traceOfStart(RUN, undefined);
   const start = {

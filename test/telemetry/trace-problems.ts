@@ -1,7 +1,7 @@
 import type { ReceivedSpan } from './otlp-receiver.ts';
 
 /**
- * Returns what is wrong with the spans of one or several traces: each has one root, and no span lacks its parent or has two contents.
+ * Returns the problems of the spans of one or several traces: each has one root, and no span lacks its parent or has two contents.
  * `callers`: the spans of others that runs are below.
  */
 export function traceProblems(spans: readonly ReceivedSpan[], callers: ReadonlySet<string> = new Set()): string[] {

@@ -47,7 +47,7 @@ export class LanguageServer implements AsyncDisposable {
     await once(this.#child, 'exit');
   }
 
-  /** Returns what the server proposes at a place of a file, which is given as a text: the names in the order of the list. */
+  /** Returns the server's completions at a place of a file, which is given as a text: the names in the order of the list. */
   async completions(file: string, text: string, offset: number): Promise<string[]> {
     const uri = pathToFileURL(file).href;
     this.#send({ method: 'textDocument/didOpen', params: { textDocument: { uri, languageId: 'typescript', version: 1, text } } });

@@ -40,7 +40,7 @@ async function outsideOfSandbox(importOriginal: () => Promise<object>): Promise<
   };
 }
 
-/** Loads what is tested, and what it shares, by that package. */
+/** Loads the tested modules, and the modules that they share, with that package. */
 async function load() {
   const [{ workflowBursts }, { burstPorts }, { Inbox }, { newRunState }] = await Promise.all([
     import('../../workflows/run/bursts.ts'),

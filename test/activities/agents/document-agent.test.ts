@@ -54,7 +54,7 @@ describe('an agent that comes as a document', () => {
 
   test.each<[string, AgentDocument]>([
     ['every field', DOCUMENT],
-    ['an answer that is no object', { ...DOCUMENT, output: { type: 'array', items: { type: 'number' } } }],
+    ['an answer that is not an object', { ...DOCUMENT, output: { type: 'array', items: { type: 'number' } } }],
     ['an answer that no provider enforces', { ...DOCUMENT, output: { type: 'object', patternProperties: { x: {} } } }],
     ['nothing but its tools', { step: 'A', model: 'scripted/model', instructions: [], tools: ['find'] }],
   ])('is not stored again, and is the same in the run and on the worker: %s', async (_, document) => {

@@ -219,7 +219,7 @@ describe('heartbeats', () => {
 
   test.each<[string, () => unknown, unknown]>([
     ['that are JSON are sent', () => ({ done: 3 }), { done: 3 }],
-    ['that are no JSON are replaced', () => 7n, '[The details of this heartbeat are not JSON]'],
+    ['that are not JSON are replaced', () => 7n, '[The details of this heartbeat are not JSON]'],
     ['that throw as JSON are replaced', () => ({ toJSON: refuse }), '[The details of this heartbeat are not JSON]'],
     [
       'that cannot be read are replaced: an error thrown in a timer would end the process',

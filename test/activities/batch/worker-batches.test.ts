@@ -11,7 +11,7 @@ test.each<[what: string, options: unknown, problem: RegExp]>([
   ['a provider that the worker does not have', { opnai: {} }, /"batch\.opnai": the worker has no provider "opnai".*Did you mean "openai"/],
   ['a provider without batches', { scripted: {} }, /the client of provider "scripted" has no batches: give "client"/],
   ['an unknown option', { openai: { windw: '5m' } }, /unknown option "windw"/],
-  ['a window that is no time', { openai: { window: 'soon' } }, /"window" is "soon"/],
+  ['a window that is not a time', { openai: { window: 'soon' } }, /"window" is "soon"/],
   ['a deadline shorter than the window', { openai: { window: '2h', deadline: '1h' } }, /"deadline" is shorter than "window"/],
   ['a deadline longer than its calls wait', { openai: { deadline: '6d' } }, /"deadline" is "6d": write at most/],
   ['no calls', { openai: { most: 0 } }, /"most" is 0: write a whole number of at least 1/],

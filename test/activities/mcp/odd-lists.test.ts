@@ -127,7 +127,7 @@ test.each<[string, unknown, string | undefined]>([
   ['with items: null', { type: 'object', properties: { a: { type: 'array', items: null } } }, undefined],
   ['with enum: null', { type: 'object', properties: { a: { type: 'string', enum: null } } }, undefined],
   ['with a pattern that does not compile', { type: 'object', properties: { a: { type: 'string', pattern: '(' } } }, undefined],
-  ['with a reference that is no pointer', { type: 'object', properties: { a: { $ref: '#/%zz' } } }, undefined],
+  ['with a reference that is not a pointer', { type: 'object', properties: { a: { $ref: '#/%zz' } } }, undefined],
   ['that refers to itself', { type: 'object', properties: { a: { $ref: '#' } } }, undefined],
 ])('a tool with an input schema that is %s can be used', async (_, inputSchema, notice) => {
   const { names, notices } = await read([OK, { name: 'odd', inputSchema }]);

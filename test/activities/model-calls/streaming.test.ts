@@ -251,7 +251,7 @@ describe('reasoning at the beginning of an answer', () => {
   const ANSWER = '<think>\nIs it four?\n</think>\n\nFour <b>hours</b>.';
 
   test.each([1, 2, 3, 5, 7, 11, 100, 0])(
-    'is streamed as reasoning, and is no part of the answer: pieces of %i characters',
+    'is streamed as reasoning, and is not part of the answer: pieces of %i characters',
     async (size) => {
       const { sink, callModel } = streaming(clientOf(ANSWER, size));
       const output = await callModel();

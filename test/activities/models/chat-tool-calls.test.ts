@@ -36,8 +36,8 @@ const one = (...pieces: Fields[]): Fields[][] => pieces.map((given) => [calls(gi
 
 describe('chunks of calls with one reading are put together', () => {
   test.each<[string, RawToolCall[], Fields[][]]>([
-    ['an empty id behind the first', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('', ':1}', { index: 0, id: '' }))],
-    ['no id behind the first', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 0 }))],
+    ['an empty id after the first', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('', ':1}', { index: 0, id: '' }))],
+    ['no id after the first', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 0 }))],
     ['an equal id and name in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', ':1}', { index: 0, id: 'a' }))],
     ['a new id in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 0, id: 'x' }))],
     ['a new id and the name in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', ':1}', { index: 0, id: 'x' }))],
@@ -79,7 +79,7 @@ describe('chunks of calls with one reading are put together', () => {
       [A],
       one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 1, id: 'a' })),
     ],
-    ['the name behind the id', [A], one({ id: 'a' }, piece('pay', ''), piece(undefined, A.arguments))],
+    ['the name after the id', [A], one({ id: 'a' }, piece('pay', ''), piece(undefined, A.arguments))],
     ['a number as id', [{ ...A, id: '7' }], one(piece('pay', A.arguments, { index: 0, id: 7 }))],
     ['the whole call in each chunk', [A], one(...[1, 2, 3].map(() => piece('pay', A.arguments, { index: 0, id: 'a' })))],
     [
@@ -190,7 +190,7 @@ describe('chunks of calls with two readings make the answer malformed', () => {
       one(piece('pay', A.arguments, { index: 0, id: 'a' }), piece('pay', B.arguments, { index: 0, id: 'a' })),
     ],
     [
-      'other arguments behind whole ones',
+      'other arguments after complete ones',
       one(piece('pay', A.arguments, { index: 0, id: 'a' }), piece(undefined, B.arguments, { index: 0 })),
     ],
     ['arguments that grow, without an id', one(piece('pay', '{"n":1}', { index: 0 }), piece('pay', '{"n":15}', { index: 0 }))],

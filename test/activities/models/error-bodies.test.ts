@@ -34,7 +34,7 @@ describe('the message of an error is shown, whatever its form', () => {
       'Provider returned error: no such tool',
     ],
     [
-      'raw text that is no JSON',
+      'raw text that is not JSON',
       400,
       { error: { message: 'Provider returned error', metadata: { raw: 'busy' } } },
       'Provider returned error: busy',

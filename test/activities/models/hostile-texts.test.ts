@@ -40,7 +40,7 @@ const SEEDS = [
 const WAYS: readonly (readonly [way: string, classify: (text: string) => unknown])[] = [
   ['the message of a status', (text) => classifyError(new APIError(400, { error: { message: text } }, undefined, new Headers()), CALL)],
   ['the message of a refusal', (text) => classifyError(new APIError(429, { message: text }, undefined, new Headers()), CALL)],
-  ['a body that is no JSON', (text) => classifyError(new APIError(502, { message: `<${text}` }, undefined, new Headers()), CALL)],
+  ['a body that is not JSON', (text) => classifyError(new APIError(502, { message: `<${text}` }, undefined, new Headers()), CALL)],
   [
     'a list',
     (text) => classifyError(new APIError(400, [{ errors: [{ msg: text, code: text }] }] as object, undefined, new Headers()), CALL),

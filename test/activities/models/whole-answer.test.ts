@@ -34,17 +34,17 @@ describe('a Chat answer is read to its end', () => {
       { calls: 2, finishReason: 'tool_calls' },
     ],
     [
-      'calls behind the finish reason of the text',
+      'calls after the finish reason of the text',
       [early({ content: 'a' }), early(call(0), 'tool_calls')],
       { content: 'a', calls: 1, finishReason: 'tool_calls' },
     ],
     [
-      'a call behind a finish reason without usage',
+      'a call after a finish reason without usage',
       [chatChunk({ content: 'a' }, 'stop'), chatChunk(call(0), 'stop')],
       { calls: 1, finishReason: 'tool_calls' },
     ],
     [
-      'arguments behind the finish reason',
+      'arguments after the finish reason',
       [
         chatChunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{"n"' } }] }, 'tool_calls'),
         early({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }, 'tool_calls'),
@@ -52,17 +52,17 @@ describe('a Chat answer is read to its end', () => {
       { calls: 1, finishReason: 'tool_calls' },
     ],
     [
-      'text behind the usage',
+      'text after the usage',
       [chatChunk({ content: 'a' }, 'stop'), LAST, chatChunk({ content: 'b' }, 'stop')],
       { content: 'ab', finishReason: 'stop' },
     ],
     [
-      'a finish reason and an empty one behind it',
+      'a finish reason and an empty one after it',
       [chatChunk({ content: 'a' }, 'length'), chatChunk({}, '')],
       { content: 'a', finishReason: 'length' },
     ],
     [
-      '"stop" behind "length", as routers add it',
+      '"stop" after "length", as routers add it',
       [chatChunk({ content: 'a' }, 'length'), chatChunk({}, 'stop'), LAST],
       { content: 'a', finishReason: 'length' },
     ],
@@ -107,10 +107,10 @@ describe('a Chat answer is read to its end', () => {
 
 describe('without the end mark', () => {
   test.each<[string, (reply: Reply) => void, string]>([
-    ['the end of the body behind a finish reason', (reply) => reply.events(chatChunk({ content: 'a' }, 'stop')), 'a'],
-    ['the end of the body behind the usage', (reply) => reply.events(chatChunk({ content: 'a' }, 'stop'), LAST), 'a'],
+    ['the end of the body after a finish reason', (reply) => reply.events(chatChunk({ content: 'a' }, 'stop')), 'a'],
+    ['the end of the body after the usage', (reply) => reply.events(chatChunk({ content: 'a' }, 'stop'), LAST), 'a'],
     [
-      'the end of the body behind finish reasons with every piece',
+      'the end of the body after finish reasons with every piece',
       (reply) => reply.events(early({ content: 'a' }), early({ content: 'b' })),
       'ab',
     ],
@@ -125,8 +125,8 @@ describe('without the end mark', () => {
 
   test.each<[string, (reply: Reply) => void]>([
     ['the end of the body without a finish reason', (reply) => reply.events(chatChunk({ content: 'a' }))],
-    ['text behind the last finish reason', (reply) => reply.events(early({ content: 'a' }), chatChunk({ content: 'b' }))],
-    ['a call behind the last finish reason', (reply) => reply.events(early({ content: 'a' }), chatChunk(call(0)))],
+    ['text after the last finish reason', (reply) => reply.events(early({ content: 'a' }), chatChunk({ content: 'b' }))],
+    ['a call after the last finish reason', (reply) => reply.events(early({ content: 'a' }), chatChunk(call(0)))],
     ['the beginning of an event', (reply) => (reply.events(early({ content: 'a' })), reply.raw('data: {"choices":[{"del'))],
     [
       'a choice with a call that has no finish reason',
@@ -181,7 +181,7 @@ describe('without the end mark', () => {
     ['a finish reason', [chatChunk({ content: 'a' }, 'stop')], 15_000],
     ['a finish reason with usage', [early({ content: 'a' })], 15_000],
     ['a finish reason, and then the usage alone', [chatChunk({}, 'stop'), LAST], 1_000],
-    ['something behind a finish reason', [early({ content: 'a' }), early({ content: 'b' })], undefined],
+    ['something after a finish reason', [early({ content: 'a' }), early({ content: 'b' })], undefined],
   ])('the silence that completes an answer depends on what came: %s', (_, chunks, expected) => {
     const answer = new ChatAnswer();
     for (const data of chunks) answer.take({ type: 'data', data });

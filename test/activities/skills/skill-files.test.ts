@@ -32,10 +32,10 @@ describe('a skill is read from each of these files', () => {
     ['with a byte order mark', `\ufeff${PLAIN}`],
     ['with CRLF', PLAIN.replaceAll('\n', '\r\n')],
     ['with a byte order mark and CRLF', `\ufeff${PLAIN.replaceAll('\n', '\r\n')}`],
-    ['with blanks behind the first rule', PLAIN.replace('---\n', '---  \n')],
-    ['with blanks behind the second rule', PLAIN.replace('forms\n---\n', 'forms\n--- \t\n')],
+    ['with blanks after the first rule', PLAIN.replace('---\n', '---  \n')],
+    ['with blanks after the second rule', PLAIN.replace('forms\n---\n', 'forms\n--- \t\n')],
     [
-      'with blanks behind both rules and CRLF',
+      'with blanks after both rules and CRLF',
       PLAIN.replace('---\n', '--- \n').replace('forms\n---\n', 'forms\n--- \n').replaceAll('\n', '\r\n'),
     ],
     ['without an end of the last line', PLAIN.trimEnd()],
@@ -94,7 +94,7 @@ describe('a skill is read from each of these files', () => {
     ['patterns', ['allowed-tools: Bash(git add *) Bash(jq:*), Read'], ['Bash(git add *)', 'Bash(jq:*)', 'Read']],
     ['a list with numbers', ['allowed-tools: [find_order, 7]'], ['find_order', '7']],
     ['with an underscore, a list', ['allowed_tools: [find_order]'], ['find_order']],
-    ['with an underscore, a text, which is no list there', ['allowed_tools: find_order refund'], undefined],
+    ['with an underscore, a text, which is not a list there', ['allowed_tools: find_order refund'], undefined],
     ['an empty list', ['allowed-tools: []'], []],
     ['nothing', ['allowed-tools:'], undefined],
   ])('with "allowed-tools" as %s', async (_, lines, tools) => {

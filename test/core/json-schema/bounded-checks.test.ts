@@ -71,7 +71,7 @@ const SCHEMAS: [string, JsonObject, () => JsonValue][] = [
   ['names that do not fit', { type: 'object', propertyNames: { pattern: '^[A-Z]+$' } }, () => objectOf(() => 1)],
   ['one of many values', array({ enum: MANY_NAMES }), () => listOf(() => 'none')],
   ['items that must differ, and do', { type: 'array', uniqueItems: true }, () => listOf((index) => [index])],
-  ['items that must differ, of which the last two do not', { type: 'array', uniqueItems: true }, () => [...listOf((index) => index), 1]],
+  ['items that must differ, but the last two do not', { type: 'array', uniqueItems: true }, () => [...listOf((index) => index), 1]],
   ['lists of items that must differ', array({ type: 'array', uniqueItems: true }), () => listOf((index) => [index, index + 1, index])],
   ['texts that match no pattern', array({ type: 'string', pattern: '^(a+)b$' }), () => listOf(() => 'aaaa')],
   ['a choice that each level could be gone through twice for', TWICE, () => chain(60)],

@@ -70,7 +70,7 @@ describe('deps that leave a run', () => {
     ['an invalid time is dropped', { at: new Date(Number.NaN) }, {}],
     ['numbers that are not finite are dropped', { a: Number.NaN, b: [Infinity, 1] }, { b: [1] }],
     ['undefined is dropped', { a: undefined, b: [undefined, 1] }, { b: [1] }],
-    ['a value that is no object', ['a'], {}],
+    ['a value that is not an object', ['a'], {}],
     ['nothing', undefined, {}],
   ])('%s', (_, deps, expected) => {
     expect(screenedDeps(deps)).toEqual(expected);

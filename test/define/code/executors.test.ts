@@ -30,7 +30,7 @@ test('each import is named once', () => {
 
 describe('an option that cannot work is a usage error', () => {
   test.each([
-    ['options that are no object', () => quickjs(10 as never), 'quickjs: the options are 10: write an object'],
+    ['options that are not an object', () => quickjs(10 as never), 'quickjs: the options are 10: write an object'],
     [
       'an unknown option',
       () => quickjs({ timeout: 3 } as never),
@@ -39,7 +39,7 @@ describe('an option that cannot work is a usage error', () => {
     ['a command for an executor that has one', () => python({ command: ['sh'] } as never), 'python has an unknown option "command"'],
     ['an unknown limit', () => quickjs({ limits: { timeoutSecond: 3 } as never }), '"limits" has an unknown option "timeoutSecond"'],
     ['limits that are a number', () => quickjs({ limits: 3 as never }), 'quickjs: "limits": the options are 3: write an object'],
-    ['a time that is no number', () => quickjs({ limits: { timeoutSeconds: Number.NaN } }), '"timeoutSeconds" of the executor is NaN'],
+    ['a time that is not a number', () => quickjs({ limits: { timeoutSeconds: Number.NaN } }), '"timeoutSeconds" of the executor is NaN'],
     ['a text as time', () => quickjs({ limits: { timeoutSeconds: '3' as never } }), '"timeoutSeconds" of the executor is 3'],
     ['no memory', () => python({ limits: { maxMemoryMb: 0 } }), '"maxMemoryMb" of the executor is 0: write a whole number of at least 1'],
     ['half a step', () => python({ limits: { maxSteps: 1.5 } }), '"maxSteps" of the executor is 1.5'],

@@ -193,9 +193,9 @@ describe('a mistake in a program', () => {
   });
 
   test('is found in values that the types refuse', () => {
-    // @ts-expect-error The units are no list.
+    // @ts-expect-error The units are not a list.
     expect(mistake(() => defineProgram({ name: 'p', units: 'all' }))).toContain('units: expected array, got string');
-    // @ts-expect-error An agent is no tool.
+    // @ts-expect-error An agent is not a tool.
     expect(mistake(() => tool('T', desk))).toBe('step "T" is given a value that is not a tool: make it with defineTool, or write its name');
     // @ts-expect-error There is no such option.
     expect(mistake(() => defineProgram({ name: 'p', units: [unit('u', {}, [sleep('S', 1)])], outputs: 1 }))).toContain(

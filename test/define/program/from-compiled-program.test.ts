@@ -117,7 +117,7 @@ test.each<[string, unknown, string]>([
   ['no object', 'axon', 'the program: expected an object, got string "axon"'],
   ['nothing', undefined, 'the program: expected an object, got nothing: give the compiled program as JSON.parse returns it'],
   ['no units', { backend_name: 'x' }, 'execution_units: is missing'],
-  ['units that are no list', { execution_units: {} }, 'execution_units: expected a list, got an object'],
+  ['units that are not a list', { execution_units: {} }, 'execution_units: expected a list, got an object'],
   ['an unknown field of the program', { ...COMPILED, flows: [] }, 'flows: AXON has no such field here (it has: backend_name'],
   ['an invalid unit', { execution_units: [1] }, 'execution_units[0]: expected an object, got number 1'],
   ['an unknown field of a unit', unit({ persona: 'x' }), 'execution_units[0].persona: AXON has no such field here'],
@@ -127,20 +127,20 @@ test.each<[string, unknown, string]>([
     'execution_units[0].active_anchors[0]: the anchor has no name',
   ],
   ['a tool without a name', unit({ tool_declarations: [{}] }), 'execution_units[0].tool_declarations[0]: is no declaration of a tool'],
-  ['an effort that is no text', unit({ effort: 3 }), 'execution_units[0].effort: expected text, got number 3'],
+  ['an effort that is not text', unit({ effort: 3 }), 'execution_units[0].effort: expected text, got number 3'],
   [
     'two steps of one name',
     unit({ steps: [STEP, STEP] }),
     'execution_units[0].steps[1].step_name: two steps of the unit are named "Extract"',
   ],
-  ['a name of no reference', step({ step_name: 'a.b' }), 'execution_units[0].steps[0].step_name: "a.b" is no name'],
+  ['a name that cannot be in a reference', step({ step_name: 'a.b' }), 'execution_units[0].steps[0].step_name: "a.b" is no name'],
   ['no prompt', step({ user_prompt: '' }), 'execution_units[0].steps[0].user_prompt: the step has no prompt'],
   ['an unknown field of a step', step({ prompt: 'x' }), 'execution_units[0].steps[0].prompt: AXON has no such field here'],
   ['unknown metadata', step({ metadata: { par: {} } }), 'execution_units[0].steps[0].metadata.par: is unknown (known are: use_tool'],
   ['a shield', step({ metadata: { shield_apply: {} } }), 'metadata.shield_apply: has no counterpart: write anchors, guardrails'],
   ['an agent', step({ metadata: { agent: {} } }), 'metadata.agent: has no counterpart: write a step of the kind "agent"'],
   ['a tool that is not named', step({ metadata: { use_tool: {} } }), 'metadata.use_tool: the step names no tool'],
-  ['a floor that is no number', step({ metadata: { confidence_floor: 'high' } }), 'metadata.confidence_floor: expected a number'],
+  ['a floor that is not a number', step({ metadata: { confidence_floor: 'high' } }), 'metadata.confidence_floor: expected a number'],
   ['an unknown field of refine', step({ metadata: { refine: { attempts: 2 } } }), 'metadata.refine.attempts: AXON has no such field here'],
   ['a back-off that does not exist', step({ metadata: { refine: { backoff: 'slow' } } }), 'units[0].steps[0].refine.backoff: '],
 ])('%s is named', (_, compiled, problem) => {
@@ -165,7 +165,7 @@ test('all problems are reported at once', () => {
   );
 });
 
-test('flows without a name and with a name of no reference get one', () => {
+test('flows without a name, or with a name that cannot be in a reference, get a name', () => {
   const units = ['', 'review.v2', 'review v2', 'review_v2'].map((flow_name) => ({ flow_name, system_prompt: '', steps: [STEP] }));
   const { units: made } = fromCompiledProgram({ execution_units: units }, { model: 'scripted/m' });
   expect(made.map(({ name }) => name)).toEqual(['unit_1', 'review_v2', 'review v2', 'review_v2_2']);

@@ -2,7 +2,7 @@ import { type Attempt, SMALL } from './attempt.ts';
 
 type Expected = Pick<Attempt, 'ends' | 'answer' | 'output' | 'calls'>;
 
-/** Cells that abuse the calls of tools, with what has to come of it, and the calls that may come out. */
+/** Cells that abuse tool calls, with the required outcome, and the calls that may leave the sandbox. */
 const CELLS: readonly (readonly [string | string[], Expected])[] = [
   // Forged calls, results and frames.
   ['echo({ tool: "fail", arguments: {} })', { ends: ['success'], calls: [['echo', { tool: 'fail', arguments: {} }]] }],
@@ -50,7 +50,7 @@ const CELLS: readonly (readonly [string | string[], Expected])[] = [
     'globalThis.Error = globalThis.TypeError = function () { return { polluted: 1 }; }; try { fail() } catch (error) { final_answer(error.name) }',
     { ends: ['success'], answer: 'ToolError' },
   ],
-  // Arguments that are no data.
+  // Arguments that are not data.
   ['echo({ then(settle) { settle(1); } })', { ends: ['runtime'], calls: [] }],
   ['await tools.echo({ get then() { throw new Error("getter"); } })', { ends: ['runtime'], calls: [] }],
   ['echo({ get a() { for (;;); } })', { ends: ['timeout'], calls: [] }],

@@ -92,7 +92,7 @@ const IMPORTS: readonly string[] = [
   "process.binding('fs')",
 ];
 
-/** Cells that go straight for the canaries, whose places they are told. */
+/** Cells that attack the canaries directly and know their places. */
 const BAITED: readonly string[] = [
   'final_answer(process.env[bait.variable])',
   'final_answer(globalThis.process.env[bait.variable])',

@@ -54,7 +54,7 @@ describe('the keys of an issuer', () => {
 
   it.each<[string, () => void]>([
     ['no discovery document', () => delete site.documents[DISCOVERY]],
-    ['one that is no JSON', () => (site.documents[DISCOVERY] = '<html>')],
+    ['one that is not JSON', () => (site.documents[DISCOVERY] = '<html>')],
     ['one of another issuer', () => (site.documents[DISCOVERY] = { issuer: 'https://other.example', jwks_uri: `${site.url}/keys` })],
     ['one with an unsafe URL', () => (site.documents[DISCOVERY] = { issuer: site.url, jwks_uri: 'http://other.example/keys' })],
     ['no keys', () => delete site.documents['/keys']],

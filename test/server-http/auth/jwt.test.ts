@@ -54,7 +54,7 @@ describe('a JSON Web Token', () => {
 
   it.each<[string, string, string]>([
     ['exp', 'of no end', '1e999'],
-    ['exp', 'behind the last date', '1e300'],
+    ['exp', 'after the last date', '1e300'],
     ['exp', 'in microseconds', '1800000000000000'],
     ['tenant', 'null', 'null'],
     ['tenant', 'a list', '["acme"]'],

@@ -94,7 +94,7 @@ test.each<[what: string, details: unknown]>([
   ],
   ['an outcome without its answer', { record: { entries: [[1, 'm1', 'model', { type: 'response' }]] }, attempt: 1 }],
 ])(
-  'details of a heartbeat that are no outcomes are not used: %s',
+  'details of a heartbeat that are not outcomes are not used: %s',
   async (_, details) => {
     await using testbed = await Testbed.open();
     const scripted = scriptedModel(SCRIPT);

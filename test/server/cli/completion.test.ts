@@ -51,7 +51,7 @@ async function candidates(...words: string[]): Promise<string[]> {
 
 test.each<[what: string, words: string[], found: string]>([
   ['ids of runs, of old ones too', ['show', mark], `${mark}-run`],
-  ['the id of a run behind an option', ['start', 'clerk', 'Hi', '--previous', mark], `${mark}-run`],
+  ['the id of a run after an option', ['start', 'clerk', 'Hi', '--previous', mark], `${mark}-run`],
   ['the id of a run in the word of its option', ['start', 'clerk', 'Hi', `--previous=${mark}`], `--previous=${mark}-run`],
   ['ids of sessions', ['session', 'show', mark], `${mark}-session`],
   ['names of agents', ['start', assistant.name.slice(0, 3)], assistant.name],

@@ -66,7 +66,7 @@ test('if the notify hook never answers, a cancelled run still ends, and the work
   await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([pay, pay]) }, notify });
   const cancelled = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
   const left = await testbed.client.start(clerk, { input: 'pay', taskQueue: testbed.taskQueue });
-  await until(() => asked === 2, 'both are being told of');
+  await until(() => asked === 2, 'both notifications are in progress');
   await cancelled.cancel('enough');
   expect(await cancelled.result()).toMatchObject({ status: 'cancelled', cancelReason: 'enough' });
   expect(await executionStatus(testbed, cancelled.runId)).toBe('CANCELLED');

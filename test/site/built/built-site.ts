@@ -18,7 +18,7 @@ export function missingSitePackages(): Promise<string> {
 }
 
 /**
- * Runs `npm run site -- …`, and returns what it printed and how long it took in processor time. The project is built already. Without another
+ * Runs `npm run site -- …`, and returns its output and its processor time. The project is built already. Without another
  * version it is `next`, also where a tag is checked out.
  */
 export async function site(command: string, ...args: string[]): Promise<{ printed: string; cpuSeconds: number }> {

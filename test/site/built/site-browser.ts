@@ -73,7 +73,7 @@ export async function search(page: Page, words: string): Promise<string[]> {
 
 /** Returns what axe finds wrong with a page, each with the element. */
 export async function axeProblems(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in that is added to it.
+  // The policy of the page blocks scripts that are added to it.
   const session = await page.context().newCDPSession(page);
   await session.send('Page.setBypassCSP', { enabled: true });
   await session.send('Runtime.evaluate', { expression: axe.source });

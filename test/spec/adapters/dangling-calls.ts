@@ -71,7 +71,7 @@ function isTool(role: string): boolean {
   return role === 'tool' || role === 'tool_response';
 }
 
-/** The role of a message that is no result. */
+/** The role of a message that is not a result. */
 export function roleOf(role: string): Role {
   if (role === 'system' || role === 'user' || role === 'assistant') return role;
   throw new CaseProblem(`A message has a role that the adapter does not know: "${role}"`);

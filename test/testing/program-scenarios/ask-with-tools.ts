@@ -38,7 +38,7 @@ export const ASKS_WITH_TOOLS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'an ask with tools whose answer breaches an anchor is tried again with the failure in its prompt',
+    'an ask with tools whose answer breaches an anchor is retried with the failure in its prompt',
     one([ask('Price', 'What does it cost?', { tools, anchors: ['RequiresCitation'], refine: { maxAttempts: 2 } })]),
     {
       script: [searched, say('It costs 5'), say('It costs 5 [1]')],

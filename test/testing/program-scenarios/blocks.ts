@@ -58,7 +58,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'branches side by side give the list of their last outputs',
+    'parallel branches give the list of their last outputs',
     one([
       parallel('Both', [
         [tool('L', odd, { n: 1 }), tool('L2', times, { a: '{{L.n}}', b: 5 })],
@@ -77,7 +77,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'the items of a list run side by side and keep their order',
+    'the items of a list run in parallel and keep their order',
     one(
       [
         forEach('Each', '{{input.list}}', { as: 'n', atOnce: 2 }, [
@@ -113,7 +113,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     { input: { list: [1, 4, 5] }, script: [], course: { status: 'completed', output: [{ n: 1 }, null, { n: 5 }] } },
   ),
   programScenario(
-    'a value that is no list fails its block',
+    'a value that is not a list fails its block',
     one([forEach('Each', '{{input.list}}', {}, [tool('One', odd, { n: '{{item}}' })])]),
     {
       input: { list: 'abc' },
@@ -122,7 +122,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'loops inside of loops see the items of both, and the list of the inner one may be an item',
+    'loops inside loops see the items of both, and the list of the inner one may be an item',
     one([
       forEach('Rows', '{{input.rows}}', { as: 'row', atOnce: 2 }, [
         forEach('Cells', '{{row.cells}}', { as: 'cell', atOnce: 2 }, [tool('Cell', times, { a: '{{cell}}', b: '{{row.factor}}' })]),
@@ -165,7 +165,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'a round inside of an item sees the other rounds of that item alone',
+    'a round inside an item sees only the other rounds of that item',
     one([
       forEach('Each', '{{input.list}}', { as: 'n', atOnce: 1 }, [
         repeat('Grow', { until: { of: 'Size', is: { minimum: 100 } }, atMost: 4 }, [tool('Size', times, { a: '{{n}}', b: 60 })]),
@@ -197,7 +197,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     { input: { x: 2, list: [1] }, script: [say('c')], course: { status: 'completed', prompts: ['null null'] } },
   ),
   programScenario(
-    'items inside of rounds inside of items see their own values',
+    'items inside rounds inside items see their own values',
     one([
       forEach('Rows', '{{input.rows}}', { as: 'row', atOnce: 1 }, [
         repeat('Twice', { until: { of: 'Cells', is: { type: 'string' } }, atMost: 2 }, [

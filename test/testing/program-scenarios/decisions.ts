@@ -32,7 +32,7 @@ const DECISIONS: readonly ProgramScenario[] = [
       course: { status: 'completed', output: 'see [1]', prompted: ['draft 1, edited\n\nPrevious attempt failed'] },
     },
   ),
-  programScenario('a rejected step is not paid and not tried again', one([ask('A', 'a', { approval: true, refine: { maxAttempts: 3 } })]), {
+  programScenario('a rejected step is not paid and not retried', one([ask('A', 'a', { approval: true, refine: { maxAttempts: 3 } })]), {
     script: [],
     decide: () => reject('too expensive'),
     course: { status: 'error', error: ['The step was rejected: too expensive'], prompts: [], steps: { 'u.A': 'failed' } },
@@ -136,7 +136,7 @@ const DECISIONS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'steps side by side wait each for its own decision',
+    'parallel steps each wait for their own decision',
     one([parallel('Both', [[human('L', 'Left?')], [human('R', 'Right?')], [ask('M', 'm', { approval: true })]])]),
     {
       script: [say('middle')],
@@ -157,7 +157,7 @@ const LIMITS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'model calls side by side count before they have ended',
+    'parallel model calls count before they have ended',
     one([parallel('All', [[ask('A', 'p')], [ask('B', 'p')], [ask('C', 'p')]])], { limits: { steps: 2 } }),
     {
       script: [say('x'), say('x')],
@@ -217,7 +217,7 @@ const LIMITS: readonly ProgramScenario[] = [
     },
   ),
   programScenario(
-    'a cancellation ends waits of all kinds side by side',
+    'a cancellation ends parallel waits of all kinds',
     one([
       parallel('All', [[sleep('Nap', '1h')], [human('Who', 'Who?')], [ask('A', 'a', { refine: { maxAttempts: 2, backoff: 'linear' } })]]),
     ]),

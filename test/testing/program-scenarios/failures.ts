@@ -160,7 +160,7 @@ export const FAILURES: readonly ProgramScenario[] = [
     course: { status: 'completed', output: 'words' },
   }),
   programScenario(
-    'a tool that fails is tried again, and fails its step in the end',
+    'a tool that fails is retried, and fails its step in the end',
     one([tool('T', broken, { n: '{{input.n}}' }, { refine: { maxAttempts: 2 } })]),
     {
       input: { n: 1 },

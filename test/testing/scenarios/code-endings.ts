@@ -53,7 +53,7 @@ export const CODE_ENDINGS = [
       'agent: done',
     ],
   }),
-  scenario('a tool for the model alone is no function of code', coder, {
+  scenario('a tool for the model alone is not a function of code', coder, {
     script: [together(callTool('careful', {}, 'c1'), callTool('run_code', { code: 'careful()' }, 'c2')), say('done')],
     timeline: [
       'agent calls careful {}',
@@ -112,7 +112,7 @@ export const CODE_ENDINGS = [
     script: cells("tools.find('a'); print('end')"),
     timeline: [/^agent calls run_code/, 'run_code: end\n[NOT CALLED] find: the code ended without awaiting these calls', 'agent: done'],
   }),
-  scenario('code that is no code is an error', coder, {
+  scenario('text that is not code is an error', coder, {
     script: cells('print(', "print('a'); throw new Error('broken')", "import('fs')"),
     timeline: [
       CELL,

@@ -46,7 +46,7 @@ const unknown = /failed: The outcome of this call of '\w+' is unknown/;
 
 /** Calls with effect `once`, calls inside the workflow task, and workers that die. */
 export const EFFECTS = [
-  scenario('a call with effect `once` that fails is not tried again', agentWith([breaking]), {
+  scenario('a call with effect `once` that fails is not retried', agentWith([breaking]), {
     script: [callTool('breaking'), say('Done.')],
     timeline: ['agent calls breaking {}', 'breaking failed: the card is refused', 'agent: Done.'],
   }),
@@ -87,7 +87,7 @@ export const EFFECTS = [
     script: [callTool('quick', { text: ' as a flash' }), say('Done.')],
     timeline: [/^agent calls quick/, 'quick: quick as a flash', 'agent: Done.'],
   }),
-  scenario('a local tool is tried again, and has no heartbeats', agentWith([limping, lame]), {
+  scenario('a local tool is retried, and has no heartbeats', agentWith([limping, lame]), {
     script: [together(callTool('limping'), callTool('lame')), say('Done.')],
     timeline: [
       /calls limping/,

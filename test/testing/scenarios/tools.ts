@@ -90,11 +90,11 @@ export const TOOLS = [
       'agent: Done.',
     ],
   }),
-  scenario('arguments that do not fit, or are no JSON, are error results', agentWith([look]), {
+  scenario('arguments that do not fit, or are not JSON, are error results', agentWith([look]), {
     script: [together(callTool('look', { text: 7 }), callTool('look', '{"text": "fixed",}'), callTool('look', '<nothing>')), say('Done.')],
     timeline: [/^agent calls/, /^agent calls/, /^agent calls/, /^look failed: .*text/s, 'look: seenfixed', /^look failed/, 'agent: Done.'],
   }),
-  scenario('an error that a tool throws is tried again, and then becomes a result with the number of attempts', agentWith([down]), {
+  scenario('an error that a tool throws is retried, and then becomes a result with the number of attempts', agentWith([down]), {
     script: [callTool('down'), say('Done.')],
     timeline: ['agent calls down {}', 'down failed: the service is down (3 attempts)', 'agent: Done.'],
   }),
@@ -102,15 +102,15 @@ export const TOOLS = [
     script: [callTool('flaky'), say('Done.')],
     timeline: ['agent calls flaky {}', 'flaky: worked at retry 2', 'agent: Done.'],
   }),
-  scenario('a definitive failure is not tried again', agentWith([definitive]), {
+  scenario('a definitive failure is not retried', agentWith([definitive]), {
     script: [callTool('definitive'), say('Done.')],
     timeline: ['agent calls definitive {}', 'definitive failed: there is no such order', 'agent: Done.'],
   }),
-  scenario('a tool that is never tried again fails at once', agentWith([never]), {
+  scenario('a tool that is never retried fails at once', agentWith([never]), {
     script: [callTool('never'), say('Done.')],
     timeline: ['agent calls never {}', 'never failed: no use', 'agent: Done.'],
   }),
-  scenario('a tool says which errors are tried again', agentWith([picky]), {
+  scenario('a tool says which errors are retried', agentWith([picky]), {
     script: [together(callTool('picky', { text: 'busy' }), callTool('picky', { text: 'broken' })), say('Done.')],
     timeline: [/^agent calls/, /^agent calls/, 'picky failed: busy (3 attempts)', 'picky failed: broken', 'agent: Done.'],
   }),
@@ -130,7 +130,7 @@ export const TOOLS = [
       'agent: Done.',
     ],
   }),
-  scenario('an attempt that takes too long is tried again', agentWith([late]), {
+  scenario('an attempt that takes too long is retried', agentWith([late]), {
     script: [callTool('late'), say('Done.')],
     timeline: ['agent calls late {}', 'late: in time', 'agent: Done.'],
   }),

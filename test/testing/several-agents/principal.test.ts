@@ -76,7 +76,7 @@ test('hooks and guardrails know it, too', async () => {
 
 test.each([
   ['a field that it does not have', { user: 'ada', role: 'admin' }, 'role'],
-  ['a user that is no text', { user: 7 }, 'principal.user'],
+  ['a user that is not text', { user: 7 }, 'principal.user'],
   ['no name', { user: '' }, 'principal.user'],
   ['too much', { claims: { text: 'x'.repeat(9_000) } }, 'principal: 90'],
 ])('a principal with %s is refused', async (_, given, message) => {

@@ -49,9 +49,9 @@ test('its calls of tools are a segment, whose results it gets in their order', a
 });
 
 test.each([
-  ['text that is no frame', 'say "hello"', 'something else than a frame of this run'],
+  ['text that is not a frame', 'say "hello"', 'something else than a frame of this run'],
   ['a frame without the token', 'say "{\\"type\\":\\"done\\"}"', 'something else than a frame of this run'],
-  ['an answer that is no JSON', 'frame {"type":"done","durationMs":0,"memoryUsedBytes":0,"answer":"}","namespace":{}}', 'something else'],
+  ['an answer that is not JSON', 'frame {"type":"done","durationMs":0,"memoryUsedBytes":0,"answer":"}","namespace":{}}', 'something else'],
   ['a second beginning', 'frame {"type":"began"}', 'out of turn'],
   ['a tool that there is not', 'call [{"tool":"other","arguments":{}}]', 'called a tool that there is not'],
   ['more output than it may', `frame {"type":"output","text":"${'x'.repeat(90_000)}"}`, 'more output than it may'],

@@ -37,7 +37,7 @@ test.each([
   ['no JSON', '{"type":'],
   ['another type', '{"type":"exit"}'],
   ['a kind that does not exist', '{"type":"failed","durationMs":1,"memoryUsedBytes":2,"kind":"success","message":""}'],
-  ['an answer that is no text', '{"type":"done","durationMs":1,"memoryUsedBytes":2,"answer":{},"namespace":{}}'],
+  ['an answer that is not text', '{"type":"done","durationMs":1,"memoryUsedBytes":2,"answer":{},"namespace":{}}'],
   ['a namespace that is a list', '{"type":"done","durationMs":1,"memoryUsedBytes":2,"namespace":[]}'],
   ['a list of no calls', '{"type":"calls","calls":[],"durationMs":1}'],
   ['a call without arguments', '{"type":"calls","calls":[{"tool":"a"}],"durationMs":1}'],
@@ -50,7 +50,7 @@ test.each([
     'more calls than a cell may make',
     `{"type":"calls","calls":[${'{"tool":"a","arguments":{}},'.repeat(10_000)}{"tool":"a","arguments":{}}],"durationMs":1}`,
   ],
-  ['a scratchpad that is no text', '{"type":"failed","durationMs":1,"memoryUsedBytes":2,"kind":"runtime","message":"","scratchpad":{}}'],
+  ['a scratchpad that is not text', '{"type":"failed","durationMs":1,"memoryUsedBytes":2,"kind":"runtime","message":"","scratchpad":{}}'],
   ['a frame that is too long', `{"type":"output","text":"${'x'.repeat(MAX_FRAME_LENGTH)}"}`],
 ])('%s is not a frame', (_, received) => {
   expect(readThreadFrame(received)).toBeUndefined();

@@ -154,7 +154,7 @@ describe('an execution has a state from the previous one', () => {
 
   it.each<[string, ExecutionOrigin]>([
     ['if it continues another one', continued],
-    ['also if Temporal says that there is no cron schedule by an empty text', { ...continued, cronSchedule: '' }],
+    ['also if Temporal represents a missing cron schedule as an empty text', { ...continued, cronSchedule: '' }],
   ])('%s', (_, origin) => {
     expect(originProblem(origin)).toBeUndefined();
   });

@@ -54,7 +54,7 @@ describe('a call that does not run is distinguished from calls that run', () => 
     ],
     ['a person has answered it', 'answered', { refundTool: always, script: { callers: [responds('c2', 'by hand')] } }],
     ['there is no such tool', 'unknown', { name: 'nope' }],
-    ['there is no such tool, and its arguments are no JSON', 'unknown', { name: 'nope', response: { problems: { c2: 'no JSON' } } }],
+    ['there is no such tool, and its arguments are not JSON', 'unknown', { name: 'nope', response: { problems: { c2: 'no JSON' } } }],
     ['its arguments do not fit', 'invalid', { response: { problems: { c2: 'Invalid arguments' } } }],
     ['nothing implements it', 'not_started', { refundTool: { notExecutable: true } }],
     ['the limit has no room for it', 'not_started', { snapshot: { limits: { steps: 10, finalAttempt: false, toolCalls: 1 } } }],

@@ -2,7 +2,7 @@ import { type Attempt, type Family, SMALL } from '../attempt.ts';
 
 type Expected = Pick<Attempt, 'ends' | 'answer' | 'output' | 'calls'>;
 
-/** Cells and what they have to end with. */
+/** Cells and their required ends. */
 export type InPython = readonly [code: string | string[], expected?: Expected];
 
 /**

@@ -1,7 +1,7 @@
 import type { Attempt } from '../attempt.ts';
 import { inPython, type InPython, withModules } from './attempt-in-python.ts';
 
-/** Ways out of the language: they may lead to the interpreter, which is in the sandbox, and to nothing of the host. */
+/** Ways out of the language: they may lead to the interpreter, which is in the sandbox, and to no part of the host. */
 const LANGUAGE: readonly InPython[] = [
   ["open('/etc/passwd')", { ends: ['undefined_name'] }],
   ["exec('import os')", { ends: ['undefined_name'] }],

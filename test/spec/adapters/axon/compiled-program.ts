@@ -11,7 +11,7 @@ const UNIT = ['flow', 'system_prompt', 'effort', 'anchors', 'steps'];
 const STEP = ['name', 'prompt', 'output_schema', 'metadata'];
 const METADATA = ['refine', 'output_type', 'confidence_floor', 'required_fields', 'use_tool'];
 
-/** A compiled program as one of the product, and the flow of each unit, by the name that the unit has in the product. */
+/** A compiled program as a program of the product, and the flow of each unit, by the name that the unit has in the product. */
 export interface CompiledProgram {
   program: AnyProgram;
   flows: ReadonlyMap<string, string>;

@@ -28,7 +28,7 @@ export function contextOf(input: JsonObject): GivenErrorContext {
   return Object.fromEntries(CONTEXT_NAMES.flatMap(([field, name]) => (input[name] === undefined ? [] : [[field, input[name]]])));
 }
 
-/** Returns the failure of a step with the name that a case gives; undefined if it is no name of such a failure. */
+/** Returns the failure of a step with the name that a case gives; undefined if it is not the name of such a failure. */
 export function namedError(name: string, message: string, context: JsonValue | undefined): StepError | undefined {
   const codes = Object.keys(ERROR_CODES) as ErrorCode[];
   const code = codes.find((one) => 'level' in ERROR_CODES[one] && seedNameOf(one) === name);

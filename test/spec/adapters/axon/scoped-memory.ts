@@ -5,7 +5,7 @@ import { CONTAINED_SCORE } from '../../../../src/memory/search.ts';
 
 /**
  * A memory with scopes as the cases have it: without a scope, a query searches all of them, and everything is cleared. No store does that:
- * a scope is a namespace, and each of them is asked.
+ * a scope is a namespace, and each of them is searched.
  */
 export class ScopedMemory {
   readonly #memory = inMemory();

@@ -27,7 +27,7 @@ async function runMemory({ do: actions }: JsonObject): Promise<unknown> {
   return { results };
 }
 
-/** A case that cannot be translated is no error that it may expect. */
+/** Returns an error as a case expects it. A problem of the case itself is rethrown. */
 function failed(error: unknown): unknown {
   if (error instanceof CaseProblem) throw error;
   return { error: errorMessage(error) };

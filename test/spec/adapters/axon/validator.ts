@@ -45,7 +45,7 @@ function rulesOf({ expected_type, confidence_floor, type_fields, range_min, rang
   };
 }
 
-/** Returns an object with the key, or an empty one if the case says nothing of it. */
+/** Returns an object with the key, or an empty one if the case does not mention it. */
 function given<Key extends string, Value>(
   key: Key,
   value: JsonValue | undefined,

@@ -5,7 +5,7 @@ import type { Operation } from '../adapter.ts';
 import { roleOf, toEvent } from '../dangling-calls.ts';
 import { list } from '../fields.ts';
 
-/** A run that begins with messages: what it records of them, and whether the model has the next word. */
+/** A run that begins with messages: its record of them, and whether the model has the next word. */
 export const addMessages: Operation = { input: ['messages'], expect: ['needs_response', 'contents'], perform: begin };
 
 function begin({ messages }: JsonObject): JsonObject {
@@ -19,7 +19,7 @@ function toItems(message: JsonValue): ContentItem[] {
   return content.length === 0 ? [{ type: 'message', role: roleOf(author), content: '' }] : content;
 }
 
-/** The contents of the messages that an event stands for: each message and each result, and calls without a text as one message. */
+/** The contents of the messages that an event represents: each message and each result, and calls without a text as one message. */
 function toContents({ content }: ConversationEvent): JsonValue[] {
   const contents = content.flatMap((item) => {
     if (item.type === 'tool_call') return [];

@@ -45,7 +45,7 @@ function toPermissions(policy: JsonValue | undefined): Permissions {
   return {
     mode: text(fields['mode'], 'default') as PermissionMode,
     deny: rules('deny', 'deny_prefixes'),
-    // An empty list of the case is no list.
+    // An empty list of the case counts as no list.
     ...(allow.length === 0 ? {} : { allow }),
     approvalRequired: rules('approval_required'),
     ...(flag(fields['allow_unattended_execute']) ? { allowUnattendedExecute: true as const } : {}),

@@ -20,7 +20,7 @@ export const streamComplete: Operation = {
   perform: async ({ events }) => {
     const provided = untilFailure(list(events).map(toPiece));
     const pieces = provided.flatMap((piece) => ('delta' in piece ? [piece.delta] : []));
-    // Providers may tell the end of an answer twice. A client of a provider takes the first one, and Nous passes on the others.
+    // Providers may report the end of an answer twice. A client of a provider takes the first one, and Nous passes on the others.
     const [finish, ...again] = provided.flatMap((piece) => ('finish' in piece ? [piece.finish] : []));
     const failure = provided.find((piece) => 'failure' in piece);
     const items = await streamWithKit({
@@ -47,7 +47,7 @@ const APART_MS = 8;
 
 type Piece = { delta: ModelDelta } | { finish: string } | { failure: string };
 
-/** A client of a provider fails with the first error that it is told. */
+/** A client of a provider fails with the first reported error. */
 function untilFailure(pieces: readonly Piece[]): Piece[] {
   const failed = pieces.findIndex((piece) => 'failure' in piece);
   return failed === -1 ? [...pieces] : pieces.slice(0, failed + 1);
@@ -96,7 +96,7 @@ function toTheirEvents(items: readonly StreamItem[], finish: string | undefined)
     if (item.type === 'delta') events.push(toTheirDelta(item.delta));
     if (item.type === 'event' && isResponse(item.event)) thinking = live?.reasoning ?? '';
     if (item.type !== 'end') continue;
-    // Nous completes a stream that is empty or has failed, behind an error, as if the provider had stopped.
+    // Nous completes an empty or failed stream after the error, as if the provider had stopped.
     const { errorCode, error } = item.result;
     const isBroken = errorCode === 'model_error';
     const finishReason = view.steps.at(-1)?.finishReason ?? finish ?? (isBroken || errorCode === 'model_no_answer' ? 'stop' : null);

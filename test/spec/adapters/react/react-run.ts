@@ -16,7 +16,7 @@ import { toAnswer } from '../scripted-answers.ts';
 /** The default and only instruction of the ReAct agent of the seed. */
 export const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
 
-/** What the agent of the cases is for. */
+/** The purpose of the agent of the cases. */
 export const DESCRIPTION = 'Answers questions with its tools.';
 
 const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [

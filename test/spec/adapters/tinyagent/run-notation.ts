@@ -41,7 +41,7 @@ export const CODE_FORM: RunForm = {
 };
 
 /**
- * Returns a run in the notation of the cases: the attempt after the last step is no step, and a run without an answer has an empty
+ * Returns a run in the notation of the cases: the attempt after the last step is not a step, and a run without an answer has an empty
  * output.
  */
 export function toTheirRun(played: PlayedRun, expect: JsonValue, form: RunForm): JsonObject {

@@ -25,11 +25,11 @@ const tells = together(say('Hm.'), callTool('tell_user'));
 
 /** Flows whose agents act at the same time. */
 export const PARALLEL_FLOWS = [
-  scenario('agents act side by side on the same input', views, {
+  scenario('agents act in parallel on the same input', views, {
     script: [say('Fine.'), say('Fine.')],
     timeline: [...starts, 'optimist: Fine.', 'pessimist: Fine.'],
   }),
-  scenario('a flow of agents side by side fails if one of them does', views, {
+  scenario('a flow of parallel agents fails if one of them does', views, {
     script: [failWith('model_bad_request', 'no such model'), failWith('model_bad_request', 'no such model')],
     timeline: [
       ...starts,
@@ -38,13 +38,13 @@ export const PARALLEL_FLOWS = [
     ],
     status: 'error',
   }),
-  scenario('an agent that reaches its limit among others side by side fails the flow', gloom, {
+  scenario('one of several parallel agents that reaches its limit fails the flow', gloom, {
     deps: { user: 'Ada' },
     script: [tells],
     timeline: ['gloom calls tired {}', /^tired failed: .*max_iterations_reached \(step_limit\)\nPartial answer: Hm\./],
     status: 'error',
   }),
-  scenario('an agent among others side by side waits for a decision', contract, {
+  scenario('one of several parallel agents waits for a decision', contract, {
     script: [callTool('sign'), say('It is signed.')],
     decide: () => approve({ by: 'ann' }),
     timeline: ['contract calls the_signer {}', 'the_signer: It is signed.'],
@@ -54,7 +54,7 @@ export const PARALLEL_FLOWS = [
     decide: () => reject('too early', { by: 'ann' }),
     timeline: ['contract calls the_signer {}', 'the_signer: It is not signed.'],
   }),
-  scenario('agents side by side are the tool of another agent', agentWith([agentTool(views)]), {
+  scenario('parallel agents are the tool of another agent', agentWith([agentTool(views)]), {
     script: [callTool('views', { request: 'Will it rain?' }), say('Maybe.'), say('Maybe.'), say('Both say maybe.')],
     timeline: [...ran('views {"request":"Will it rain?"}', '[optimist]\nMaybe.\n\n[pessimist]\nMaybe.'), 'agent: Both say maybe.'],
   }),

@@ -74,7 +74,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
       rightful: REUSED,
     },
     {
-      as: 'that goes on with it',
+      as: 'that continues it',
       body: ({ runId }) => ({ ...starting, previousRunId: runId }),
       agents: FORBIDDEN,
       rightful: { status: 409, code: 'run_open' },
@@ -91,7 +91,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
       rightful: REUSED,
     },
     {
-      as: 'that goes on with it',
+      as: 'that continues it',
       body: ({ runId }) => ({ program: 'note', resume: { run: runId } }),
       agents: FORBIDDEN,
     },
@@ -144,7 +144,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'DELETE /v1/runs/{runId}/remembered/{decisionId}': PLAIN,
   'POST /v1/runs/{runId}/approvals/{callId}': [
     { body: decision },
-    { as: 'through a run of its own', body: (victim) => ({ ...decision(victim), runId: victim.runId }) },
+    { as: 'through its own run', body: (victim) => ({ ...decision(victim), runId: victim.runId }) },
   ],
   'POST /v1/sessions/{sessionId}/messages': [
     { body: () => message },
