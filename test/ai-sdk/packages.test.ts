@@ -211,7 +211,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(failure.code).toBe('context_length_exceeded');
   });
 
-  test('a key in a provider\'s message is not repeated', async () => {
+  test("a key in a provider's message is not repeated", async () => {
     const secret = 'a-secret-of-acme-1';
     server.script(family.failure(401, `The key ${secret} is not known`));
     const client = aiSdk(async (id, { secret: read }) => {
@@ -294,7 +294,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(errors).toBeGreaterThan(length);
   });
 
-  test('reasoning comes back in its place, with its provider\'s signature, and is recorded once', async () => {
+  test("reasoning comes back in its place, with its provider's signature, and is recorded once", async () => {
     const look = defineTool({
       name: 'look_up',
       description: 'Looks',

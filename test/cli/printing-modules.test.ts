@@ -7,7 +7,7 @@ const NOWHERE = '127.0.0.1:1';
 test.for([
   ['doctor', '--agents', 'test/cli/fixtures/printing-agents.ts'],
   ['check', 'test/cli/fixtures/printing-agents.ts'],
-])('output of a user\'s module does not mix with the JSON of a command: %j', async (command) => {
+])("output of a user's module does not mix with the JSON of a command: %j", async (command) => {
   const cli = startCli([...command, '--json'], { TEMPORAL_ADDRESS: NOWHERE });
   await cli.ended;
   const lines = cli.stdout().trim().split('\n');

@@ -210,7 +210,7 @@ describe('the user to forget', () => {
     expect(forgottenUser({ user: 'ada', tenant: 'acme' }, { user: 'ada' })).toEqual({ user: 'ada', tenant: 'acme' });
   });
 
-  it('is refused if it is missing, is not the client\'s principal, or is malformed', () => {
+  it("is refused if it is missing, is not the client's principal, or is malformed", () => {
     expect(() => forgottenUser(undefined, {})).toThrow('needs a "user"');
     expect(() => forgottenUser({ tenant: 'acme' }, {})).toThrow('needs a "user"');
     expect(() => forgottenUser(undefined, { user: '' })).toThrow('"user"');

@@ -61,7 +61,7 @@ describe('the conversation of a document', () => {
     ]);
   });
 
-  test('a call that was interrupted is answered right after its message, before the user\'s next message', () => {
+  test("a call that was interrupted is answered right after its message, before the user's next message", () => {
     const { messages } = given([asks('a', 'b'), gives('b'), hello]);
     const patched = patchDangling(givenEvents(messages, 'agent')).flatMap(({ content }) => content);
     expect(shape(patched)).toEqual(['call a', 'call b', 'result b', 'result a', 'user']);

@@ -203,7 +203,7 @@ describe('types', () => {
   const paying = defineCapability({ name: 'paying', tools: [pay], deps: z.object({ user: z.string(), unit: z.string().default('euro') }) });
   const plain = defineCapability({ name: 'plain', tools: [tool('look')] });
 
-  test('the deps and resources of capabilities become the agent\'s', () => {
+  test("the deps and resources of capabilities become the agent's", () => {
     const agent = defineAgent({ ...DESK, deps: z.object({ locale: z.string() }), capabilities: [paying, plain] });
     expectTypeOf<DepsOf<typeof agent>>().toExtend<{ locale: string; user: string; unit: string }>();
     expectTypeOf<{ locale: string; user: string }>().toExtend<GivenDepsOf<typeof agent>>();

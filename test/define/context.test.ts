@@ -98,7 +98,7 @@ interface Deps {
   name?: string | null;
 }
 
-test('deps are the run\'s deps after the call that returned the update', () => {
+test("deps are the run's deps after the call that returned the update", () => {
   const deps: Deps = { count: 1, notes: ['a'], stats: { failed: 0 } };
   const update = contextUpdate<Deps>().set('count', 2).append('notes', 'b').merge('stats', { total: 1 }).delete('name');
   const after: Deps = applyContextUpdate(deps, update);

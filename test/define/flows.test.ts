@@ -21,7 +21,7 @@ test('a flow is started like an agent, by its name', () => {
   expect(runInput(flow, { input: 'Q' })).toEqual({ agent: 'flow', input: 'Q' });
 });
 
-test('its limits are the sums of its agents\' limits, per round, if all of them have one', () => {
+test("its limits are the sums of its agents' limits, per round, if all of them have one", () => {
   expect(defineFlow(BASE).limits).toEqual({ steps: 8, toolCalls: 5, finalAttempt: false });
   expect(defineFlow({ ...BASE, kind: 'loop', maxIterations: 2 }).limits).toMatchObject({ steps: 16, toolCalls: 10 });
 });

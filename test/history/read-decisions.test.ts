@@ -131,7 +131,7 @@ test('earlier pending calls are known, decided or not', async () => {
   expect([...waited]).toEqual(['c1']);
 });
 
-test('a history whose commands differ from the loop\'s commands is refused', async () => {
+test("a history whose commands differ from the loop's commands is refused", async () => {
   const { recorded } = waiting()
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .model(9, { asked: 5, ended: 6 }, [...DONE]);

@@ -171,7 +171,7 @@ test('two owners share a namespace only if all their parts are the same', () => 
   );
 });
 
-test('no owner reads, lists or removes another owner\'s entries', async () => {
+test("no owner reads, lists or removes another owner's entries", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(owner, { minLength: 2, maxLength: 6, selector: (one) => JSON.stringify(partsOf(one).map((part) => [part])) }),

@@ -250,7 +250,7 @@ test('refusal, confidence and provider items are passed on, and invalid ones dro
   });
 });
 
-test('a provider\'s warnings are recorded in at most five short lines, and anything else is not', () => {
+test("a provider's warnings are recorded in at most five short lines, and anything else is not", () => {
   const warnings = (given: unknown): unknown => interpret({ warnings: given as never }).warnings;
   expect(warnings(['a\nb', ' ', 7, 'a b', 'c\ud800'])).toEqual(['a b', 'c\ufffd']);
   expect(warnings(['1', '2', '3', '4', '5', '6'])).toEqual(['1', '2', '3', '4', 'and 2 more']);

@@ -289,12 +289,15 @@ test('each kind has at least twelve forms', () => {
   expect(Object.values(KINDS).filter((forms) => forms.length < 12)).toEqual([]);
 });
 
-test.each(CASES)('%s, %s: no provider refuses the sent schema, and it accepts what the original schema accepts', (_kind, _form, schema, fits) => {
-  const sent = portableSchema(modernSchema(schema));
-  expect(refusals(sent)).toEqual([]);
-  const whole = checkableSchema(schema);
-  for (const args of fits) expect([checkJson(whole, args), checkJson(sent, args)]).toEqual([[], []]);
-});
+test.each(CASES)(
+  '%s, %s: no provider refuses the sent schema, and it accepts what the original schema accepts',
+  (_kind, _form, schema, fits) => {
+    const sent = portableSchema(modernSchema(schema));
+    expect(refusals(sent)).toEqual([]);
+    const whole = checkableSchema(schema);
+    for (const args of fits) expect([checkJson(whole, args), checkJson(sent, args)]).toEqual([[], []]);
+  },
+);
 
 test.each(CASES)('%s, %s: no provider refuses the schema that a run pins for a server', (_kind, _form, schema) => {
   const { parameters, strict } = pinSchema(usableSchema(schema).schema ?? {});

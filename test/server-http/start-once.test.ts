@@ -92,7 +92,7 @@ test('the same key is another run for each tenant that a caller without a princi
 });
 
 test.each([runIdOfKey({ tenant: 'acme' }, 'k'), `chat-${'0'.repeat(40)}`])(
-  'an id in the form of the service\'s own ids is refused for a start: %s',
+  "an id in the form of the service's own ids is refused for a start: %s",
   async (id) => {
     const refused = { status: 422, code: 'invalid_request', starts: [] };
     const run = { agent: 'clerk', input: 'Q' };
@@ -105,7 +105,7 @@ test.each([runIdOfKey({ tenant: 'acme' }, 'k'), `chat-${'0'.repeat(40)}`])(
   },
 );
 
-test('a caller that acts for a principal cannot take an id in the form of a child run\'s id', async () => {
+test("a caller that acts for a principal cannot take an id in the form of a child run's id", async () => {
   const id = 'order-43/u.C';
   const refused = { status: 422, code: 'invalid_request', starts: [] };
   const unknown = { status: 404, code: 'run_not_found', starts: [] };

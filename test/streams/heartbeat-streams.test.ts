@@ -68,7 +68,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(server.heartbeats).toBe(9);
   });
 
-  it('carry the output of the next model of an attempt, and no longer the previous model\'s', async () => {
+  it("carry the output of the next model of an attempt, and no longer the previous model's", async () => {
     const activity = server.activity('r', ATTEMPT);
     const next = { ...ATTEMPT, eventId: 'of the next model' };
     publish(activity, 0, 1);
@@ -210,7 +210,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     await expect(vi.advanceTimersByTimeAsync(1_000)).resolves.toBeDefined();
   });
 
-  it('keep the call\'s own reports', () => {
+  it("keep the call's own reports", () => {
     const spent = { reported: { promptTokens: 1, completionTokens: 2, totalTokens: 3 } };
     const details = withStreamedOutput({ of: ATTEMPT, next: 0, parts: [] }, { spent });
     expect(spentIn(details)).toEqual(spent);

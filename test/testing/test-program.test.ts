@@ -20,7 +20,7 @@ import { approve, failWith, reject, respond, say, scriptedModel, structured, tes
 const MODEL = 'scripted/model';
 
 describe('a program', () => {
-  test('records the provider\'s notes about a request in its attempt', async () => {
+  test("records the provider's notes about a request in its attempt", async () => {
     const program = defineProgram({ name: 'one', model: MODEL, units: [unit('u', {}, [ask('A', 'Q')])] });
     const { capabilities, call } = scriptedModel([say('one')]);
     const warning = 'temperature is not supported';

@@ -29,7 +29,7 @@ test('the details name the newest verified calls, with the reasons', () => {
   );
 });
 
-test('the details of a session show its turns and tokens against its limits, and a turn\'s only while one is in progress', () => {
+test("the details of a session show its turns and tokens against its limits, and a turn's only while one is in progress", () => {
   const now = Date.parse(AT);
   const spent = { stepsUsed: 7, usage: { ...noUsage(), totalTokens: 900 }, toolCallsTotal: 0, toolCallsByName: {} };
   const state = newRunState(

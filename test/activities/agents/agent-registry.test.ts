@@ -31,7 +31,7 @@ test('an unknown agent or provider is named in the error, with those that exist'
   expect(() => registry.provider('m')).toThrow(expect.objectContaining({ code: 'unknown_provider' }));
 });
 
-test('a tool of programs and an agent\'s tool with the same name are two tools', () => {
+test("a tool of programs and an agent's tool with the same name are two tools", () => {
   const [ofAgent, ofProgram] = ['An agent has it.', 'Programs have it.'].map((description) =>
     defineTool({ name: 'find', description, parameters: z.object({}), execute: () => null }),
   );
@@ -56,7 +56,7 @@ test('an agent that hands over to an agent that the worker lacks is refused', ()
   expect(() => new AgentRegistry([triage, one, defineAgent({ name: 'two', model: 'p/m' })], { p: provider })).not.toThrow();
 });
 
-test('the tools of an agent\'s capabilities are among the tools of the worker', () => {
+test("the tools of an agent's capabilities are among the tools of the worker", () => {
   const desk = defineAgent({ name: 'desk', model: 'p/m', memory: true, skills: ['./skills'] });
   expect(new AgentRegistry([one, desk], { p: provider }).toolNames).toEqual([
     'load_skill',

@@ -95,7 +95,7 @@ describe('approvals are pinned as JSON', () => {
   });
 });
 
-describe('limits of a start replace the agent\'s limits', () => {
+describe("limits of a start replace the agent's limits", () => {
   const clerk = defineAgent({
     name: 'clerk',
     model: 'p/m',
@@ -117,7 +117,7 @@ describe('limits of a start replace the agent\'s limits', () => {
     });
   });
 
-  test('a start without limits has the agent\'s limits', () => {
+  test("a start without limits has the agent's limits", () => {
     expect(buildSnapshot(clerk, circumstances).limits).toEqual(clerk.limits);
     expect(buildSnapshot(agent, circumstances).limits).toEqual({ steps: 10, finalAttempt: false });
   });

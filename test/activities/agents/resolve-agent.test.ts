@@ -23,7 +23,7 @@ function resolving(by: ActivityRuntime): (input: ResolveAgentInput) => Promise<A
   return (input) => new MockActivityEnvironment().run(activity, input);
 }
 
-test('the limits of the start replace the agent\'s limits in the snapshot', async () => {
+test("the limits of the start replace the agent's limits in the snapshot", async () => {
   const resolve = resolving(runtime());
   const snapshot = await resolve({ agent: 'clerk', limits: { steps: 3, toolCalls: 2, deadlineMs: 60_000 } });
   expect(snapshot.limits).toEqual({ steps: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
@@ -35,7 +35,7 @@ test('the snapshot of a live run says so', async () => {
   expect(await resolve({ agent: 'clerk' })).not.toHaveProperty('live');
 });
 
-test('model, settings and tags of the start replace the agent\'s in the snapshot', async () => {
+test("model, settings and tags of the start replace the agent's in the snapshot", async () => {
   const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
   const registry = new AgentRegistry([warm], {
     p: scriptedModel([]),

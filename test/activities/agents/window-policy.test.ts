@@ -8,7 +8,7 @@ function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: 
   return windowPolicy(defineAgent({ name: 'bot', model: 'openai/gpt-4o', ...options }), capabilities);
 }
 
-test('by default, the window is the model\'s window, less an eighth for the answer and a tenth for the error of the estimate', () => {
+test("by default, the window is the model's window, less an eighth for the answer and a tenth for the error of the estimate", () => {
   expect(policyOf({})).toEqual({ maxTokens: Math.floor(128_000 * 0.875 * 0.9), maxBytes: 1_000_000, keepResults: 4, summarise: true });
 });
 

@@ -101,7 +101,7 @@ test('a call that no collector has answered by its deadline ends its activity: t
   expect(heartbeats).toEqual([]);
 });
 
-test('a call\'s heartbeat keeps the recalled memory, and its failure, which is in the history, does not', async () => {
+test("a call's heartbeat keeps the recalled memory, and its failure, which is in the history, does not", async () => {
   const recalled = { id: 'm1', text: 'likes tea', note: { entries: 1 } };
   const { outcome, heartbeats } = await attempted({ recall: async () => recalled });
   expect(registrationIn(heartbeats.at(-1))).toMatchObject({ provider: 'openai', recalled });

@@ -83,7 +83,7 @@ describe.each(LANGUAGES.filter(({ name }) => name !== 'Python' || CAN_ISOLATE))(
   });
 });
 
-test('the clock is the process\'s clock unless a moment is given', async () => {
+test("the clock is the process's clock unless a moment is given", async () => {
   await using(quickjs(), async (executor) => {
     const before = Date.now();
     expect(Number((await executor.run('print(Date.now())')).output)).toBeGreaterThanOrEqual(before);

@@ -101,7 +101,7 @@ describe('a model call that was paid for', () => {
 });
 
 describe('the record', () => {
-  test('has the arguments that a call ran with, and the model\'s arguments in the event', async () => {
+  test("has the arguments that a call ran with, and the model's arguments in the event", async () => {
     const cap = defineHook({ name: 'cap', on: 'pre_tool_use', run: () => ({ modify: { arguments: { amount: 5 } } }) });
     const { events, steps } = await run([cap], refunding());
     expect(steps[0]?.toolCalls[0]).toMatchObject({
@@ -131,7 +131,7 @@ describe('the record', () => {
   });
 });
 
-test('hooks are called by priority, and with equal priority the worker\'s first', async () => {
+test("hooks are called by priority, and with equal priority the worker's first", async () => {
   const order: string[] = [];
   const noting = (name: string, priority = 100): AnyHook =>
     defineHook({ name, on: 'pre_tool_use', priority, run: () => void order.push(name) });

@@ -66,7 +66,7 @@ describe('the hooks of a run hold below it', () => {
     ]);
   });
 
-  test('except hooks for messages and answers, unless they are the worker\'s', async () => {
+  test("except hooks for messages and answers, unless they are the worker's", async () => {
     const seen: string[] = [];
     const noting = (name: string, on: 'input' | 'output'): AnyHook =>
       defineHook({ name, on, run: ({ text }: { text: string }, { agent }: HookContext) => void seen.push(`${name}: ${agent} ${text}`) });

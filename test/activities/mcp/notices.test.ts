@@ -25,7 +25,7 @@ function clerkOf(url: string, options: Partial<McpServerOptions> = {}): ReturnTy
   return defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [mcpServer({ name: 'odd', url, ...options })] });
 }
 
-test('the omissions from a server\'s tools are one event at the start of a run, which needs no model', async () => {
+test("the omissions from a server's tools are one event at the start of a run, which needs no model", async () => {
   const server = await serverOf({ 'tools/list': () => ({ tools: [{ name: 'bad', inputSchema: [1] }, { name: 'bare' }, OK] }) });
   const model = scriptedModel([callTool('pay', { amount: 5 }), say('done')]);
   const { events, result } = await testAgent(clerkOf(server.url), { input: 'x', model });

@@ -134,7 +134,11 @@ describe('another failure', () => {
   test.each<[what: string, failing: Failing, isLast: boolean]>([
     ['the first', { code: 'model_unreachable' }, false],
     ['the eighth', { code: 'model_unreachable', attempt: 8 }, true],
-    ['the eighth attempt, after two that were refused', { code: 'model_unreachable', attempt: 8, heartbeatDetails: refusedBefore(2) }, false],
+    [
+      'the eighth attempt, after two that were refused',
+      { code: 'model_unreachable', attempt: 8, heartbeatDetails: refusedBefore(2) },
+      false,
+    ],
     ['the eighth, besides two that were refused', { code: 'model_timeout', attempt: 10, heartbeatDetails: refusedBefore(2) }, true],
     ['a bad answer, long after the patience', { code: 'model_bad_response', attempt: 3, elapsedMs: 3_600_000 }, false],
     ['one that a repetition does not cure', { code: 'model_bad_request' }, true],

@@ -128,7 +128,7 @@ test('the listener gets the usage of an invalid answer, if the provider reports 
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('the listener gets no part of a provider\'s error', async () => {
+test("the listener gets no part of a provider's error", async () => {
   const heard = listener();
   await askForError((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
   expect(heard).toMatchObject({ deltas: [], usage: [] });

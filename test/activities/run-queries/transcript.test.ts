@@ -207,7 +207,7 @@ test('the next execution of a run uses the events of the previous one, and reque
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('after a compaction only the compaction is requested, and the window equals the run\'s window', async () => {
+test("after a compaction only the compaction is requested, and the window equals the run's window", async () => {
   const results = { id: 'e2', author: 'a', content: [{ ...toolResult, content: ['x'.repeat(500)] }] };
   const before = [event('e0'), event('e1'), results];
   await cache.load(run, { through: 3, lastEventId: 'e2' }, runOf(before));

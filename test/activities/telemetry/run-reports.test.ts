@@ -54,13 +54,16 @@ test.each([
   [{}, 1],
   [{ isWorkflow: true }, 0],
   [{ isFlow: true as const }, 0],
-])('the end %j counts %i times as the end of an agent: runs of programs and of flows are workflows, as in their spans', async (end, times) => {
-  const reporting = new Reporting();
-  reporting.end(end);
-  await reporting.reports.flush();
-  expect(reporting.agents).toBe(times);
-  expect(reporting.sdk.exported).toHaveLength(1);
-});
+])(
+  'the end %j counts %i times as the end of an agent: runs of programs and of flows are workflows, as in their spans',
+  async (end, times) => {
+    const reporting = new Reporting();
+    reporting.end(end);
+    await reporting.reports.flush();
+    expect(reporting.agents).toBe(times);
+    expect(reporting.sdk.exported).toHaveLength(1);
+  },
+);
 
 test('an end that the server does not confirm is not counted as a run, and each of its spans counts as dropped', async () => {
   const reporting = new Reporting();

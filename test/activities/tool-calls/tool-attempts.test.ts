@@ -71,7 +71,7 @@ describe('the delay after an attempt that has failed', () => {
     { attempt: 2, delay: 300 },
     { attempt: 3, delay: 900 },
     { attempt: 9, delay: 1_000 },
-  ])('is the tool\'s, and grows: $delay ms after attempt $attempt', async ({ attempt, delay }) => {
+  ])("is the tool's, and grows: $delay ms after attempt $attempt", async ({ attempt, delay }) => {
     const limits = { attempt, maximumAttempts: 10 };
     await expect(attemptOf({ execute: fails, backoff }, limits).act()).rejects.toMatchObject({ nextRetryDelay: delay });
     await expect(attemptOf(slow, limits).act()).rejects.toMatchObject({ type: 'tool_timeout', nextRetryDelay: delay });

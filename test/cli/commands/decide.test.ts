@@ -30,7 +30,7 @@ function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'd
 const LISTED = { callId: 'c1', digest: 'digest of c1' };
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
-test('without a call id, the only pending call may be a descendant\'s', async () => {
+test("without a call id, the only pending call may be a descendant's", async () => {
   const { run, sent } = fakeRun([waiting({ runId: 'clerk-1/u.Letter' })]);
   await approveCall(commandIo().io, run, { runId: 'clerk-1', by: 'ann' });
   expect(sent).toEqual([['approve', { ...LISTED, runId: 'clerk-1/u.Letter' }, { id: ID, by: 'ann' }]]);

@@ -59,7 +59,7 @@ test('a call without a command is a usage error that shows the help', async () =
   expect(stderr).toContain('Usage: longhaul');
 });
 
-test('the version is the package\'s version', async () => {
+test("the version is the package's version", async () => {
   expect((await callCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 

@@ -50,8 +50,11 @@ test.each<End>([
   { by: 'an operator', result: rejection('run_terminated', 'ended'), code: 3, why: /\(run_terminated\): ended$/, next: another },
   { by: 'a time-out', result: rejection('run_timed_out', 'too late'), code: 3, why: /\(run_timed_out\): too late$/, next: another },
   { by: 'a cancellation', result: () => Promise.resolve(cancelled), code: 4, why: /was cancelled: no\ufffd\[2J$/, next: another },
-])('the end of a session by $by is reported with its code and what to do next, and sets the exit code', async ({ result, code, why, next }) => {
-  const { exitCode, said } = await ended(result);
-  expect(exitCode).toBe(code);
-  expect(said).toEqual([expect.stringMatching(why), expect.stringMatching(next)]);
-});
+])(
+  'the end of a session by $by is reported with its code and what to do next, and sets the exit code',
+  async ({ result, code, why, next }) => {
+    const { exitCode, said } = await ended(result);
+    expect(exitCode).toBe(code);
+    expect(said).toEqual([expect.stringMatching(why), expect.stringMatching(next)]);
+  },
+);

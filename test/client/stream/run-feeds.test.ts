@@ -188,7 +188,7 @@ describe('the feeds of a client that is closed', () => {
 });
 
 describe('the health of the feeds', () => {
-  it('is the sink\'s health: the sink is opened once for it and for readers', async () => {
+  it("is the sink's health: the sink is opened once for it and for readers", async () => {
     const { sink, feeds } = stage();
     await expect(feeds.health()).resolves.toBeUndefined();
     sink.health.mockRejectedValueOnce(new Error('Redis is away'));

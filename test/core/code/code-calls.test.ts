@@ -54,7 +54,7 @@ test('an argument that is required must not be null', () => {
   expect(checkCodeCalls([{ tool: 'orders', arguments: { id: null } }], place).problems).toHaveProperty(['c1.1']);
 });
 
-test('each call has its own id, in order, distinct from the ids of the model\'s calls, and every problem belongs to a call', () => {
+test("each call has its own id, in order, distinct from the ids of the model's calls, and every problem belongs to a call", () => {
   const call = fc.record({ tool: fc.constantFrom('orders', 'pay', 'plan', 'x'), arguments: fc.dictionary(fc.string(), fc.jsonValue()) });
   fc.assert(
     fc.property(fc.array(call), fc.nat({ max: 100 }), (codeCalls, before) => {

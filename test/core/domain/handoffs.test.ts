@@ -9,7 +9,7 @@ function branch(name: string, more: Partial<Branch> = {}): Branch {
   return { name, status: 'completed', output: `from ${name}`, error: null, usage: { ...noUsage(), totalTokens: 2, llmCalls: 1 }, ...more };
 }
 
-test('the output lists each agent\'s output under its name, separated by blank lines', () => {
+test("the output lists each agent's output under its name, separated by blank lines", () => {
   const merged = mergeBranches([branch('a'), branch('b', { output: { n: 1 } })]);
   expect(merged.output).toBe('[a]\nfrom a\n\n[b]\n{"n":1}');
   expect(merged.usage).toMatchObject({ totalTokens: 4, llmCalls: 2 });
@@ -37,7 +37,7 @@ const say = (author: string, content: string): ConversationEvent => ({
 });
 const lines = (conversation: ConversationEvent[]): string[] => withTurns(conversation).map(({ author }) => author);
 
-test('an agent that continues after another agent\'s answer is told that it is its turn', () => {
+test("an agent that continues after another agent's answer is told that it is its turn", () => {
   expect(lines([say('user', 'Q'), say('a', '1')])).toEqual(['user', 'a', 'user']);
   expect(lines([say('user', 'Q'), say('a', '1'), say('b', '2'), say('user', 'more')])).toEqual(['user', 'a', 'user', 'b', 'user']);
 });
@@ -52,7 +52,7 @@ test('a call and its result do not count as an answer', () => {
   expect(lines([say('user', 'Q'), calling])).toEqual(['user', 'a']);
 });
 
-test('recalled texts do not replace the message that starts an agent\'s turn', () => {
+test("recalled texts do not replace the message that starts an agent's turn", () => {
   const recall: ConversationEvent = { author: 'memory', content: [{ type: 'message', role: 'user', content: RECALL_FRAME }] };
   expect(lines([say('user', 'Q'), say('a', '1'), recall])).toEqual(['user', 'a', 'user', 'memory']);
   expect(lines([say('user', 'Q'), recall, say('a', '1'), recall, say('b', '2'), say('user', 'more')])).toEqual([

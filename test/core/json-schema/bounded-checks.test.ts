@@ -163,7 +163,7 @@ test('if there are more problems than the limit, the first is named, and that th
   ).toMatch(/^(\[\d+\]: [^;]+; ){20}and 80 more problems$/);
 });
 
-test('a pattern is checked with at most 10,000 characters, and a format\'s pattern with any number', () => {
+test("a pattern is checked with at most 10,000 characters, and a format's pattern with any number", () => {
   const schema = { type: 'string', pattern: 'a$' };
   expect(checkJson(schema, 'a'.repeat(10_000))).toEqual([]);
   expect(problemsText(checkJson(schema, 'a'.repeat(10_001)))).toBe(

@@ -218,7 +218,7 @@ test.each<[what: string, begun: { events: number; bytes: number }]>([
   ['the thresholds of a worker', DEFAULT_THRESHOLDS],
   // Larger thresholds change nothing: a suggestion always counts.
   ['the size where the server suggests continue-as-new', { events: 4_096, bytes: 4 * MIB }],
-])('a burst that begins just below %s ends at less than a third of the server\'s limit', (_, begun) => {
+])("a burst that begins just below %s ends at less than a third of the server's limit", (_, begun) => {
   const payload = 2 * MIB;
   expect(MAX_PAYLOAD_BYTES).toBeLessThan(payload);
   // Its input, its outcomes, and the outcomes that the run has looked up because a request has come.
@@ -247,7 +247,7 @@ test.each<[what: string, entries: BurstEntry[], asked: string[]]>([
   expect(asked).toEqual(expected);
 });
 
-test('after a burst whose clock is ahead of the run\'s clock, times do not go back', async () => {
+test("after a burst whose clock is ahead of the run's clock, times do not go back", async () => {
   const { state } = await runWith([{ ...first, at: 2_000 }]);
   const times = state.context.events.map(({ timestamp }) => Date.parse(timestamp));
   expect(times).toEqual([0, 2_500, 2_500, 2_500]);

@@ -84,7 +84,7 @@ describe('a session whose provider refuses its conversation', () => {
     expect(endedTurns(session.state)).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
   });
 
-  test('and refuses it still ends the turn with the provider\'s message, and stays open', async () => {
+  test("and refuses it still ends the turn with the provider's message, and stays open", async () => {
     const session = await run({
       model: [refused('bad'), refused('bad'), refused('bad'), refused('bad'), said('C')],
       callers: [says('a'), says('b'), says('c')],
@@ -108,7 +108,7 @@ describe('a session whose provider refuses its conversation', () => {
     expect(session.modelCalls).toBe(3);
   });
 
-  test('a failed summary does not hide the provider\'s message', async () => {
+  test("a failed summary does not hide the provider's message", async () => {
     const session = await run({
       model: [refused('bad'), refused('bad')],
       callers: [says('a'), says('b')],

@@ -130,7 +130,7 @@ async function approvedBelow(code: ErrorCode, below: FakeChat['below']): Promise
 
 const decisionBelow = (type: Decision['type'], reason: string) => [decided(0, { type, callId: 'p9', reason }).event];
 
-test('a descendant\'s call that somebody else has decided shows that decision', async () => {
+test("a descendant's call that somebody else has decided shows that decision", async () => {
   expect(await approvedBelow('already_decided', decisionBelow('reject', 'too much'))).toMatchObject({
     state: 'output-denied',
     approval: { approved: false, reason: 'too much' },
@@ -146,7 +146,7 @@ test.each<[ErrorCode, FakeChat['below']]>([
   ['unknown_call', []],
   ['already_decided', []],
   ['already_decided', new LonghaulError('history_removed', 'It is removed')],
-])('a descendant\'s call without a known decision (%s) is an error, and not done', async (code, below) => {
+])("a descendant's call without a known decision (%s) is an error, and not done", async (code, below) => {
   expect(await approvedBelow(code, below)).toMatchObject({
     state: 'output-error',
     errorText: expect.stringContaining('waits no more') as string,

@@ -172,7 +172,7 @@ test('a call that waits is asked for once the other calls of the response have t
   ]);
 });
 
-test('an answer to a descendant\'s call is shown as given, and sent once', async () => {
+test("an answer to a descendant's call is shown as given, and sent once", async () => {
   const session = new FakeChat();
   session.onRequest = (name) => {
     if (name !== 'send') return session.publish(ended(2));

@@ -59,7 +59,7 @@ describe('the page of a caller who may not decide', () => {
     expect(session.calls.map(([name]) => name)).toEqual(['send']);
   });
 
-  it('shows a descendant\'s call and its decision', async () => {
+  it("shows a descendant's call and its decision", async () => {
     const below: ApprovalView = { ...refund, callId: 'b1', runId: 'below' };
     const session = waiting(below);
     const page = pageOf(serviceOf(session, CUSTOMER));
@@ -73,7 +73,7 @@ describe('the page of a caller who may not decide', () => {
     expect(shown(page)).toEqual(['output-available', 'output-denied', 'Sorry.']);
   });
 
-  it('shows that a descendant\'s call no longer waits, if its decision is not known', async () => {
+  it("shows that a descendant's call no longer waits, if its decision is not known", async () => {
     const session = waiting({ ...refund, callId: 'b1', runId: 'below' });
     session.below = new LonghaulError('run_not_found', 'No run');
     const page = pageOf(serviceOf(session, CUSTOMER));

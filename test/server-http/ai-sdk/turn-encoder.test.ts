@@ -107,7 +107,7 @@ describe('the chunks of a turn', () => {
     expect(stopped.at(-1)).toMatchObject({ finishReason: 'interrupted' });
   });
 
-  it('end with the reasons of the protocol, and with the run\'s own in the metadata', () => {
+  it("end with the reasons of the protocol, and with the run's own in the metadata", () => {
     const finish = (stopReason: 'step_limit' | 'guardrail') => encoded([ended(0, 1, { status: 'limit_reached', stopReason })]).at(-1);
     expect(finish('step_limit')).toMatchObject({ finishReason: 'other', messageMetadata: { stopReason: 'step_limit' } });
     expect(finish('guardrail')).toMatchObject({ finishReason: 'content-filter', messageMetadata: { stopReason: 'guardrail' } });
@@ -208,7 +208,7 @@ describe('approvals in a turn', () => {
     });
   });
 
-  it('have a separate part for a descendant\'s call, and for a limit', async () => {
+  it("have a separate part for a descendant's call, and for a limit", async () => {
     const below = { ...waiting, runId: 'chat-1/0', callId: 'c9', toolName: 'mail' };
     const limit = { ...waiting, kind: 'limit' as const, callId: 'limit-1', toolName: 'raise_limits', arguments: { steps: 20 } };
     const { message } = await built(asked([below, limit]).chunks);

@@ -28,7 +28,7 @@ function thrownBy(work: () => unknown): unknown {
 }
 
 describe('scopes', () => {
-  it('are the caller\'s, and all scopes for an admin', () => {
+  it("are the caller's, and all scopes for an admin", () => {
     expect(SCOPES.filter((scope) => hasScope(CALLER, scope))).toEqual(['runs:read', 'runs:write']);
     expect(SCOPES.filter((scope) => hasScope({ scopes: ['admin'] }, scope))).toEqual(SCOPES);
     expect(SCOPES.filter((scope) => hasScope({ scopes: [] }, scope))).toEqual([]);

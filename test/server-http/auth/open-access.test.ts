@@ -106,7 +106,7 @@ describe('a token for one run, sent to a service without authentication', () => 
   const bearing = (token: string): Asked => ({ headers: { authorization: `Bearer ${token}` }, options: { tokenSecrets: [SECRET] } });
   const made = async (caller: Caller = MAKER, by = tokens): Promise<string> => (await by.make(caller, { runId: 'r' })).token;
 
-  it('has its own rights, and not the operator\'s', async () => {
+  it("has its own rights, and not the operator's", async () => {
     expect(await asked(bearing(await made()))).toEqual([403, false]);
     expect(await asked({ ...bearing(await made()), path: '/v1/runs/r' })).toEqual([200, false]);
   });

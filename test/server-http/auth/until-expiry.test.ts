@@ -41,7 +41,7 @@ describe('the signal of a stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is the reader\'s signal for credentials that do not expire', () => {
+  it("is the reader's signal for credentials that do not expire", () => {
     const { signal } = new AbortController();
     expect(untilExpiry({}, signal)).toBe(signal);
   });

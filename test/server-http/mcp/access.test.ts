@@ -110,7 +110,7 @@ test('each client of 2025 gets its own session, and the same request in it is th
   expect(await runIds(undefined, [[1, 'a']])).toEqual(one.slice(0, 1));
 });
 
-test('a key is the same run in every session, and never another principal\'s run', async () => {
+test("a key is the same run in every session, and never another principal's run", async () => {
   const keyed: [number, string, object][] = [[1, 'a', { 'longhaul/idempotencyKey': 'k' }]];
   const [ofAnna] = await runIds({ tenant: 'acme', user: 'anna' }, keyed);
   expect(await runIds({ tenant: 'acme', user: 'anna' }, [[9, 'z', { 'longhaul/idempotencyKey': 'k' }]])).toEqual([ofAnna]);

@@ -59,7 +59,7 @@ function page(path: string): { source: EventSource; next: <Type extends 'status'
   };
 }
 
-test('a caller with a key makes a token, which opens the stream of its run in a page, and no other run\'s', async () => {
+test("a caller with a key makes a token, which opens the stream of its run in a page, and no other run's", async () => {
   const { handler, headers } = await keyedService();
   const { status, body } = await answer<Token>(handler, 'POST', '/v1/tokens', { body: { runId: 'r' }, headers });
   expect([status, body.runId]).toEqual([201, 'r']);

@@ -72,7 +72,7 @@ test('a chat continues the session whose id a list has cut, and begins none unde
   expect(none.stderr).toBe(`longhaul: No session begins with "${id}-other": list the sessions with ${list}\n`);
 });
 
-test('a start with a name that no worker has reports that at once, with the worker\'s names, and a start with a valid name reports nothing', async () => {
+test("a start with a name that no worker has reports that at once, with the worker's names, and a start with a valid name reports nothing", async () => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [payer], providers: { scripted: scriptedModel([say('Paid.'), say('Paid.')]) } });
   const wrong = await cli(testbed, ['start', 'beginning_pyer', 'Pay']);

@@ -18,7 +18,7 @@ async function measured(args: string[], taskQueue: string): Promise<{ cli: CliPr
   return { cli, page: async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text() };
 }
 
-test('the page of a worker has the metrics of its runs and calls, and Temporal\'s metrics', async () => {
+test("the page of a worker has the metrics of its runs and calls, and Temporal's metrics", async () => {
   await using testbed = await Testbed.open();
   const { cli, page } = await measured(['worker', '--agents', AGENTS], testbed.taskQueue);
   try {

@@ -9,7 +9,7 @@ import { monitor } from '../../../examples/options/agents.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-test('all data of a user is forgotten, and no other user\'s', async () => {
+test("all data of a user is forgotten, and no other user's", async () => {
   await using testbed = await Testbed.open();
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-forgetting-'));
   onTestFinished(() => rm(directory, { recursive: true }));

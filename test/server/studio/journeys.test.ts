@@ -217,7 +217,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await taken()).toBe(true);
   });
 
-  test('the last step\'s request has no successor, and the one before leads to it', async () => {
+  test("the last step's request has no successor, and the one before leads to it", async () => {
     const run = await studio.client.start('clerk', { input: 'many steps 1' });
     await run.result();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/1/request`);

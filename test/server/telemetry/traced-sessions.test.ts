@@ -71,7 +71,7 @@ test('each turn of a session is a trace as soon as it has ended, links to the pr
   expect(telemetry.dropped).toBe(0);
 });
 
-test('a worker that has not run the workflow of a session finds the turn of a call, and the turn of a child\'s call', async () => {
+test("a worker that has not run the workflow of a session finds the turn of a call, and the turn of a child's call", async () => {
   await using testbed = await Testbed.open();
   const sdk = new RecordingSdk(idGenerator);
   const below = defineAgent({ name: 'below', model: 'scripted/model-1', instructions: 'Answer.', description: 'Helps' });
@@ -101,7 +101,7 @@ test('a worker that has not run the workflow of a session finds the turn of a ca
   ]);
 });
 
-test('traces are repaired from the records with their ids and contents, including a terminated run\'s', async () => {
+test("traces are repaired from the records with their ids and contents, including a terminated run's", async () => {
   await using testbed = await Testbed.open();
   const since = new Date();
   const sdk = new RecordingSdk(idGenerator);

@@ -157,7 +157,7 @@ test('the agent of the example reads its reports, and a write waits for approval
   expect((await run.steps())[0]?.toolCalls).toMatchObject([{ toolName: 'read_text_file', result: readFileSync(path, 'utf8') }]);
 });
 
-test('the omissions from a server\'s tools are in the record of the run, across executions and without a worker', async () => {
+test("the omissions from a server's tools are in the record of the run, across executions and without a worker", async () => {
   const tool = { name: 'say', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } };
   await using odd = await OddServer.start({
     'tools/list': () => ({ tools: [tool, { name: 'bad', inputSchema: [1] }], nextCursor: null }),

@@ -152,7 +152,7 @@ describe.skipIf(missing !== '')(`the built site${skipped(missing)}`, () => {
     expect(sizes.filter(({ bytes }) => bytes > 60_000)).toEqual([]);
   });
 
-  test('the anchors of its pages are GitHub\'s, which pages use to link to each other, and the anchors of the guide in the package', async () => {
+  test("the anchors of its pages are GitHub's, which pages use to link to each other, and the anchors of the guide in the package", async () => {
     const lost = (await guidePages()).flatMap(({ file, path, text }) => {
       const built = textOf(`${path}index.html`);
       const { headings } = renderMarkdown(text, (link) => link);

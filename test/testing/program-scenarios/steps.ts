@@ -16,7 +16,7 @@ const list = { type: 'object', properties: { list: { type: 'array', items: { typ
 /** Each kind of step that is not a block, and each form of a reference. */
 export const STEPS: readonly ProgramScenario[] = [
   programScenario(
-    'the system prompt has persona, context and instructions, and the last output is the program\'s output',
+    "the system prompt has persona, context and instructions, and the last output is the program's output",
     one([ask('A', 'Sort it.')], { unit: { persona: 'You are a clerk.', context: 'A bank.', instructions: ['Be short.'] } }),
     {
       script: [say('done')],

@@ -154,7 +154,7 @@ test('approvals of a child are decided in its own run', async () => {
   expect(waits).toEqual([['guarded', 'top/one.Ask']]);
 });
 
-test('a child gets at most the rest of its parent\'s limits', async () => {
+test("a child gets at most the rest of its parent's limits", async () => {
   const thrifty = defineProgram({
     name: 'thrifty',
     model: 'scripted/model',

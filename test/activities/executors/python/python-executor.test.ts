@@ -158,7 +158,7 @@ describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {
     expect(memoryUsedBytes).toBeLessThan(90_000_000);
   });
 
-  test('names that no code may change keep the executor\'s values', async () => {
+  test("names that no code may change keep the executor's values", async () => {
     const result = await runAll(['final_answer = 3\nprint = 4', 'x = final_answer']);
     expect(result.namespace).toMatchObject({ x: { type: 'int', value: 3 } });
   });

@@ -41,7 +41,7 @@ describe('a flow', () => {
     expect(played.state.context.finalResult).toBe('3');
   });
 
-  test('records the notices about an agent\'s tools before its first answer', async () => {
+  test("records the notices about an agent's tools before its first answer", async () => {
     const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
     const played = await run(flowOf({ agents: ['a', 'b'] }), [said('1'), said('2')], {
       ports: { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) },

@@ -14,7 +14,7 @@ function called(name: string, status: 'success' | 'error', text: string): Conver
 const unusable = called('unusable_reply', 'error', 'no JSON');
 const invalid = called('add', 'error', "Invalid arguments for 'add': expected number");
 
-test('begins at 0.7, or at the agent\'s temperature', () => {
+test("begins at 0.7, or at the agent's temperature", () => {
   expect(jsonTemperature([user])).toBe(0.7);
   expect(jsonTemperature([user], 0.1)).toBe(0.1);
 });

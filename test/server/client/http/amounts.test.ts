@@ -11,7 +11,7 @@ interface Page {
   cut?: boolean;
 }
 
-test('only the caller\'s runs are listed with their usage, sorted by it, and counted by status and agent', async () => {
+test("only the caller's runs are listed with their usage, sorted by it, and counted by status and agent", async () => {
   await using testbed = await Testbed.open();
   const principal = { tenant: `acme-${randomUUID()}` };
   const script = [

@@ -149,7 +149,7 @@ test('an approval of a turn that was stopped is shown as an error, and the chat 
   expect([other.status, textOf(other)]).toEqual(['ready', 'Gladly.']);
 });
 
-test('a descendant\'s call that a colleague has rejected is shown as denied to the user who approves it later', async () => {
+test("a descendant's call that a colleague has rejected is shown as denied to the user who approves it later", async () => {
   await using testbed = await Testbed.open();
   const helper = defineAgent({ name: 'helper', model: 'scripted/model', tools: [refund] });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/model', tools: [agentTool(helper, { description: 'Helps.' })] });

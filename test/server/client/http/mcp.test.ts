@@ -76,7 +76,7 @@ test('a call that is sent again with its key, to another instance, is one run; w
   expect(other).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('key_reused') as string }] });
 });
 
-test('a cancelled call cancels the run on any instance, and another principal\'s call cannot be cancelled', async () => {
+test("a cancelled call cancels the run on any instance, and another principal's call cannot be cancelled", async () => {
   await using testbed = await Testbed.open();
   const as = (user: string): HandlerOptions => ({
     authenticate: () => ({ id: user, scopes: ['runs:write'], principal: { tenant: 'acme', user } }),

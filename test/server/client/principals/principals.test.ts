@@ -66,7 +66,7 @@ test('an id that is taken by another user is refused like any that is taken, and
   expect((await ada.start(talker, { input: 'Q', runId, ifExists: 'return' })).runId).toBe(runId);
 });
 
-test('a call of another user is not decided through one\'s own run whose id is a prefix of the waiting run\'s id', async () => {
+test("a call of another user is not decided through one's own run whose id is a prefix of the waiting run's id", async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('refund', { amount: 1 }), callTool('refund', { amount: 2 }), say('Done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });

@@ -12,7 +12,7 @@ async function waitingChild(run: RunHandle<unknown>): Promise<string> {
   return (await run.status()).children?.[0] ?? '';
 }
 
-test('the agent of a run that is cancelled is cancelled with it, and the run counts the agent\'s usage', async () => {
+test("the agent of a run that is cancelled is cancelled with it, and the run counts the agent's usage", async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([callTool('careful', { request: '1' })]);
   await testbed.work({ agents: [chief], providers: { above, below: signing() } });
@@ -82,7 +82,7 @@ test('pause and resume reach the agent of a run', async () => {
   await expectSameFromHistory(testbed, run);
 }, 60_000);
 
-test('an agent ends at its parent\'s deadline', async () => {
+test("an agent ends at its parent's deadline", async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([callTool('careful', { request: '1' })]);
   await testbed.work({ agents: [chief], providers: { above, below: signing() } });

@@ -179,7 +179,7 @@ export const HOOKS = [
       ],
     },
   ),
-  scenario('the hooks of the worker hold for its agents, before the agent\'s own', agent([cap]), {
+  scenario("the hooks of the worker hold for its agents, before the agent's own", agent([cap]), {
     hooks: [defineHook({ name: 'raise', on: 'pre_tool_use', match: 'refund', run: () => ({ modify: { arguments: { amount: 60 } } }) })],
     script: [callTool('refund', { amount: 7 }), say('Done.')],
     timeline: ['agent calls refund {"amount":7}', 'refund: refunded 50', 'agent: Done.'],

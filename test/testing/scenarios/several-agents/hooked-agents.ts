@@ -61,7 +61,7 @@ export const HOOKED_AGENTS = [
     },
   ),
   scenario(
-    'a question of a grandparent\'s hook is decided in the descendant',
+    "a question of a grandparent's hook is decided in the descendant",
     above([defineHook({ name: 'ask', on: 'pre_tool_use', match: 'refund', run: () => ({ ask: 'Really?' }) })]),
     {
       script: [

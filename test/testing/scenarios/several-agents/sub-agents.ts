@@ -80,7 +80,7 @@ export const SUB_AGENTS = [
     script: [callTool('customer', { request: 'Who?' }), callTool('tell_deps'), say('Only a user.'), say('Right.')],
     timeline: ['agent calls customer {"request":"Who?"}', 'customer: Only a user.', 'agent: Right.'],
   }),
-  scenario('an agent acts on behalf of its parent\'s principal', agentWith([agentTool(teller)]), {
+  scenario("an agent acts on behalf of its parent's principal", agentWith([agentTool(teller)]), {
     principal: { tenant: 'acme', user: 'ann', claims: { role: 'clerk' } },
     script: [callTool('teller', { request: 'Who?' }), callTool('tell_principal'), say('For Ann.'), say('Right.')],
     timeline: ['agent calls teller {"request":"Who?"}', 'teller: For Ann.', 'agent: Right.'],

@@ -127,7 +127,7 @@ test('after all of that the records of the principal are as before, and it has n
   expect(cells).toBeGreaterThan(1_100);
 });
 
-test('an issuer\'s token and a run\'s token let the principal read', async () => {
+test("an issuer's token and a run's token let the principal read", async () => {
   const { handler, victim, credentials } = world;
   const one = { method: 'GET', path: '/v1/runs/{runId}', line: {} as AccessLine, victim };
   for (const own of [await credentials.jwtOf('runs:read'), await credentials.tokenOf(victim.runId)])
