@@ -72,7 +72,7 @@ test('a stage that fails alone has failed', async () => {
   });
 });
 
-test('the lines of a stage have its name, also if they come in pieces', () => {
+test('the lines of a stage have its name, also if they arrive in pieces', () => {
   let printed = '';
   const lines = new NamedLines('spec', (text) => (printed += text));
   for (const text of ['ok a', '\nok', ' b\n\n', 'closing']) lines.take(text);

@@ -126,7 +126,7 @@ test('the oldest results become markers until the conversation fits, and short o
   expect(jsonBytes(fitting.messages)).toBeLessThanOrEqual(2_500);
 });
 
-test('a conversation that fits is unchanged, and one of messages alone stays too large', () => {
+test('a conversation that fits is unchanged, and a conversation of only messages stays too large', () => {
   const messages: ContentItem[] = [{ type: 'message', role: 'user', content: 'x'.repeat(1_000) }];
   expect(fitMessages(messages, 2_000)).toEqual({ messages, evicted: 0 });
   expect(fitMessages(messages, 100)).toEqual({ messages, evicted: 0 });

@@ -57,7 +57,7 @@ test('in a namespace without any of the attributes, they are dropped one by one'
   expect(tried).toEqual(['Session Tenant User', 'Tenant User', 'User', '']);
 });
 
-test('an attribute whose value is refused is left out of this start alone', async () => {
+test('an attribute whose value is refused is left out of this start only', async () => {
   const client = {} as Client;
   const { begin, tried } = starting((name) => (name === 'LonghaulUser' ? refusal(3, 'LonghaulUser: the value is too long') : undefined));
   for (let start = 0; start < 2; start += 1) await withPublishedAttributes(client, attributes, begin);

@@ -126,7 +126,7 @@ test('an announced run is reported as waiting as soon as the lists have it, and 
   feed.stop();
 });
 
-test('announcements that come all the time do not keep the lists from being asked for everything', async () => {
+test('continuous announcements do not prevent full queries of the lists', async () => {
   const feed = await followed();
   for (let time = 0; time < 10_000; time += 50) {
     feed.announce('another', 1_000 + time);

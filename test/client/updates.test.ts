@@ -58,7 +58,7 @@ function refusedInFailedState(): never {
   throw new ServiceError('Workflow Update failed', { cause });
 }
 
-test('an Update is sent again whose run has lost workflow tasks, for example with a worker that was killed', async () => {
+test('an Update is resent if its run has lost workflow tasks, for example with a killed worker', async () => {
   const { client, sent } = clientWith(refusedInFailedState, () => ({ paused: true }));
   expect(await updateRun(client, 'run-1', { name: UPDATES.pause })).toEqual({ paused: true });
   expect(sent()).toBe(2);

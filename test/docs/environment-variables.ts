@@ -20,27 +20,27 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
     TEMPORAL_NAMESPACE: { meaning: 'its namespace', without: 'the profile, then `default`' },
     TEMPORAL_CONFIG_FILE: { meaning: 'the file of profiles of the Temporal CLI', without: '`~/.config/temporalio/temporal.toml`' },
     TEMPORAL_PROFILE: { meaning: 'the profile of this file', without: '`default`' },
-    TEMPORAL_API_KEY: { meaning: 'the API key of the connection: with one, TLS is on', without: 'that of the profile' },
+    TEMPORAL_API_KEY: { meaning: 'the API key of the connection: with one, TLS is on', without: 'the key of the profile' },
     TEMPORAL_TLS: { meaning: '`true` or `1`: TLS; any other value: no TLS', without: 'TLS if there is an API key or a setting of TLS' },
-    TEMPORAL_TLS_CLIENT_CERT_PATH: { meaning: 'the file of the certificate of the client (mTLS)', without: 'that of the profile' },
-    TEMPORAL_TLS_CLIENT_CERT_DATA: { meaning: 'the certificate itself, as PEM', without: 'that of the profile' },
-    TEMPORAL_TLS_CLIENT_KEY_PATH: { meaning: 'the file of its private key', without: 'that of the profile' },
-    TEMPORAL_TLS_CLIENT_KEY_DATA: { meaning: 'the private key itself, as PEM', without: 'that of the profile' },
+    TEMPORAL_TLS_CLIENT_CERT_PATH: { meaning: 'the file of the certificate of the client (mTLS)', without: 'the file of the profile' },
+    TEMPORAL_TLS_CLIENT_CERT_DATA: { meaning: 'the certificate itself, as PEM', without: 'the certificate of the profile' },
+    TEMPORAL_TLS_CLIENT_KEY_PATH: { meaning: 'the file of its private key', without: 'the file of the profile' },
+    TEMPORAL_TLS_CLIENT_KEY_DATA: { meaning: 'the private key itself, as PEM', without: 'the key of the profile' },
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: {
-      meaning: 'the file with the certificate of the authority that has signed that of the server',
-      without: 'that of the profile, then the authorities that are trusted anyway',
+      meaning: 'the file with the certificate of the authority that signed the server certificate',
+      without: 'the file of the profile, then the authorities that are trusted by default',
     },
     TEMPORAL_TLS_SERVER_CA_CERT_DATA: { meaning: 'that certificate itself, as PEM', without: 'the same' },
-    TEMPORAL_TLS_SERVER_NAME: { meaning: 'the name in the certificate of the server', without: 'that of the profile, then the host' },
+    TEMPORAL_TLS_SERVER_NAME: { meaning: 'the name in the certificate of the server', without: 'the name of the profile, then the host' },
     'TEMPORAL_GRPC_META_*': {
-      meaning: 'a header of every call: `TEMPORAL_GRPC_META_X_TEAM=a` is `x-team: a`; an empty value removes that of the profile',
-      without: 'those of the profile',
+      meaning: 'a header of every call: `TEMPORAL_GRPC_META_X_TEAM=a` is `x-team: a`; an empty value removes the header of the profile',
+      without: 'the headers of the profile',
     },
     TEMPORAL_CLI_PATH: {
-      meaning: 'the program `temporal` with which `longhaul dev` starts a server',
+      meaning: 'the program `temporal` that `longhaul dev` starts a server with',
       without: 'the one on the `PATH`, then one that is downloaded or built',
     },
-    LONGHAUL_CACHE: { meaning: 'the folder in which the Temporal CLI is kept', without: 'the cache of the user' },
+    LONGHAUL_CACHE: { meaning: 'the folder where the Temporal CLI is kept', without: 'the cache of the user' },
     LONGHAUL_UI_URL: {
       meaning: 'the address of the Temporal UI, for links',
       without: 'the UI of a local server or of Temporal Cloud, if it is one',
@@ -63,13 +63,13 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
   'Who acts (command line)': {
     LONGHAUL_TENANT: { meaning: 'the tenant of commands, as `--tenant`', without: 'runs of all tenants' },
     LONGHAUL_USER: { meaning: 'the user of commands, as `--user`', without: 'runs of all users' },
-    LONGHAUL_USER_KEY: { meaning: 'the key by which clients hash users in search attributes', without: 'users are not hashed' },
+    LONGHAUL_USER_KEY: { meaning: 'the key that clients hash users with in search attributes', without: 'users are not hashed' },
   },
   'The HTTP service': {
     LONGHAUL_KEYS_FILE: { meaning: 'the file of API keys', without: '`./longhaul-keys.json`, if there is one' },
     LONGHAUL_OIDC_CLIENT_SECRET: {
-      meaning: 'the secret of the client at the issuer, with which people log in to Studio (`--oidc-client`)',
-      without: 'the client has none: a code is exchanged with PKCE alone',
+      meaning: 'the client secret at the issuer for logins to Studio (`--oidc-client`)',
+      without: 'the client has no secret: a code is exchanged with PKCE alone',
     },
     LONGHAUL_TOKEN_SECRET: {
       meaning: 'secrets of run tokens, with commas between them ([authentication.md](authentication.md))',
@@ -78,7 +78,7 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
   },
   Models: {
     OPENAI_API_KEY: { meaning: 'the key of `openai()`', without: 'a call fails, unless the client has a key' },
-    OPENAI_BASE_URL: { meaning: 'the address of `openai()`', without: 'that of OpenAI' },
+    OPENAI_BASE_URL: { meaning: 'the address of `openai()`', without: 'the address of OpenAI' },
     LONGHAUL_FORBID_REAL_MODELS: {
       meaning: 'any value but `0` and `false`: calls of real models fail, as `forbidRealModels()` makes them',
       without: 'they are made',
@@ -92,7 +92,7 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
   },
   'Traces and metrics (commands with `telemetry`)': {
     OTEL_SDK_DISABLED: { meaning: '`true`: neither traces nor metrics', without: 'as the others say' },
-    OTEL_EXPORTER_OTLP_ENDPOINT: { meaning: 'the address to which traces are sent', without: 'none are sent' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: { meaning: 'the address that traces are sent to', without: 'no traces are sent' },
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: { meaning: 'the same for traces alone, with its path', without: 'the one above' },
     OTEL_EXPORTER_OTLP_HEADERS: { meaning: 'headers of these requests: `name=value`, with commas between them', without: 'none' },
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: { meaning: 'the same for traces alone', without: 'the ones above' },

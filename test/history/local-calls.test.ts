@@ -92,7 +92,7 @@ test('a run that continued as new after a local call, and before the next one, i
   expect(Object.fromEntries(state?.toolCallsStarted ?? [])).toEqual({ note: 1 });
 });
 
-describe('a local call whose worker has forgotten the run, and which the run makes again', () => {
+describe('a local call that the run repeats because its worker has evicted the run', () => {
   test.each(['local-tools', 'local-tools-cancelled'])('%s is read as if it had been made once', async (runId) => {
     const [{ recorded, events } = { recorded: undefined, events: [] }] = (await recordedChains()).get(runId) ?? [];
     if (recorded === undefined) throw new Error(`There is no recorded run "${runId}"`);

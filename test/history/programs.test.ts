@@ -56,7 +56,7 @@ test('a history that was too full for an activity alone was not full for a run t
   expect(isFullFor(WAITING, { events: 20, bytes: 49_500, isSuggested: false }, THRESHOLDS)).toBe(true);
 });
 
-test('a run that has continued for another reason than the size of its history was full for everything, and so was one whose size is unknown', () => {
+test('a run that continued for a reason other than its history size counts as full for everything, and so does a run of unknown size', () => {
   expect(isFullFor(WAITING, { events: 10, bytes: 100, isSuggested: false }, THRESHOLDS)).toBe(true);
   expect(isFullFor(WAITING, undefined, THRESHOLDS)).toBe(true);
   expect(isFullFor(WAITING, { events: 3_595, bytes: 100, isSuggested: false }, undefined)).toBe(false);

@@ -121,7 +121,7 @@ describe('the calls of a burst that have ended', () => {
     expect(callsOf({ entries: [[100, 't1/0', 'tool', refused]] })).toEqual([]);
   });
 
-  test.each(['cancelled', 'interrupted'])('were not asked for an answer, if they were %s before a part of it had come', (type) => {
+  test.each(['cancelled', 'interrupted'])('do not count as asked if they were %s before any part of an answer had arrived', (type) => {
     expect(callsOf({ entries: [[100, 'm1', 'model', { type }]] })).toEqual([]);
     const part = [[100, 'm1', 'model', { type, partial }]];
     expect(callsOf({ entries: part })).toMatchObject([{ call: '1', code: 'interrupted' }]);

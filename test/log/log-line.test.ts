@@ -145,7 +145,7 @@ describe('what the SDK says of calls to the server', () => {
     ).toEqual([SAID]);
   });
 
-  test('is said again after a minute, and at once for another reason', () => {
+  test('is logged again after a minute, and at once for another reason', () => {
     const other = 'Status { code: PermissionDenied, message: "no" }';
     const said = lines('INFO', [trouble('x', refused), trouble('x', other, 1), trouble('x', refused, 59), trouble('x', refused, 61)]);
     expect(said).toEqual([SAID, expect.stringContaining('the credentials have no permission'), SAID]);

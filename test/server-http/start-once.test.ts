@@ -52,7 +52,7 @@ async function startedWith({
   return { status, code: problem.code, starts };
 }
 
-test('a failed run is started again by the same request alone: another body with its key restarts nothing', async () => {
+test('a failed run is restarted only by the same request: another body with its key restarts nothing', async () => {
   const body = { agent: 'clerk', input: 'Q', ifExists: 'restartFailed' };
   const id = runIdOfKey(undefined, 'k');
   const digest = requestDigest('startRun', 'k', body);

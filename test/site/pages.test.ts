@@ -93,7 +93,7 @@ test('a page that is in no branch is a problem; the pages of a folder are in the
   expect(branches[0]!.groups[0]!.pages.map(({ slug }) => slug)).toEqual(['cookbook', 'cookbook/refund']);
 });
 
-test('the list of an entry of the package is the first page of its group, also if another entry has the beginning of its name', () => {
+test("the index page of an entry of the package is the first page of its group, also if another entry's name is a prefix", () => {
   const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
   const slugs = ['reference/longhaul', 'reference/longhaul/Agent', 'reference/longhaul/client', 'reference/longhaul/client/Run'];
   const { branches } = branchesOf({ branches: [{ name: 'Reference', pages: ['reference/*'] }] }, slugs.map(page));

@@ -186,7 +186,7 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(again.shown).toEqual(['lost']);
   });
 
-  it('are read again as soon as the server is there again', async () => {
+  it('are read again as soon as the server is back', async () => {
     const reading = collect(client, 'r');
     const activity = server.activity('r', ATTEMPT);
     publish(activity, 0, 2);

@@ -36,7 +36,7 @@ afterEach(() => {
 
 const message = { params: { runId: 'r' }, body: { content: 'Please hurry' } };
 
-test('a change whose answer is lost is taken once when its reader sends it again', async () => {
+test('a change whose answer is lost takes effect once if its reader resends it', async () => {
   const { ask } = await opened();
   answer = () => Promise.reject(new TypeError('network'));
   await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);
@@ -53,7 +53,7 @@ test('a change whose answer is lost is taken once when its reader sends it again
   expect(sent.at(-1)?.key).not.toBe(first);
 });
 
-test('a change whose answer is cut after its headers takes effect once if its reader sends it again', async () => {
+test('a change whose answer is cut after its headers takes effect once if its reader resends it', async () => {
   const { ask } = await opened();
   const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError('network')) });
   answer = async () => new Response(cut);

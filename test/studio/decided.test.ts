@@ -14,7 +14,7 @@ test('a call that was decided here is known as decided while it still waits, and
   expect(decided.has(KEY)).toBe(true);
 });
 
-test('what waits again after it had gone, or with other arguments, was not decided here', () => {
+test('a call that waits again after it was gone, or with other arguments, was not decided here', () => {
   const decided = new Decided();
   decided.add(call('1'));
   decided.see([]);

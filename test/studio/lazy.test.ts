@@ -15,7 +15,7 @@ test('a part of the page that cannot be loaded is requested less and less often,
   expect(pauses).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
-test('it is there once the service answers again, whose version it says nothing about', async () => {
+test('it loads once the service answers again, and says nothing about the version of the service', async () => {
   isOutdated.value = true;
   const missing: number[] = [];
   let tries = 0;

@@ -4,7 +4,7 @@ import { dueIn, pauseBehind, settledPages, withFirstStatus } from '../../studio/
 const runId = 'clerk-1';
 const read = { runId, status: 'running', answers: 3, endedAt: 10_000, ms: 20 };
 
-test('the facts of a run are read again at once if its status changes, and after a time if it has answered', () => {
+test('the facts of a run are reread at once if its status changes, and after a time if it has answered', () => {
   expect(dueIn(read, { runId, status: 'completed', answers: 3 }, 10_001)).toBe(0);
   // After four seconds plus a moment, when all pages that show the run read it.
   expect(dueIn(read, { runId, status: 'running', answers: 4 }, 10_500)).toBeGreaterThanOrEqual(3_500);

@@ -180,7 +180,7 @@ describe('the spans of a run', () => {
     );
   });
 
-  test('of a session are a trace for each turn, which links to the previous turn; in a session that a run keeps they are below the session', () => {
+  test('of a session form a trace for each turn, which links to the previous turn; in a session that a run keeps they are below the session', () => {
     const recorded = recordOf([
       { waits: true, child: 'none', turn: true },
       { waits: false, child: 'none', turn: true },

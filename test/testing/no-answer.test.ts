@@ -34,7 +34,7 @@ const NONE: [string, ScriptEntry, string][] = [
 ];
 
 describe('an unusable answer', () => {
-  test.each(NONE)('is asked for again: %s', async (_, none) => {
+  test.each(NONE)('is requested again: %s', async (_, none) => {
     const { result, requests, steps } = await testAgent(clerk, {
       input: 'Weather?',
       model: scriptedModel([none, none, say('12 degrees')]),
@@ -65,7 +65,7 @@ describe('an unusable answer', () => {
     expect(result).toMatchObject({ status: 'completed', output: '12 degrees' });
   });
 
-  test('because the context was full is asked for again if nothing can be made shorter', async () => {
+  test('because the context was full is requested again if nothing can be made shorter', async () => {
     const full = say('It', { finishReason: 'model_context_window_exceeded' });
     const again = await testAgent(clerk, { input: 'Weather?', model: scriptedModel([full, say('12 degrees')]) });
     expect(again.result).toMatchObject({ status: 'completed', output: '12 degrees' });
@@ -78,7 +78,7 @@ describe('an unusable answer', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('is asked for again by an ask of a program', async () => {
+  test('is requested again by an ask of a program', async () => {
     const program = defineProgram({ name: 'p', model: 'scripted/m', units: [unit('u', {}, [ask('A', 'a')])], output: '{{u.A}}' });
     const { result } = await testProgram(program, { input: {}, model: scriptedModel([say('', { finishReason: 'error' }), say('b')]) });
     expect(result).toMatchObject({ status: 'completed', output: 'b' });

@@ -89,7 +89,7 @@ test('a run alone waits in virtual time for what its provider asks', async () =>
 }, 55_000);
 
 describe('a provider that refuses', () => {
-  test('is asked again for ten minutes, however often it refuses', async () => {
+  test('is retried for ten minutes, however often it refuses', async () => {
     const { result } = await testAgent(agent, { input: 'Go', model: scriptedModel([say('Done.')]), faults: [rateLimit(25)] });
     expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
   });

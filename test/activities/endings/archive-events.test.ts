@@ -68,7 +68,7 @@ test('an archive that fails is retried after 1, 2, 4 seconds and so on, and give
   expect(last).toMatchObject({ type: 'archive_failed', message: 'the bucket is gone (given up after 10 attempts in 243.0 s)' });
 });
 
-test('each attempt on an archive that never answers ends after a minute, and the archive is given up within its time limit', async () => {
+test('each attempt at an archive that never answers ends after a minute, and the archive is given up within its time limit', async () => {
   const { waits, last } = await attempts(60_000, hangs);
   expect(waits).toHaveLength(4);
   expect(last.message).toBe('it took more than 60 s (given up after 5 attempts in 315.0 s)');

@@ -207,7 +207,7 @@ test('a server that never has the session is asked twice, and the model reads it
   expect(server.count('tools/call')).toBe(2);
 });
 
-test('a listing whose session the server has lost is made again on another', async () => {
+test('a listing whose session the server has lost is repeated in another session', async () => {
   await using server = await OddServer.start({
     'tools/list': (_, all) => {
       const sessions = all.filter(({ method }) => method === 'initialize').length;

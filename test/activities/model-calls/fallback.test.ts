@@ -198,7 +198,7 @@ test('the wait before the next attempt is the shortest that a provider asks for'
 });
 
 describe('the order of the models', () => {
-  test('a model that has failed a moment before is asked last, and again once it has cooled down', async () => {
+  test('a model that has just failed is tried last, and in its usual place once it has cooled down', async () => {
     const acts = { a: fails('model_server_error'), b: answers };
     const { provider, call } = calling(acts, { agent: { fallback: { coolDown: 60_000 } } });
     await call();

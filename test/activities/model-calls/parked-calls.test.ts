@@ -105,7 +105,7 @@ test.each([
   refused.mockRestore();
 });
 
-test('a call whose attempts the server counts waits in its slot, and is then refused: its span says that it was not the provider', async () => {
+test('a call whose attempts the server counts waits in its slot, and is then refused: its span says that the provider did not refuse it', async () => {
   const { failure, calls, spans } = await attempted({ hasRoom: false, maximumAttempts: 9 });
   expect([calls, spans]).toEqual([0, ['not_sent']]);
   expect(failure).toMatchObject({ type: 'model_rate_limited', nonRetryable: false });

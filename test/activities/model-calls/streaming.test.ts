@@ -161,7 +161,7 @@ describe('the recorded event has the id that was streamed', () => {
     expect(folded(sink.entries())).toEqual({ [eventId]: [{ type: 'text', text: 'half' }] });
   });
 
-  test('of a cancelled call whose earlier attempt was paid for, and which was not sent again', async () => {
+  test('of a cancelled call that was not resent, but whose earlier attempt was paid for', async () => {
     const spent = { estimated: { promptTokens: 4, completionTokens: 1, totalTokens: 5 } };
     const { environment, sink, callModel } = streaming(scriptedModel([]), { heartbeatDetails: { spent } });
     environment.cancel();

@@ -88,7 +88,7 @@ describe.each(['chat', 'responses'] as const)('a request of %s', (api) => {
   test.each([
     ['prompt_cache_key', ['Be kind.', 'of b', 'of d']],
     ['prompt_cache_breakpoint', []],
-  ])('whose server refuses %s is sent again without it', async (field, ends) => {
+  ])('whose server refuses %s is resent without it', async (field, ends) => {
     const refusal = { error: { message: `Unknown parameter: '${field}'.`, type: 'invalid_request_error' } };
     server().script((reply) => reply.json(400, refusal), answer);
     const { openai } = await import('../../../activities/models/openai/openai.ts');

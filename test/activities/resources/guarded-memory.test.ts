@@ -46,7 +46,7 @@ describe('an entry that was written late, once the run is gone', () => {
     expect(await valuesIn(empty.memory)).toEqual([]);
   });
 
-  it('stays if the run was deleted alone: the memory still has an entry from before', async () => {
+  it('stays if only the run was deleted: the memory still has an earlier entry', async () => {
     const memory = inMemory();
     await memory.remember({ namespace, key: 'old', value: 'old' });
     const { undo } = await writeLate(memory);

@@ -151,7 +151,7 @@ test('a request that was not sent has not been refused by the provider, and does
   expect(page.text()).not.toContain('not_sent');
 });
 
-test('a call in a burst is reported once the server has its outcome: the next attempt may make it again under the same name', async () => {
+test('a call in a burst is reported once the server has its outcome: the next attempt may repeat it under the same name', async () => {
   const sdk = new RecordingSdk(idGenerator);
   const worker = workerOf(sdk);
   const held: (() => void)[] = [];

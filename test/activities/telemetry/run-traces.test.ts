@@ -24,7 +24,7 @@ test.each([
   ['begins a trace', {}, traceOfStart(RUN, undefined)],
   ['is below its caller', { traceparent: TRACEPARENT }, traceOfStart(RUN, TRACEPARENT)],
   ['is a session', { isSession: true as const }, { ...traceOfStart(RUN, undefined), isSession: true }],
-])('the server is not asked for the place of a run that %s and has begun in this process', async (_, beginning, expected) => {
+])('the server is not queried for the place of a run that %s and has begun in this process', async (_, beginning, expected) => {
   const traces = new RunTraces();
   const { client, asked } = unreachable();
   traces.began(EXECUTION, { key: '', ...beginning });
@@ -41,7 +41,7 @@ test('a run inside a workflow of the user has another place than the workflow', 
   expect(await traces.of(client, { workflowId: 'clerk-1', executionId: 'e1', key: '' })).toBeUndefined();
 });
 
-test('the server is asked for the place of a child, and again if it has not answered', async () => {
+test('the server is queried for the place of a child, and again if it has not answered', async () => {
   const traces = new RunTraces();
   const { client, asked } = unreachable();
   traces.began(EXECUTION, { key: '', isChild: true });

@@ -35,7 +35,7 @@ function asking(reactions: (string | Reaction)[], refusals: Error[] = []): Askin
   return { on: { io: kept.io, flags: {}, lines, run, signal: new AbortController().signal } as unknown as AskedOn, kept, decided, prompts };
 }
 
-test('a call is shown with its arguments and its reason, without commands to copy, and asked about until the line is clear', async () => {
+test('a call is shown with its arguments and its reason, without commands to copy, and the question is repeated until the line is clear', async () => {
   const { on, kept, decided } = asking(['perhaps', 'n too\u001b[2J late']);
   expect(await askDecision(on, waiting({ reason: 'above\u001b[1A 3', arguments: { amount: 5, note: '\u202edlo' } }))).toBe('decided');
   expect(kept.stdout()).toContain('{"amount":5,"note":"\\u202edlo"}');

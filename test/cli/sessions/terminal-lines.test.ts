@@ -52,7 +52,7 @@ test('Ctrl-C discards a line that was begun, and is the reaction on an empty one
   lines.close();
 });
 
-test('at a fresh prompt Ctrl-C is the reaction, also if a line was begun', async () => {
+test('at a fresh prompt Ctrl-C is the reaction, even if a line was begun', async () => {
   const { lines, type } = keyboard();
   const asked = lines.ask('Run it? ', { fresh: true });
   await type(`ye${CTRL_C}`);

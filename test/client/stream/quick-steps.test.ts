@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 const STEPS = 200;
 const STEP_MS = 20;
 
-test('a run of quick steps is asked now and then and not for each of them, and its readers get every event and step, in their order', async () => {
+test('a run of quick steps is queried now and then instead of for each step, and its readers get every event and step in order', async () => {
   const run = new FakeRun();
   vi.spyOn(run, 'sources').mockReturnValue({
     ...run.sources(),
@@ -50,7 +50,7 @@ test('a run of quick steps is asked now and then and not for each of them, and i
   expect(run.reads - before).toBeLessThan(STEPS / 3 + 40);
 });
 
-test('the first questions follow each other at once, and further ones in their time', () => {
+test('the first queries follow each other at once, and further ones at intervals', () => {
   const pace = new QuestionPace({ atOnce: 3, everyMs: 100 });
   const waits: number[] = [];
   let now = 10_000;

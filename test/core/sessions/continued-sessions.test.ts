@@ -93,7 +93,7 @@ describe('a session that continues as new at any point', { timeout: MANY_SESSION
       for (const { id, turn } of actors.accepted) expect(readIn.get(id)).toBe(answering(turns, id, turn ?? 0));
     }));
 
-  it('names the same turn again for a message that is sent again', () =>
+  it('returns the same turn for a message that is resent', () =>
     holds(({ actors, turns }, whole) => {
       expect(actors.repeated).toEqual(whole.actors.repeated);
       for (const { id, turn, ended } of actors.repeated) {

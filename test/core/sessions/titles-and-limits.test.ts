@@ -139,7 +139,7 @@ describe('the limits of a turn', () => {
       expect(seen.map(({ totalTokens }) => totalTokens)).toEqual([1_000, 2_000, 1_000]);
     });
 
-    it('stays as high for its turn if the agent is resolved again, and the other limits come from the new agent', async () => {
+    it('stays raised for its turn if the agent is resolved again, and the other limits come from the new agent', async () => {
       const seen: RunLimits[] = [];
       const next: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 1_500, costUsd: 2, toolCallsByName: { look: 1 } };
       const { state } = await runFakeSession({

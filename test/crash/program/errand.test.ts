@@ -94,7 +94,7 @@ test.each<[string, (record: ErrandRecord) => Partial<ErrandRecord>]>([
   expect(problems.map((text) => text.split('\n')[0])).toEqual([problem]);
 });
 
-test('a model call that the server has given up may have been made again', () => {
+test('a model call that the server has given up may have been repeated', () => {
   const asks = ASKS.map((ask) => ({ ...ask, times: 3 }));
   const givenUp = new Map(ASKS.map(({ told }) => [told, 2]));
   expect(pointProblems(undisturbed, HIT, { ...recordOf(), asks, givenUp })).toEqual([]);

@@ -143,7 +143,7 @@ test('a message that is sent again is answered with the recorded answer', async 
   }
 });
 
-test('approvals that come while others wait are asked for as well', async () => {
+test('approvals that arrive while others wait are requested as well', async () => {
   const session = new FakeChat();
   session.onRequest = () => {
     session.beginTurn();

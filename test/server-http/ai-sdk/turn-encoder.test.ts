@@ -166,7 +166,7 @@ describe('approvals in a turn', () => {
     expect(partsOf(message)[2]).toMatchObject({ type: 'tool-refund', state: 'approval-requested', approval: { id } });
   });
 
-  it('are asked for once the response with the call has come', () => {
+  it('are requested once the response with the call has arrived', () => {
     const encoder = new TurnEncoder({ sessionId: 'chat-1', turn: 1 });
     expect([...encoder.ask([waiting])]).toEqual([]);
     for (const one of before) for (const _ of encoder.take(one)) continue;

@@ -67,7 +67,7 @@ describe('several ways to verify a request', () => {
     expect(await anyOf()(bearing())).toBeUndefined();
   });
 
-  it('do without one that fails, unless it alone might have known the caller', async () => {
+  it('do without a failing one, unless only that one might have known the caller', async () => {
     expect(await anyOf(FAILING, () => ADA)(bearing())).toEqual(ADA);
     await expect(Promise.resolve(anyOf(FAILING, NONE)(bearing()))).rejects.toThrow('the issuer is down');
   });

@@ -15,7 +15,7 @@ function limitsAt(options: CallerLimitOptions): { limits: CallerLimits; clock: {
 }
 
 describe('the requests of a caller', () => {
-  it('may come all at once, and are then given back evenly', () => {
+  it('may come all at once, and are then restored evenly', () => {
     const { limits, clock } = limitsAt({ requests: { count: 3, per: '30s' } });
     for (let index = 0; index < 3; index += 1) expect(limits.request(ADA)).toEqual(ALLOWED);
     expect(limits.request(ADA)).toEqual({ allowed: false, limit: 'requests', retryAfter: 10 });
@@ -57,7 +57,7 @@ describe('the requests of a caller', () => {
     );
   });
 
-  it('may come again once the time is over that the refusal names', () => {
+  it('may come again after the time in the refusal', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 3_600_000 }), (count, per) => {
         const { limits, clock } = limitsAt({ requests: { count, per } });

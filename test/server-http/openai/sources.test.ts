@@ -42,7 +42,7 @@ test('a completion has the pages of its answer as annotations, also if it is str
   expect(deltas.flatMap((delta) => ('annotations' in delta ? [delta.annotations] : []))).toEqual([chatCited('Wait\n\n'.length)]);
 });
 
-test('a completion reads the end of the record alone, also of a run whose beginning the server has removed', async () => {
+test('a completion reads only the end of the record, also of a run whose beginning the server has removed', async () => {
   const run = new ToldRun();
   for (let step = 0; step < 300; step += 1) run.answer(`e${step}`, 'Wait', { id: `c${step}`, name: 'search', arguments: {} });
   run.event('e', text('Far: moon.'), { usage: null, sources: SOURCES });

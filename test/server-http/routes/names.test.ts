@@ -78,7 +78,7 @@ const BAD_IDS: [string, string][] = [
   ['with half of a surrogate pair', HALF],
 ];
 
-describe.each(BAD_IDS)('an id of a run that is %s is refused at once, and no server is asked', (_, id) => {
+describe.each(BAD_IDS)('an id of a run that is %s is refused at once, without calling a server', (_, id) => {
   test.each<[string, string, object]>([
     ['runId', '/v1/runs', { ...start, runId: id }],
     ['previousRunId', '/v1/runs', { agent: 'clerk', input: 'Q', previousRunId: id }],

@@ -70,7 +70,7 @@ test('a client that goes while an item waits for it lets go of the run', async (
   expect(released).toBe(1);
 });
 
-test('a client that comes while the service is about to end is sent away at once, to come back', async () => {
+test('a client that connects while the service is about to end is sent away at once, to reconnect', async () => {
   let closed = 0;
   const response = await runStreamResponse(silent, { ...open, signal: AbortSignal.abort(), closed: () => (closed += 1) });
   expect([response.status, await response.text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);

@@ -131,7 +131,7 @@ test('if the archive lacks the middle of a run, the export names the gap once th
   expect((await exported(run.export({ archive }))).summary).toMatchObject({ gaps: [gap], notArchived: [gap] });
 }, 180_000);
 
-test('if the archive fails for a while, the run shows the reason, the batches are sent again, and the archive ends complete', async () => {
+test('if the archive fails for a while, the run shows the reason, the batches are resent, and the archive ends complete', async () => {
   await using testbed = await Testbed.open();
   let isDown = true;
   const archive = archiveThat(() => {

@@ -67,7 +67,7 @@ test('children inherit the tier, a step of a program chooses it, and hooks act o
   expect(JSON.stringify(line?.body)).toContain('Be polite.');
 });
 
-test('a call that waits is shown with its batch, and ends at once if its run is cancelled: its answer is paid for, and counted', async () => {
+test('a call that waits is shown with its batch, and ends at once if its run is cancelled: its paid answer is counted', async () => {
   const page = prometheusMetrics();
   await using scene = await begun({ delayMs: 60_000 }, {}, { telemetry: await telemetry({ tracerProvider: 'none', meterProvider: page }) });
   const { api } = scene;

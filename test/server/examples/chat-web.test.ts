@@ -103,7 +103,7 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     expect(await page.locator('article').count()).toBe(4);
   });
 
-  test('a supervisor decides on another page, and the page of the customer shows it by itself, also after it was loaded again', async () => {
+  test("a supervisor decides on another page, and the customer's page shows it without a reload, and also after one", async () => {
     const page = await testbed.page();
     const desk = await testbed.desk();
     const waiting = desk.locator(`[data-run="${new URL(page.url()).hash.slice(1)}"]`);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { demo, isOpen, ownServer } from './demo-process.ts';
 
-test('the demo shows how a customer is handed over, agents work below agents, a call is denied, and a refund is approved at the root', async () => {
+test('the demo shows how a customer is handed over, agents delegate to agents, a call is denied, and a refund is approved at the root', async () => {
   const { text, exitCode } = await demo(ownServer(), { script: 'support-desk' });
 
   expect({ text, exitCode }).toMatchObject({ exitCode: 0 });

@@ -14,7 +14,7 @@ test("1,000 messages of five clients are each read once, and each client's in or
   expect(executions - 1).toBeGreaterThanOrEqual(45);
 }, 400_000);
 
-test('Updates that arrive during a long call are refused as busy after 1,600, and the client sends them again to the next execution', async () => {
+test('Updates that arrive during a long call are refused as busy after 1,600, and the client resends them to the next execution', async () => {
   await using testbed = await Testbed.open();
   const gate = Promise.withResolvers<undefined>();
   let asked = 0;

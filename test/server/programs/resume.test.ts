@@ -39,7 +39,7 @@ test('an edited program takes over equal results of a failed run, and asks only 
   expect(JSON.stringify(scripted.requests.at(-1)?.conversation)).toContain('Finish well: draft');
 }, 60_000);
 
-test('a step whose input differs runs again, and so does each step from the given one on', async () => {
+test('a step whose input differs runs again, and so does each step from the chosen one on', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([
     say('a'),

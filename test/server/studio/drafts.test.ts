@@ -135,7 +135,7 @@ describe.skipIf(SKIPPED !== '')(
       await expect.poll(() => page.locator('.row.answer').count(), { timeout: 40_000 }).toBe(4);
     });
 
-    test('numbers of runs that are refused are said to be, and come when they are asked for again', async () => {
+    test('refused counts of runs are reported as refused, and appear when they are requested again', async () => {
       const page = await studio.page('#/inbox');
       let isBroken = true;
       await page.route('**/v1/runs/counts*', (route) =>

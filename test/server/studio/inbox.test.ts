@@ -94,7 +94,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, 'Nothing waits');
   });
 
-  test('what its reader looks at stays on the screen when something comes before it, and a key decides about that alone', async () => {
+  test('the item that its reader looks at stays on the screen when another one is inserted before it, and a key decides only that item', async () => {
     const first = await waitingRun();
     const page = await studio.page('#/inbox');
     await shows(page, '1 decision waiting');
@@ -182,7 +182,7 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await expect.poll(() => note.count(), { timeout: 20_000 }).toBe(0);
   });
 
-  test('long arguments that could not be read once are read again, and by a button at once', async () => {
+  test('long arguments that could not be loaded are loaded again, at once with a button', async () => {
     await waitingRun('filer', JSON.stringify({ tool: 'file_away', args: { paper: 'p'.repeat(21_000), letter: 'l' }, say: 'Filed' }));
     const page = await studio.page();
     let isAway = true;

@@ -55,7 +55,7 @@ describe.skipIf(SKIPPED !== '')(`people log in to Studio at an issuer${SKIPPED}`
     await shows(refused, 'ada ·');
   });
 
-  test('a code is exchanged for callers alone that have begun with its verifier', async () => {
+  test('a code is exchanged only for callers that have begun with its verifier', async () => {
     const url = new URL(studio.url).origin;
     const ways = (await (await fetch(`${url}/v1/login`)).json()) as { oidc: object };
     expect(ways).toEqual({ oidc: { authorizationEndpoint: `${login.url}/authorize`, clientId: CLIENT, scope: 'openid' } });

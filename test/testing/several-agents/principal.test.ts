@@ -27,7 +27,7 @@ test('tools know the identity on whose behalf a run acts', async () => {
   expect(steps[1]?.toolCalls[0]?.result).toBe('ada');
 });
 
-test('a run without a principal stays without one, whatever its deps say', async () => {
+test('a run without a principal has none, whatever its deps contain', async () => {
   seen.length = 0;
   await testAgent(teller, { input: 'Go', deps: { userId: 'eve' }, model: scriptedModel([callTool('tell'), say('Done.')]) });
   expect(seen).toEqual([{ userId: undefined }]);

@@ -60,7 +60,7 @@ describe('a transfer', () => {
     expect(run.result).toMatchObject({ output: 'done', lastAgent: 'b' });
   });
 
-  test('resolves an agent again whose snapshot was too large to keep', async () => {
+  test('re-resolves an agent whose snapshot was too large to keep', async () => {
     const resolved: string[] = [];
     const large = agentTo('a', ['b'], { instructions: ['x'.repeat(250_000)] });
     await runFake({ snapshot: large, model: [called(to('b')), called(to('a')), said('done')], ports: withAgents([large, B], resolved) });

@@ -52,7 +52,7 @@ test('an agent without recall asks for nothing', async () => {
   }
 });
 
-test('a memory that had nothing is not asked again', async () => {
+test('a memory that had nothing is not queried again', async () => {
   const run = await runFake({ snapshot, model: [called(call('c1', 't')), said('done')] });
   expect(asked(run)).toEqual([0]);
   expect(authors(run)).toBe('user a a a');
@@ -65,7 +65,7 @@ test('a memory that was not available is recorded without content', async () => 
   expect(run.state.window.events).toHaveLength(2);
 });
 
-test('a call that was given up has recalled in vain: the next one asks again', async () => {
+test('the recall of a call that was given up is lost: the next call queries again', async () => {
   const interrupted: ModelCallOutcome = { type: 'interrupted' };
   const run = await runFake({ snapshot, model: [interrupted, responded([message('done')], found('recall-2'))] });
   expect(asked(run)).toEqual([0, 1]);

@@ -82,7 +82,7 @@ describe('a mistake of the model', () => {
     ]);
   });
 
-  it('is a result, counts against no limit, and leaves the other calls alone where the tool is a schema alone', async () => {
+  it('is a result, counts against no limit, and does not affect other calls if the tool is only a schema', async () => {
     const run = await runFake({
       snapshot: testSnapshot({
         tools: [testTool('order', { notExecutable: true }), testTool('t')],
