@@ -6,7 +6,7 @@ import { matrixSample } from './matrix-sample.ts';
  * first, so that no worker is left with one at the end, and turns take about equally long.
  */
 
-/** Files that run a sample of their own cases at each commit. */
+/** Files that run a sample of their cases at each commit. */
 const SAMPLED = [
   'test/server/testing/kits.test.ts',
   'test/replay/mutations.test.ts',

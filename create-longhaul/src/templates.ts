@@ -186,7 +186,7 @@ function packageJson({ name, template, provider }: Choices): string {
     private: true,
     type: 'module',
     scripts: {
-      // A second worker would take tasks of the one of the project, and knows none of its workflows.
+      // A second worker would take tasks of the project's worker, and knows none of its workflows.
       dev: template === 'existing-worker' ? 'longhaul dev' : 'longhaul dev --agents ./agents.ts --watch',
       ...(template === 'service' ? { service: 'node service.ts' } : {}),
       ...(isNext ? { web: 'next dev', build: 'next build' } : {}),

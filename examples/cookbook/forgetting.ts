@@ -2,7 +2,7 @@
 import { connect, fileArchive, fileStore, type Forgotten, type LonghaulClient, type LonghaulClientOptions } from 'longhaul/client';
 import { sqliteMemory } from 'longhaul/worker';
 
-/** The stores of the workers, also for the client that forgets: once a run is removed, nothing points to its content any more. */
+/** The stores of the workers, also for the client that forgets: once a run is removed, nothing points to its content. */
 export function storesIn(directory: string): Required<Pick<LonghaulClientOptions, 'payloadStore' | 'archive' | 'memory'>> {
   return {
     payloadStore: fileStore({ directory: `${directory}/results` }),
@@ -13,7 +13,7 @@ export function storesIn(directory: string): Required<Pick<LonghaulClientOptions
 
 /**
  * Removes everything of a user, and waits until the server no longer has it. Running runs are cancelled first. If it is interrupted, call
- * it again: a call that finds nothing is no error. Start no runs for the user meanwhile.
+ * it again: a call that finds nothing is not an error. Start no runs for the user meanwhile.
  */
 export async function forgetUser(client: LonghaulClient, tenant: string, user: string): Promise<Forgotten> {
   // No worker has live output in a sink. A store that is neither given nor named here is refused before anything is removed.

@@ -14,7 +14,7 @@ const label = defineTool({
     const headers = { authorization: `Bearer ${await secret('github-token')}`, accept: 'application/vnd.github+json' };
     const url = `https://api.github.com/repos/${repository}/issues/${issue}/labels`;
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ labels }), signal });
-    if (!response.ok) throw new Error(`GitHub answers ${response.status}`); // tried again, three times in all
+    if (!response.ok) throw new Error(`GitHub answers ${response.status}`); // retried, three attempts in all
     return `labelled ${labels.join(', ')}`;
   },
 });

@@ -25,7 +25,7 @@ export function chatWith(agent: string, id: string, token: () => Promise<string>
         body: { id: chat, trigger, messageId, messages: messages.slice(-1) },
       }),
     }),
-    // A decision of the user is sent once no call of the newest answer waits any more.
+    // A decision of the user is sent once no call of the newest answer is waiting.
     sendAutomaticallyWhen: ({ messages }) => {
       const answer = messages.findLast(({ role }) => role === 'assistant');
       const states = answer?.parts.filter(isToolUIPart).map(({ state }) => state) ?? [];

@@ -8,7 +8,7 @@ export const clerk = defineAgent({
   model: ['openai/gpt-5-mini', 'mistral/mistral-large-latest'],
   fallback: {
     coolDown: '1m', // for a minute after a failure this worker asks the first one last
-    returnAt: 'turn', // the one that has answered makes all calls of the turn
+    returnAt: 'turn', // the provider that answered makes all calls of the turn
   },
   modelTimeout: '2m',
   instructions: 'You answer questions about orders.',

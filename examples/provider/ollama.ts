@@ -10,7 +10,7 @@ export function ollama(baseURL = 'http://localhost:11434'): ModelClient {
       const options = { temperature: settings.temperature, num_predict: settings.maxOutputTokens, ...settings.extra };
       const body = JSON.stringify({ model, messages, tools: functions.map((one) => ({ type: 'function', function: one })), options });
       const answer = await fetch(`${baseURL}/api/chat`, { method: 'POST', body, signal });
-      // Its status decides whether the call is tried again.
+      // Its status decides whether the call is retried.
       if (!answer.ok || answer.body === null) throw Object.assign(new Error(await answer.text()), { status: answer.status });
       const response: ModelResponse = { content: '', toolCalls: [], usage: null, finishReason: '' };
       for await (const line of linesOf(answer.body)) {

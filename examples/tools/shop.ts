@@ -1,4 +1,4 @@
-// Tools of a shop: one that is tried again, one that must act once, one that is quick, and a cart that tools share.
+// Tools of a shop: one that is retried, one that must act once, one that is quick, and a cart that tools share.
 import { contextUpdate, defineAgent, defineTool, ModelRetry, type RunContext, secret, withUpdate } from 'longhaul';
 import { z } from 'zod';
 

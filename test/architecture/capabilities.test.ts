@@ -48,7 +48,7 @@ const NAMED: { name: string; now: number; goal: number }[] = [
 ];
 
 describe('outside its own rooms', () => {
-  test.each(NAMED)('"$name" is named in no more files than before', ({ name, now, goal }) => {
+  test.each(NAMED)('"$name" is not named in more files than before', ({ name, now, goal }) => {
     const found = filesNaming(name, texts);
     console.log(`"${name}" is named in ${found.length} files outside its rooms (goal: ${goal})`);
     // A lower figure belongs in the table, so that it cannot grow again.

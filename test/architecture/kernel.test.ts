@@ -108,7 +108,7 @@ describe('a capability', () => {
     ['hooks', 4],
     ['notifications', 5],
     ['permissions', 1],
-  ])('"%s" is imported by no more than %d files besides', (name, most) => {
+  ])('"%s" is imported by at most %d other files', (name, most) => {
     expect(importersOf(`${ROOMS}/${name}`).length).toBeLessThanOrEqual(most);
   });
 });

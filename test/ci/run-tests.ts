@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';
 import { type FileReport, REPORT_PATH, type TestReport } from './test-report.ts';
 
-/** The maximum number of failed files that are rerun: more failures are no accident. */
+/** The maximum number of failed files that are rerun: more failures are not an accident. */
 const MOST_REPEATED = 8;
 
 /** The end of one run of vitest. */

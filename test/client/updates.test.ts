@@ -158,7 +158,7 @@ describe('the throttle of Updates', () => {
   test.each([
     [8, 'limit on number of concurrent in-flight updates has been reached (10)'],
     [14, 'workflow update was aborted'],
-  ])('if the server sheds an Update (%i), it is sent again later, and the next one waits longer', async (code, details) => {
+  ])('if the server sheds an Update (%i), it is resent later, and the next one waits longer', async (code, details) => {
     vi.useFakeTimers();
     const { client, sent } = fakeClient();
     const taken = updateRun(client, 'run', { name: UPDATES.send, argument: 'a' });

@@ -61,7 +61,7 @@ describe('a hosted tool', () => {
     expect(first).toEqual(isOffered ? ['web_search'] : []);
   });
 
-  test('is not offered any more once the permissions of the run are narrowed', async () => {
+  test('is no longer offered once the permissions of the run are narrowed', async () => {
     expect(await offered({}, { deny: [{ category: 'network' }] })).toEqual([['web_search'], []]);
   });
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { downloadWithSdk } from '../../src/dev-server/find-server.ts';
 import { isRunning, notedPids, notePids, sandbox } from './fake-programs.ts';
 
-test('the executable is taken as soon as it is complete, and the processes that the SDK starts with it are ended', async () => {
+test('the executable is used as soon as it is complete, and the processes that the SDK starts with it are ended', async () => {
   const place = await sandbox();
   await mkdir(place.cache);
   const downloader = await place.program(

@@ -27,7 +27,7 @@ async function resultsOf({ recorded }: HandMade): Promise<string[]> {
   return state?.steps[0]?.toolCalls.map(({ result }) => result) ?? [];
 }
 
-test('a failure belongs to the first call of its name without a result, in the order in which the calls began', async () => {
+test('a failure belongs to the first call of its name without a result, in the order the calls began', async () => {
   const asked = calls('note', 'count', 'note', 'note');
   const made = new HandMade(snapshot)
     .model(1, { asked: 2, ended: 3 }, asked)

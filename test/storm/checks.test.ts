@@ -75,7 +75,7 @@ function failures(checks: Check[]): string[] {
   return checks.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
 }
 
-test('a storm in which each run has one decision and every client got a true answer passes all checks', () => {
+test('a storm with one decision per run and a true answer for every client passes all checks', () => {
   expect(failures(approvalChecks(storm))).toEqual([]);
   expect(failures(messagesChecks(sound))).toEqual([]);
 });

@@ -109,7 +109,7 @@ test('a setting of a run can be set again after another one, also if the first a
   expect(saidAgain).toBe(said);
 });
 
-test('a change that was refused is another one when it is sent again', async () => {
+test('a refused change is another one when it is resent', async () => {
   const { ask } = await opened();
   answer = async () => Response.json({ code: 'run_ended', detail: 'No' }, { status: 409 });
   for (let times = 0; times < 2; times += 1) await ask('POST /v1/runs/{runId}/messages', message).catch(() => undefined);

@@ -92,7 +92,7 @@ const ALL = '/v1/approvals?limit=200';
 beforeEach(() => void vi.useFakeTimers({ now: 1_900_000_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
-test('once the key is taken away, nothing is known of the caller, and nothing is asked for any more', async () => {
+test('once the key is taken away, nothing is known of the caller, and there are no more requests', async () => {
   const { caller, api, asked, news } = await opened();
   const forgotten = vi.fn<() => void>();
   caller.onEnd(forgotten);

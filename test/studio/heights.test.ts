@@ -12,7 +12,7 @@ test('rows that were measured move those below them, and are found where they ar
   expect(rows.topOf(10)).toBe(400);
 });
 
-test('a row that is not on the screen any more, and has no height, keeps the one it had', () => {
+test('a row that is no longer on the screen, and has no height, keeps its last height', () => {
   const rows = new RowHeights(40);
   expect(rows.set(5, 0)).toBe(false);
   // A height of nothing once made the search for a row endless, and the page froze while it was scrolled.

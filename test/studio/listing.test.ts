@@ -31,7 +31,7 @@ test('the pages that a reader has opened stay when the first one is reread', () 
   expect([idsOf(after.runs), after.next]).toEqual(['f e d c b a', 'behind a']);
 });
 
-test('a run that does not match any more leaves the list', () => {
+test('a run that no longer matches leaves the list', () => {
   const before = { runs: runs('d', 'c', 'b', 'a'), next: 'behind a' };
   expect(idsOf(renewed(before, { runs: runs('d', 'b'), next: 'behind b' }).runs)).toBe('d b a');
 });

@@ -43,7 +43,7 @@ interface CountedTokens {
 
 /**
  * Returns the runs whose model calls have other tokens than their results. `wasKilled`: processes have died, which take with them what they have
- * not sent yet, and whose answers a run may never have got: its model calls then have no more than the result.
+ * not sent yet, and whose answers a run may never have got: its model calls then have at most the tokens of the result.
  */
 export function tokenProblems(spans: readonly ReceivedSpan[], { wasKilled }: { wasKilled: boolean }): string[] {
   const unique = [...new Map(spans.map((span) => [`${span.traceId}/${span.spanId}`, span])).values()];

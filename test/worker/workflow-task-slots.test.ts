@@ -112,7 +112,7 @@ test('a worker that is slow takes fewer, but always one', () => {
   expect(bench.take().length).toBeGreaterThan(0);
 });
 
-test('a poller waits for a slot until there is one, or until it is not needed any more', async () => {
+test('a poller waits for a slot until there is one, or until it is no longer needed', async () => {
   const bench = new Bench();
   const [first] = bench.take();
   const abort = new AbortController();

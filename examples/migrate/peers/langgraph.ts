@@ -13,7 +13,7 @@ const lookUpOrder = tool(({ order }) => JSON.stringify({ order, status: 'returne
 
 const refund = tool(
   ({ order, amount }) => {
-    // On resume the node runs again from its beginning: whatever stands before an interrupt happens again.
+    // On resume the node runs again from its beginning: everything before an interrupt happens again.
     if (interrupt({ order, amount }) !== true) return 'The refund was denied';
     return `paid $${amount} for order ${order}`;
   },

@@ -63,7 +63,7 @@ test('a namespace that waits for calls is evicted sooner than a namespace that w
   await cache.close();
 });
 
-test('the namespace of a run that does nothing any more is given up', async () => {
+test('the namespace of an idle run is evicted', async () => {
   const cache = new NamespaceCache({ idleMs: 20 });
   const idle = await namespace();
   cache.put(keyOf('r'), idle);

@@ -60,7 +60,7 @@ test('after a server has died, the next call opens a new connection', async () =
   expect(server.connections).toBe(2);
 });
 
-test('a call in flight when the server dies is lost, and not sent again', async () => {
+test('a call in flight when the server dies is lost, and not resent', async () => {
   const server = serve({ name: 'say', answer: () => 'hang' });
   const calling = call();
   await until(() => server.calls.length === 1, 'the call');

@@ -117,7 +117,7 @@ test('a call whose stream is cut is lost, and the next call opens another sessio
   expect([server.streams, server.count('tools/call')]).toEqual([2, 2]);
 });
 
-test('a call that the older protocol refuses with a status is sent again on another session, because it was not received', async () => {
+test('a call that the older protocol refuses with a status is resent on another session, because it was not received', async () => {
   let refused = 0;
   await using server = await OddServer.start(LISTS, {
     form: 'sse',
@@ -188,7 +188,7 @@ test.each<[number, string]>([
   [-32_000, 'Session not found; the record was deleted before'],
   [-32_000, 'User session for customer 5 not found'],
   [-32_000, ''],
-])('the error %i "%s" of a tool is an answer: the call is not sent again', async (code, message) => {
+])('the error %i "%s" of a tool is an answer: the call is not resent', async (code, message) => {
   await using server = await OddServer.start({ ...LISTS, 'tools/call': () => ({ error: { code, message } }) });
   const definition = definitionOf(server.url);
   await pool.tools(definition, never);

@@ -30,7 +30,7 @@ function askWith(client: ReturnType<typeof openai>, request: Partial<ModelReques
 const bodies = (): Sent[] => server.requests.map(({ body }) => body as Sent);
 
 describe('a request that a server refuses', () => {
-  test.each(LESSONS)('is sent again in the form that the server accepts: %s, %i: %j', async (_, status, body, learned) => {
+  test.each(LESSONS)('is resent in the form that the server accepts: %s, %i: %j', async (_, status, body, learned) => {
     refusing(status, body);
     const answer = await ask();
     expect(answer.content).toBe('Hi.');
@@ -50,7 +50,7 @@ describe('a request that a server refuses', () => {
     expect(bodies()[1]).toMatchObject({ tools: [{ function: { name: 'no_tool' } }], tool_choice: 'none' });
   });
 
-  test('is not sent again if the refusal names a parameter that cannot be mended', async () => {
+  test('is not resent if the refusal names a parameter that cannot be corrected', async () => {
     refusing(400, error('Invalid value for seed.', { param: 'seed' }));
     expect(await failureOf(ask())).toMatchObject({ code: 'model_bad_request', message: expect.stringContaining('Invalid value for seed') });
     expect(server.requests).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('a request that a server refuses', () => {
     expect(bodies().slice(3).map(rolesOf)).toEqual([rolesOf(second!), rolesOf(second!)]);
   });
 
-  test('is not sent again once a part of the answer has arrived', async () => {
+  test('is not resent once a part of the answer has arrived', async () => {
     server.script((reply) => {
       reply.events({ choices: [{ index: 0, delta: { content: 'Half' }, finish_reason: null }] });
       reply.events({ error: { message: 'System message must be at the beginning.', code: 400 } });
@@ -199,7 +199,7 @@ describe('a request to Responses that a server refuses', () => {
     ['strict tools', 422, { detail: "tools[0]: 'strict' is not supported" }, (body: string) => body.includes('"strict":false')],
     ['images', 400, error('This model does not support image input.'), (body: string) => !body.includes('input_image')],
     ['a forced tool', 400, error("tool_choice 'required' is not supported"), (body: string) => body.includes('"tool_choice":"auto"')],
-  ])('is sent again in the form that the server accepts: %s', async (_, status, body, learned) => {
+  ])('is resent in the form that the server accepts: %s', async (_, status, body, learned) => {
     refusing(status, body, answer);
     expect((await ask(over)).content).toBe('Hi.');
     expect(server.requests).toHaveLength(2);

@@ -153,7 +153,7 @@ test('only a sink that sends heartbeats needs to know if the run is live, and th
   ]);
 });
 
-test("with a sink that sends heartbeats, a tool's own heartbeats are no more frequent than without it, and a failure sends the last one", async () => {
+test("with a sink that sends heartbeats, a tool's own heartbeats are not more frequent than without it, and a failure sends the last one", async () => {
   const busy: Execute = ({ heartbeat }) => {
     for (const row of [1, 2, 3]) heartbeat({ row });
   };

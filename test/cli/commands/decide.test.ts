@@ -123,7 +123,7 @@ test('a decision that had been accepted before shows when', async () => {
   expect(stdout()).toBe(`Call "c1" of "refund" was approved by ann at ${AT} already (decision "d1")\n`);
 });
 
-test('if no answer comes in time, the error gives the id under which the decision can be sent again', async () => {
+test('if no answer comes in time, the error gives the id to resend the decision with', async () => {
   const { run } = fakeRun([waiting()]);
   const slow: DecidableRun = {
     ...run,

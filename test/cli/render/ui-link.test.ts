@@ -18,7 +18,7 @@ test('the link leads to the run, for any characters in its id', () => {
   expect(runLink('http://ui:8233/', 'default', 'a b/c')).toBe('http://ui:8233/namespaces/default/workflows/a%20b%2Fc');
 });
 
-test('the address of the UI is that of LONGHAUL_UI_URL, or that of Temporal Cloud', async () => {
+test('the address of the UI is LONGHAUL_UI_URL, or the UI of Temporal Cloud', async () => {
   const cloud = { address: 'acme.a1b2c.tmprl.cloud:7233', namespace: 'acme.a1b2c' };
   expect(await findUi(cloud, {})).toBe('https://cloud.temporal.io');
   expect(await findUi(cloud, { LONGHAUL_UI_URL: 'https://ui.acme.example' })).toBe('https://ui.acme.example');

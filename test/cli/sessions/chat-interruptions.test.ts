@@ -137,7 +137,7 @@ test('Ctrl-C leaves at once while there is no turn: at the prompt, while the sta
   expect(begun.kept.stderr()).toContain(COME_BACK);
 });
 
-test('the end of the input leaves while a turn goes on', async () => {
+test('the end of the input leaves while a turn is in progress', async () => {
   const chat = fakeChat(taken);
   await chat.lines.enter('hello');
   await until(() => chat.requests.length > 0);

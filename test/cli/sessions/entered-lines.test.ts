@@ -55,7 +55,7 @@ test('edited arguments are a JSON object', () => {
   for (const line of ['', '5', '[1]', '{"amount"']) expect(readArguments(line)).toMatchObject({ type: 'unclear' });
 });
 
-test('lines from a pipe are put together from pieces, in which characters may be split', async () => {
+test('lines from a pipe are assembled from pieces, which may split characters', async () => {
   const bytes = Buffer.from('one\r\ntwö\n\nlast');
   const pieces = [...bytes].map((byte) => Uint8Array.of(byte));
   const lines: string[] = [];

@@ -42,7 +42,7 @@ test("an agent that continues after another agent's answer is told that it is it
   expect(lines([say('user', 'Q'), say('a', '1'), say('b', '2'), say('user', 'more')])).toEqual(['user', 'a', 'user', 'b', 'user']);
 });
 
-test('a conversation in which the user follows each answer is not changed', () => {
+test('a conversation where the user follows each answer is not changed', () => {
   const conversation = [say('user', 'Q'), say('a', '1'), say('user', 'more')];
   expect(withTurns(conversation)).toEqual(conversation);
 });

@@ -89,7 +89,7 @@ test('a message whose text was sent to the model is answered by its turn, also i
   expect(endedTurns(state)?.[0]).not.toHaveProperty('unanswered');
 });
 
-describe('a message that is sent again', () => {
+describe('a message that is resent', () => {
   it.each([[false], [true]])('has the turn that answers it in its receipt (the session continues as new: %s)', async (continues) => {
     const receipts: unknown[] = [];
     const sendsAgain: SessionCaller = (session) => {

@@ -72,7 +72,7 @@ test('a session that waits for the run which keeps it refuses other messages', a
   });
 });
 
-test('a message that is sent again begins no other turn, and one without its content is read from the call', async () => {
+test('a resent message begins no other turn, and a message without its content is read from the call', async () => {
   const byReference: SessionCaller = (session) => signal(session, 'nextTurn', { turn: 2, of: { eventId: 'e1', index: 0 }, runs: 0 });
   const session = await runFakeSession({
     parent,

@@ -8,7 +8,7 @@ export interface PendingCall {
   isStarted: boolean;
   /** The identity of the worker that has taken it, or had taken it last. */
   identity: string;
-  /** The time from which a worker may take it. */
+  /** The earliest time that a worker may take it. */
   dueMs: number;
 }
 

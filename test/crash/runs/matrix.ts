@@ -50,7 +50,7 @@ export async function runPass<Recorded extends RecordOfRun, Plain>(
   });
 }
 
-/** The maximum number of failed points that are hit again: more failures are no accident. */
+/** The maximum number of failed points that are hit again: more failures are not an accident. */
 const MOST_RETRIED = 3;
 
 /** The number of testbeds that begin with the slow points. The others take the remaining points meanwhile. */

@@ -74,7 +74,7 @@ test('an id that belongs to no approval is an error, but not for a new message',
   expect(await next.text()).toContain('Going on');
 });
 
-test('a new message is refused if an answer may be taken when it is sent again', async () => {
+test('a new message is refused if an answer may be accepted when it is resent', async () => {
   const session = refusing('wait_timeout');
   expect((await posted(serviceOf(session), { messages: [approved(), message] })).status).toBe(503);
   expect(session.calls.map(([name]) => name)).not.toContain('send');

@@ -131,7 +131,7 @@ test('a call that waits ends the stream of a message that is not read yet, so th
   expect(page).toMatchObject({ status: 'ready', events: ['finished: tool-calls'] });
 });
 
-test('a message that is sent again is answered with the recorded answer', async () => {
+test('a resent message is answered with the recorded answer', async () => {
   const session = new FakeChat();
   session.isNew = false;
   session.beginTurn();

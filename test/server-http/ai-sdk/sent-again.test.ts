@@ -17,7 +17,7 @@ function chatWith(...items: StreamItem[]): FakeChat {
   return session;
 }
 
-/** Posts the message `m1` as the AI SDK does that is to be sent again, or that was edited. */
+/** Posts the message `m1` as the AI SDK does to resend it, or after it was edited. */
 async function posted(handler: Handler, text: string): Promise<Response> {
   const messages = [{ ...hi, parts: [{ type: 'text', text }] }];
   const body = JSON.stringify({ id: 'c1', messages, messageId: 'm1', trigger: 'submit-message' });

@@ -31,7 +31,7 @@ function storeOf(changed: (key: ApiKey) => ApiKey): ApiKeyStore {
 }
 
 describe('an API key', () => {
-  it('stands for its caller, with all its rights', async () => {
+  it('represents its caller, with all its rights', async () => {
     const store = fileApiKeys({ file });
     const expiresAt = Date.now() + 60_000;
     const rights = { ...READER, agents: ['clerk'], principal: { tenant: 'acme', user: 'ada' }, expiresAt };

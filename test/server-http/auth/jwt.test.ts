@@ -21,7 +21,7 @@ function inSeconds(seconds: number): number {
 }
 
 describe('a JSON Web Token', () => {
-  it('stands for a caller by its usual claims, until it expires', async () => {
+  it('represents a caller by its usual claims, until it expires', async () => {
     const exp = inSeconds(60);
     expect(
       await callerOf(await issuer.token({ exp, tenant: 'acme', scope: 'openid runs:read runs:read runs:write', agents: ['clerk'] })),

@@ -63,7 +63,7 @@ describe('a service without authentication', () => {
     },
   );
 
-  it('refuses a peer whose socket has no address any more', async () => {
+  it('refuses a peer whose socket no longer has an address', async () => {
     expect(await asked({ environment: ofNode(undefined) })).toEqual([403, false]);
     expect(await asked({ environment: ofBun(undefined) })).toEqual([403, false]);
   });

@@ -38,7 +38,7 @@ describe('the requests of a caller', () => {
       expect(limits.request({ ...caller, runId: 'r1' })).toMatchObject({ limit: 'requests' });
       expect(limits.start(caller)).toMatchObject({ limit: 'starts' });
     }
-    // Another key of the same user is no other caller.
+    // Another key of the same user is not another caller.
     expect(limits.request({ ...ADA, id: 'k2' })).toMatchObject({ limit: 'requests' });
   });
 

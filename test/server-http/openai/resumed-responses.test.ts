@@ -105,7 +105,7 @@ test('a reader that returns to another process, after any event, gets the rest: 
       const last = got.at(-1)?.sequence_number ?? 0;
       fc.pre(!hasTwin(whole, got, last));
       const rest = eventsOf(shownLater(items, keptFrom), last);
-      // An item that was discarded while the reader was away keeps no end if nothing knows its id any more.
+      // An item that was discarded while the reader was away keeps no end if nothing knows its id.
       const begun = new Set([...built(got).values()].filter(({ isDone }) => !isDone).map(({ id }) => id));
       expect(problems([...got, ...rest], eventsOf(items.filter(isRecord)), begun)).toEqual([]);
     }),

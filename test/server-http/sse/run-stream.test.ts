@@ -41,7 +41,7 @@ test('a stream that cannot begin is refused, and a stream with nothing after the
   expect((await runStreamResponse(nothing, { ...open, closed: () => undefined })).status).toBe(204);
 });
 
-test('a run that cannot be followed any more ends its stream with a problem, and an outage only cuts it', async () => {
+test('a run that can no longer be followed ends its stream with a problem, and an outage only cuts it', async () => {
   const over = new LonghaulError('run_terminated', 'Run "r" was terminated');
   const text = await (await runStreamResponse(() => failing(over, STATUS), { ...open, closed: () => undefined })).text();
   expect(text).toContain('id: c1\nevent: status\ndata: {"type":"status","status":"running"}\n\n');

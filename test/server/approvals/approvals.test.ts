@@ -62,7 +62,7 @@ test('for a rejected call the model reads the reason, and the run continues', as
   expect(result.steps?.[0]?.toolCalls[0]).toMatchObject({ isError: true, result: 'User denied the tool execution. Reason: too much' });
 });
 
-test('a refused decision leaves no event, and the same decision sent again returns the recorded one', async () => {
+test('a refused decision leaves no event, and resending the same decision returns the recorded one', async () => {
   await using testbed = await Testbed.open();
   await testbed.work({
     agents: [clerk],

@@ -13,7 +13,7 @@ let directory: string;
 beforeEach(async () => (directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'))));
 afterEach(() => rm(directory, { recursive: true }));
 
-test('if the archive fails, the batch is sent again, and the archive holds it once', async () => {
+test('if the archive fails, the batch is resent, and the archive has it once', async () => {
   await using testbed = await Testbed.open();
   const files = fileArchive({ directory });
   const batches: ArchiveBatch[] = [];

@@ -164,6 +164,6 @@ test('sessions are listed with their titles and statuses, without other runs, un
   expect((await testbed.client.handle(first).status()).status).toBe('idle');
   const deleted = await cli(testbed, ['session', 'delete', first, '--json']);
   expect(json(deleted.stdout)).toEqual([{ sessionId: first, outcome: 'deleted', without: ['payloadStore', 'archive'] }]);
-  // The server removes it in the background: deleting again is no error meanwhile, nor afterwards.
+  // The server removes it in the background: deleting again is not an error meanwhile, nor afterwards.
   expect(await cli(testbed, ['session', 'delete', first])).toMatchObject({ exitCode: 0 });
 });

@@ -75,7 +75,7 @@ export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']
   return [child.stopReason, inline.type === 'finished' ? inline.result.stopReason : inline.type];
 }
 
-/** Continues as new as a run of an agent, with any given carried state, such as that of an unknown release. */
+/** Continues as new as a run of an agent, with any given carried state, such as the state of an unknown release. */
 export async function handOn(continuedState: unknown): Promise<never> {
   return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ continuedState });
 }

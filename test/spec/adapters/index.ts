@@ -36,7 +36,7 @@ const WITH_PROGRAMS = new Map<string, (language: CodeLanguage) => Omit<SuiteAdap
   ['tinyagent.executor', (language) => ({ operations: tinyagentExecutorOperations(language) })],
 ]);
 
-/** Returns the adapter of the suite of exactly that name, for the programs in a language; undefined if there is none. */
+/** Returns the adapter of the suite of exactly that name, for the programs in a language, or undefined. */
 export function findSuite(suite: string, language: CodeLanguage = 'javascript'): SuiteAdapter | undefined {
   const translated = TRANSLATED.get(suite) ?? WITH_PROGRAMS.get(suite)?.(language);
   const withoutCounterpart = Object.hasOwn(WITHOUT_COUNTERPART, suite) ? WITHOUT_COUNTERPART[suite] : undefined;

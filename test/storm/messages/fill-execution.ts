@@ -12,11 +12,11 @@ const AT_ONCE = 4;
 export interface FilledExecution {
   /** The number of accepted Updates. */
   accepted: number;
-  /** The refusal of the run when it accepted no more; undefined if it never refused. */
+  /** The refusal of the run when it was full; undefined if it never refused. */
   refusal?: string;
 }
 
-/** Sends Updates that change nothing, from all clients at the same time, until the execution accepts no more. */
+/** Sends Updates that change nothing, from all clients at the same time, until the execution is full. */
 export async function fillExecution(clients: readonly LonghaulClient[], runId: string, untilMs: number): Promise<FilledExecution> {
   const filled: FilledExecution = { accepted: 0 };
   await Promise.all(

@@ -255,7 +255,7 @@ describe('if the worker has an authorize hook', () => {
     expect(run.inbox.verdicts.on('a2')).toMatchObject({ type: 'refused', code: 'already_decided' });
   });
 
-  it('a decision that is sent again while it is checked counts as the same, and is applied once', async () => {
+  it('a decision that is resent while it is checked counts as the same, and is applied once', async () => {
     let again = (): void => undefined;
     const run = await runFake({
       snapshot,

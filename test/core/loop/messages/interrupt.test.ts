@@ -84,7 +84,7 @@ describe('a model call that a message interrupts', () => {
       ],
     });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 0, usage: { totalTokens: 120, llmCalls: 3 } });
-    // Accepted messages are in the record, even if no model reads them any more.
+    // Accepted messages are in the record, even if no model reads them later.
     expect(eventSummaries(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
   });
 

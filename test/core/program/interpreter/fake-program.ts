@@ -81,7 +81,7 @@ export interface FakeProgramRun {
   inputs: Record<string, JsonValue>;
   /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution, and loaded ones with their id. */
   moved: string[];
-  /** The tool calls, in the order in which they were made: `sort.Look`, or `sort.Look local`. */
+  /** The tool calls, in the order they were made: `sort.Look`, or `sort.Look local`. */
   toolCalls: string[];
 }
 

@@ -74,7 +74,7 @@ describe('children that run in parallel', () => {
     expect(given[0]).toEqual({ toolCallsByName: { refund: 0 } });
   });
 
-  it('share no limit of steps that no author has chosen', async () => {
+  it('do not share a default limit of steps', async () => {
     expect((await run({})).given[0]).toEqual({});
   });
 

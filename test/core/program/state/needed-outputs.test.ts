@@ -5,7 +5,7 @@ import { namedOutputs, neededOutputs } from '../../../../src/core/program/stored
 
 const ask = (name: string, prompt = 'do'): StepDocument => ({ name, ask: { prompt } });
 
-/** The state of a program with these units, in which these steps and units have ended. */
+/** The state of a program with these units after these steps and units have ended. */
 function stateOf(units: UnitDocument[], ended: readonly string[], output?: string): Pick<ProgramState, 'document' | 'units' | 'steps'> {
   const document: ProgramDocument = { version: 1, name: 'p', units, ...(output === undefined ? {} : { output }) };
   const status = 'completed' as const;

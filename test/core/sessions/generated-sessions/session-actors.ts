@@ -23,7 +23,7 @@ export interface ActiveSession {
 export class SessionActors extends FakeScheduler {
   /** The ids of the accepted messages, with the turns that were to answer. The id of a message is its text. */
   readonly accepted: { id: string; turn: number | undefined }[] = [];
-  /** The receipts of messages that were sent again, with the number of turns that had ended. */
+  /** The receipts of messages that were resent, with the number of turns that had ended. */
   readonly repeated: { id: string; turn: number | undefined; ended: number }[] = [];
   /** The codes of refused requests, in order. */
   readonly refusals: string[] = [];

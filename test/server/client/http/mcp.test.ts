@@ -58,7 +58,7 @@ test('an agent with an output schema answers with structured content', async () 
   expect(await client.callTool({ name: 'counter', arguments: { input: 'Count' } })).toMatchObject({ structuredContent: { total: 3 } });
 });
 
-test('a call that is sent again with its key, to another instance, is one run; with other arguments it is refused', async () => {
+test('a call that is resent with its key, to another instance, is one run; with other arguments it is refused', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [say('Once'), say('Twice')]);
   const key = { _meta: { 'longhaul/idempotencyKey': randomUUID() } };

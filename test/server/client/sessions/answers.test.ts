@@ -22,7 +22,7 @@ test('an ask waits for the turn that answers its message, if the turn that its r
   await expectSameFromHistory(testbed, session.run);
 });
 
-test('an ask that is sent again has the same answer, also after the session has continued as new', async () => {
+test('a resent ask has the same answer, also after the session has continued as new', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([say('one'), say('two'), say('three'), say('four')]);
   await testbed.work({ agents: [agent], providers: { scripted }, continueAsNew: { events: 30 } });

@@ -42,7 +42,7 @@ test('a tree of programs and agents is shown, followed and decided at its root',
   const result = await handle.result();
   expect(result).toMatchObject({ status: 'completed', output: 'yes' });
 
-  // Sent again on the root, by the id of the call alone, after all has ended.
+  // Resent on the root, with only the id of the call, after everything has ended.
   expect(await handle.approve(waiting.callId, { id: 'd1', by: 'ann' })).toMatchObject({ status: 'repeated', decision: { id: 'd1' } });
   await expect(handle.approve(waiting.callId, { id: 'd2' })).rejects.toMatchObject({ code: 'already_decided' });
   const decisions = (await eventsOf(handle.events({ tree: true }))).filter(({ decision }) => decision !== undefined);
