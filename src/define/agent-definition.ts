@@ -27,7 +27,7 @@ export type Instructions<Deps> =
 export interface OutputDefinition {
   /** The zod schema of the option `output`. */
   readonly zod: z.ZodType;
-  /** The same as JSON Schema: answers are checked against it. */
+  /** The same as JSON Schema, against which answers are checked. */
   readonly schema: JsonObject;
   /** The JSON Schema that is sent to providers. */
   readonly providerSchema: JsonObject;
@@ -37,13 +37,13 @@ export interface OutputDefinition {
   readonly strictProblem?: string;
   /** Undefined: the provider's capability decides. */
   readonly mode: 'schema' | 'final_answer' | undefined;
-  /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
+  /** How often an invalid answer is sent back to the model before the run ends with an error. */
   readonly maxRetries: number;
 }
 
 /**
- * An agent as `defineAgent` returns it. Its type carries the types of its answer (`Output`; `Unfinished` if the run did not
- * complete), of its deps as its functions receive them and as a start takes them, and of the resources that its tools name:
+ * An agent as `defineAgent` returns it. Its type carries the types of its answer (`Output`, or `Unfinished` if the run did not
+ * complete), of its deps as its functions receive them and as a start takes them, and of the resources that its tools name.
  * `runAgent<typeof agent>`, `client.run(agent, …)` and `testAgent` infer from them.
  */
 export interface AgentDefinition<
@@ -55,9 +55,9 @@ export interface AgentDefinition<
 > extends PartFields {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.agent';
-  /** The name by which runs start the agent. */
+  /** The name that a start uses. */
   readonly name: string;
-  /** `provider/model`, split at the first slash only. The first one, if it has several. */
+  /** `provider/model`, split at the first slash. The first model, if it has several. */
   readonly model: ModelName;
   /** All its models, if it has several. Absent: `model` alone. */
   readonly fallback?: FallbackDefinition;
@@ -65,19 +65,19 @@ export interface AgentDefinition<
   readonly instructions: Instructions<Deps>;
   /** The tools of the agent and of its capabilities. Those of MCP servers are not known before a run begins. */
   readonly tools: readonly AnyTool[];
-  /** Tools that the providers of its models run by themselves. Absent: none. */
+  /** Tools that the providers of its models run. Absent: none. */
   readonly hosted?: readonly HostedToolDefinition[];
   /** MCP servers whose tools it also has. Absent: none. */
   readonly mcp?: readonly McpServerDefinition[];
   /** The zod schema of the deps. Absent: they are not checked. */
   readonly deps?: z.ZodType;
-  /** The JSON Schema of the deps that a start takes: updates are checked against it. */
+  /** The JSON Schema of the deps that a start takes. Updates of the deps are checked against it. */
   readonly depsSchema?: JsonObject;
   /** The action for a call whose outcome is unknown. */
   readonly onUnknownOutcome: 'report' | 'ask';
   /** The schema of the answer. Absent: the answer is text. */
   readonly output?: OutputDefinition;
-  /** The way in which it runs code. Absent: it runs none. */
+  /** How it runs code. Absent: it runs none. */
   readonly code?: CodeDefinition;
   /** The form of the model's answers. Absent: text and tool calls. */
   readonly replyFormat?: ReplyFormat;
@@ -101,11 +101,11 @@ export interface AgentDefinition<
   readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
-  /** False: the calls of one answer run one after the other. */
+  /** False: the calls of one answer run in order, one at a time. */
   readonly parallel: boolean;
   /** Milliseconds that one attempt of a model call may take. */
   readonly modelTimeoutMs: number;
-  /** All attempts of a model call, including the first one, and without those that the provider refused (429, 5xx). */
+  /** The number of attempts of a model call, the first included. Attempts that the provider refused (429, 5xx) do not count. */
   readonly modelMaxAttempts: number;
   /** Absent: the default. */
   readonly modelPatienceMs?: number;
@@ -166,12 +166,12 @@ export type DepsOption<Given> = unknown extends Given
     ? { /** Run-scoped JSON data: user id, session, preferences. */ deps: Given }
     : { /** Run-scoped JSON data: user id, session, preferences. */ deps?: Given };
 
-/** Returns the agent that a tool was made of; undefined for any other tool, and for one that names its agent. */
+/** Returns the agent that a tool was made from; undefined for any other tool, and for one that refers to its agent by name. */
 export function agentOfTool({ agent }: Pick<AnyTool, 'agent'>): AnyAgent | undefined {
   return agent?.definition as AnyAgent | undefined;
 }
 
-/** Returns agents with those that their tools run, and those below, each once. */
+/** Returns the agents and, recursively, those that their tools run, each once. */
 export function withSubAgents(agents: readonly AnyAgent[]): AnyAgent[] {
   const all = [...agents];
   const known = new Set<AnyAgent>(agents);
@@ -186,7 +186,7 @@ export function withSubAgents(agents: readonly AnyAgent[]): AnyAgent[] {
   return all;
 }
 
-/** Returns why an agent cannot run with these fields of the deps alone; undefined if it can. */
+/** Returns why an agent cannot run with only these fields of the deps; undefined if it can. */
 export function shareProblem({ name, depsSchema }: AnyAgent, share: readonly string[]): string | undefined {
   if (depsSchema === undefined) return undefined;
   const { properties, required } = depsSchema;
@@ -199,7 +199,7 @@ export function shareProblem({ name, depsSchema }: AnyAgent, share: readonly str
   return missing === undefined ? undefined : `agent "${name}" requires the field "${missing}" of its deps: share it`;
 }
 
-/** Returns the deps parsed by the agent's schema, defaults filled in. Throws `invalid_input` with the path of a value that is missing or does not fit. */
+/** Returns the deps parsed by the agent's schema, with defaults. Throws `invalid_input` with the path of a missing or invalid value. */
 export function parseDeps(agent: AnyAgent, deps: unknown): unknown {
   if (agent.deps === undefined) return deps;
   const parsed = agent.deps.safeParse(deps);
@@ -207,7 +207,7 @@ export function parseDeps(agent: AnyAgent, deps: unknown): unknown {
   throw new LonghaulError('invalid_input', `The deps do not fit agent "${agent.name}": ${depsIssues(deps, parsed.error)}`);
 }
 
-/** Returns what does not fit. A value that is missing is named as the option of the start that lacks it. */
+/** Describes the invalid values. A missing value is described as an option that the start lacks. */
 function depsIssues(deps: unknown, { issues }: z.ZodError): string {
   const missing = issues.filter(({ path }) => isMissing(deps, path));
   const texts = issues.map(
@@ -217,7 +217,7 @@ function depsIssues(deps: unknown, { issues }: z.ZodError): string {
   return `${texts.join('; ')}${names.length === 0 ? '' : `. Start it with { deps: { ${names.join(', ')} } }`}`;
 }
 
-/** True if a value has nothing at a path whose parent it has. */
+/** True if the value has the parent of a path, but nothing at the path itself. */
 function isMissing(value: unknown, path: readonly PropertyKey[]): boolean {
   if (path.length === 0) return value === undefined;
   const [name, ...rest] = path;
@@ -225,7 +225,7 @@ function isMissing(value: unknown, path: readonly PropertyKey[]): boolean {
   return member === undefined ? rest.length === 0 : isMissing(member, rest);
 }
 
-/** Returns what does not fit a schema, each value with its path below `root`. */
+/** Describes the values that do not fit a schema, each with its path under `root`. */
 export function issuesText(root: string, { issues }: Pick<z.ZodError, 'issues'>): string {
   return issues.map((issue) => `${[root, ...issue.path].join('.')}: ${issue.message}`).join('; ');
 }
@@ -234,13 +234,13 @@ export function issuesText(root: string, { issues }: Pick<z.ZodError, 'issues'>)
 export interface WindowOptions {
   /** Tokens of a request, instructions and tools included. Default: the model's context window, minus room for its answer. */
   maxTokens?: number;
-  /** Bytes of JSON, at most 1,200,000: the conversation goes to the next execution in one payload. Default 1,000,000. */
+  /** Bytes of JSON, at most 1,200,000: on continue-as-new, the conversation is passed on in one payload. Default 1,000,000. */
   maxBytes?: number;
-  /** The number of newest tool results that are removed only if nothing else can be. Default 4. */
+  /** The number of newest tool results to keep: they are removed only as a last resort. Default 4. */
   keepResults?: number;
   /** True to let a model call summarise the older part if removing tool results is not enough. If false, such a run ends with an error. Default true. */
   summarise?: boolean;
-  /** The model that summarises, `provider/model`. Default: the agent's own, or its list. */
+  /** The model that summarises, `provider/model`. Default: the agent's model, or its list of models. */
   summaryModel?: ModelName;
 }
 
@@ -252,7 +252,7 @@ const WINDOW_OPTIONS: OptionTable<WindowOptions> = {
   summaryModel: true,
 };
 
-/** The largest window: it goes to the next execution of a run together with snapshot, state and queue, in one payload. */
+/** The largest window: on continue-as-new, it is passed on with the snapshot, state and queue in one payload. */
 const MOST_WINDOW_BYTES = 1_200_000;
 
 /** Returns the options if they are valid; otherwise throws a UsageError that names the agent and the option. */
@@ -285,7 +285,7 @@ export type AllOf<Union> = [Union] extends [never]
 export type ResourcesOfTool<Tool> =
   Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
 
-/** The resources that any of these tools names in the type of its context, and all of the union `Further`. */
+/** The resources that these tools name in the type of their context, and those of the union `Further`. */
 export type ResourcesOfTools<Tools extends readonly (AnyTool | HostedToolDefinition)[], Further = never> = AllOf<
   ResourcesOfTool<Tools[number]> | Further
 >;
@@ -293,50 +293,50 @@ export type ResourcesOfTools<Tools extends readonly (AnyTool | HostedToolDefinit
 /** The resources that the tools of any of these agents name. */
 export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;
 
-/** The resources by name as the option takes them: the live object, or a definition made by `resource()`. */
+/** The resources by name, each as the live object or as a definition made by `resource()`. */
 export type ResourceOption<Needed> = {
   [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]>;
 };
 
 /**
- * The option `resources` of a worker or a test: required if a tool lists a resource in the type of its context, each with
- * its type. Further resources are allowed. `Provided` names those that are there in any case.
+ * The option `resources` of a worker or a test: required if a tool lists a resource in the type of its context, with its
+ * type. Further resources are allowed. `Provided` names those that are always there.
  */
 export type ResourcesOption<Needed, Provided extends string = never> =
   RequiresSomething<Omit<ResourceOption<Needed>, Provided>> extends true
     ? { resources: Omit<ResourceOption<Needed>, Provided> & Resources }
     : { resources?: Omit<ResourceOption<Needed>, Provided> & Resources };
 
-/** The members of an object type that have a name of their own: without its index signature. */
+/** The named members of an object type, without its index signature. */
 export type Named<Type> = { [Name in keyof Type as string extends Name ? never : number extends Name ? never : Name]: Type[Name] };
 
 /** True if an object of the type must have a member. */
 export type RequiresSomething<Type> = Partial<Named<Type>> extends Named<Type> ? false : true;
 
-/** The name of a model. Editors propose those whose list price is known; the intersection keeps these in the type. */
+/** The name of a model. Editors suggest the models with a known list price; the intersection keeps their names in the type. */
 export type ProposedModel = PricedModel | (ModelName & {});
 
-/** The model of an agent, or a list of models: one that fails is followed by the next. */
+/** The model of an agent, or a list of models: if one fails, the next is called. */
 export type ModelOption = ProposedModel | readonly ProposedModel[];
 
-/** The way in which the calls of an agent move on from one model of its list to the next. */
+/** How the calls of an agent move on from one model of its list to the next. */
 export interface FallbackOptions {
   /**
-   * The failures after which the next model is asked. `default`: the provider or its account cannot serve the call: 401, 403, 404, 408,
-   * 409, 429, 5xx, no quota, no connection, no answer in time or none that can be read. A refusal, a filter, and a conversation that is
-   * too long are never among them.
+   * The failures after which the next model is called. `default`: the provider or its account cannot serve the call (401, 403, 404, 408,
+   * 409, 429, 5xx, no quota, no connection, no readable answer in time). Never a model's refusal, a content filter, or a conversation
+   * that is too long.
    */
   on?: 'default' | readonly ErrorCode[];
-  /** The time for which a worker asks a model that has failed last, unless its provider asks for more. Default 30 seconds. */
+  /** How long a worker calls a failed model last, unless its provider asks for more. Default 30 seconds. */
   coolDown?: Duration;
   /**
-   * The longest time that a call waits for the limits of a model (`limits` of the worker) before the next one is asked. Default: as long
-   * as it takes.
+   * The longest time that a call waits for the limits of a model (`limits` of the worker) before the next one is called. Default:
+   * unlimited.
    */
   maxWait?: Duration;
   /**
-   * The time at which the first model is asked again. `turn`: with the next turn, so that one model makes all calls of a turn. `call`:
-   * with the next call; what the others have called in the turn is then sent as text. Default `turn`.
+   * When the first model is called again. `turn`: with the next turn, so that one model makes all calls of a turn. `call`: with the
+   * next call; the tool calls of the other models in the turn are then sent as text. Default `turn`.
    */
   returnAt?: 'turn' | 'call';
 }
@@ -345,11 +345,11 @@ const FALLBACK_OPTIONS: OptionTable<FallbackOptions> = { on: true, coolDown: tru
 
 /** The models of an agent that has several, checked. */
 export interface FallbackDefinition {
-  /** In the order in which they are asked. */
+  /** The models, in the order in which they are called. */
   readonly models: readonly ModelName[];
   /** Absent: the defaults. */
   readonly on?: readonly ErrorCode[];
-  /** Milliseconds for which a model that has failed is asked last. */
+  /** Milliseconds for which a failed model is called last. */
   readonly coolDownMs?: number;
   /** Milliseconds that a call waits for the limits of a model. */
   readonly maxWaitMs?: number;
@@ -357,7 +357,7 @@ export interface FallbackDefinition {
   readonly returnAt?: 'call';
 }
 
-/** The longest time for which a model is asked last. */
+/** The longest time for which a failed model is called last. */
 const LONGEST_COOL_DOWN_MS = 24 * 60 * 60 * 1_000;
 
 /** Returns the models of an agent. Throws a UsageError that names the agent and the place in the list. */
@@ -375,7 +375,7 @@ export function agentModels(
   const policy = fallback === undefined ? {} : checkFallback(owner, fallback);
   const [first] = models;
   if (first === undefined) throw new UsageError(`${owner}: "model" is an empty list: name at least one model`);
-  // One model is what it is without a list.
+  // A list of one model is the same as the model alone.
   return models.length === 1 ? { model: first } : { model: first, fallback: { models, ...policy } };
 }
 

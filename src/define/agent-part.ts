@@ -3,20 +3,20 @@ import { UsageError } from '../core/domain/errors.ts';
 import type { OptionReference, OptionTable } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 
-/** The other options of an agent that a part of it may have to fit. */
+/** Other options of an agent, which its parts check for conflicts. */
 export interface AgentOptionsAround {
   tools?: readonly AnyTool[];
   replyFormat?: ReplyFormat;
 }
 
-/** What a worker may have for its agents. */
+/** The optional facilities of a worker that agents may need. */
 export interface WorkerMeans {
   readonly memory?: unknown;
 }
 
 /**
- * A capability as a part of the definition of agents: its options, and the fields of the agent that they become. The options, with their
- * documentation, and the fields are interfaces of its file, which `all-parts.ts` puts together.
+ * A capability as a part of the definition of agents: its options, and the fields of the agent that they become. Both are interfaces in
+ * the capability's file, and `all-parts.ts` combines them.
  */
 export interface AgentPart<Options extends object, Fields extends object> {
   /** Its options, as the page of options describes them. */
@@ -24,19 +24,19 @@ export interface AgentPart<Options extends object, Fields extends object> {
   /** Returns the fields. Throws a UsageError that names the agent and the option if an option cannot work. */
   define(owner: string, options: Options & AgentOptionsAround): Fields;
   /**
-   * A run begins at this time: returns what is pinned for it that follows from the definition alone. What depends on the worker, or on the
-   * start, is pinned by a `WorkerPart`.
+   * Returns what is pinned for a run that begins at this time, as far as it follows from the definition alone. A `WorkerPart` pins what
+   * depends on the worker or the start.
    */
   pin?(fields: Fields, now: number): Partial<AgentSnapshot>;
-  /** Returns the names of the tools that the agent has by it. Absent: none. */
+  /** Returns the names of the tools that it gives the agent. Absent: none. */
   toolNames?(fields: Fields): readonly string[];
   /** Throws a UsageError if the fields do not fit the tools of the agent. Not called for an agent with MCP servers, whose tools are not known yet. */
   checkTools?(owner: string, fields: Fields, tools: readonly string[]): void;
-  /** Returns the models that it asks, which a worker needs the providers of. Absent: none. */
+  /** Returns the models that it calls: a worker needs their providers. Absent: none. */
   models?(fields: Fields): readonly string[];
   /** Throws a UsageError if a worker with these means could not run the agent. */
   requireMeans?(owner: string, fields: Fields, worker: WorkerMeans): void;
-  /** Throws a UsageError if a worker cannot have an agent with these fields next to those that it gives to all its agents. */
+  /** Throws a UsageError if an agent with these fields conflicts with what the worker gives to all its agents. */
   checkShared?(shared: Fields, agent: string, fields: Fields): void;
 }
 
@@ -47,8 +47,8 @@ export interface BundledPart<Options extends object, Brought extends object, Age
   /** Returns what the bundle brings. Throws a UsageError that names the bundle and the option if an option cannot work. */
   define(owner: string, options: Options, name: string): Brought;
   /**
-   * Returns the options of an agent with what its bundles bring, the agent first, then they in their order; none if they bring nothing. Throws
-   * a UsageError with the names of both if two of them do not go together. The agent's own value is checked later.
+   * Merges what the bundles bring into the options of an agent: first the agent's own, then the bundles' in order. Returns no options if
+   * they bring nothing. Throws a UsageError that names both if two of them conflict. The agent's own value is checked later.
    */
   merge(owner: string, own: AgentOptions, bundles: readonly (Brought & NamedBundle)[]): Partial<AgentOptions>;
 }
@@ -58,13 +58,13 @@ interface NamedBundle {
   readonly name: string;
 }
 
-/** What the agent or a bundle brings, and its name for errors. */
+/** A value that the agent or a bundle brings, and its origin, for errors. */
 export interface Contribution<Value> {
   from: string;
   value: Value;
 }
 
-/** Returns what the agent and its bundles bring, in order, without those that bring nothing. */
+/** Returns what the agent and its bundles bring, in order. Parts that bring nothing are left out. */
 export function contributions<Value, Bundle extends NamedBundle>(
   owner: string,
   own: Value | undefined,
@@ -79,7 +79,7 @@ export function contributions<Value, Bundle extends NamedBundle>(
 /** A list that bundles add to. */
 interface BundledList<Entry, Bundle> {
   of: (bundle: Bundle) => readonly Entry[];
-  /** Set if the agent and its bundles may have one entry of a name. */
+  /** Set if names of entries must be unique across the agent and its bundles. */
   named?: NamedEntries<Entry>;
 }
 
@@ -91,7 +91,7 @@ interface NamedEntries<Entry> {
 
 /**
  * Returns the entries of the agent and of its bundles as one list; undefined if there are none. Throws a UsageError if two of them have an
- * entry of the same name. What is no list is left to the check of the agent.
+ * entry of the same name. A value that is not a list is left to the check of the agent.
  */
 export function mergedList<Entry, Bundle extends NamedBundle>(
   owner: string,
@@ -106,7 +106,7 @@ export function mergedList<Entry, Bundle extends NamedBundle>(
   return all.length === 0 ? undefined : all;
 }
 
-/** Throws a UsageError if two parts have an entry of the same name. Two of one part are found by the check of that part. */
+/** Throws a UsageError if two parts have an entry with the same name. Duplicates within a part are found by the check of that part. */
 function requireOwnNames<Entry>(
   owner: string,
   lists: readonly Contribution<readonly Entry[]>[],
@@ -126,7 +126,7 @@ function requireOwnNames<Entry>(
   }
 }
 
-/** Returns the text of two parts of an agent for an error, which begins with the agent. */
+/** Returns a text that names two parts of an agent, for an error that begins with the agent. */
 export function both(owner: string, one: string, other: string): string {
   return one === owner ? `${owner} and ${other}` : `${owner}: ${one} and ${other}`;
 }

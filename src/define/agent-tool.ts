@@ -9,7 +9,7 @@ import { defineTool, type ObjectSchema } from './define-tool.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 import type { AgentToolDefinition, ToolDefinition } from './tool-definition.ts';
 
-/** The default of `parameters`: the text that the agent gets. */
+/** The default `parameters`: the task as text. */
 const REQUEST = z.object({ request: z.string().describe('The task, in full: the agent sees nothing else of this conversation.') });
 
 /** The options of `agentTool`. */
@@ -18,15 +18,15 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   name?: string;
   /** Tells the model what the agent does and when to ask it. */
   description?: string;
-  /** For people, as for any tool. */
+  /** A label for people, like that of any tool. */
   label?: string;
   /** The arguments of the model. Default: `{request: string}`, whose text the agent gets; it gets other arguments as JSON. */
   parameters?: Parameters;
-  /** The fields of the deps of the run that the agent gets. Default: none. */
+  /** The fields of the run's deps that the agent gets. Default: none. */
   share?: readonly string[];
-  /** The limits of one run of the agent, instead of its own and of an equal share of those of the run. */
+  /** The limits of one run of the agent, in place of the agent's own limits and of an equal share of what the parent has left. */
   limits?: LimitOptions;
-  /** True if the result of the agent is that of the run: no model call follows. Only the model may call such a tool. */
+  /** True if the agent's result ends the run and becomes its result: no model call follows. Only the model may call such a tool. */
   final?: boolean;
   /** True if the agent remembers: the calls of one run are turns of one session, which ends with the run. Not together with `final`. */
   kept?: boolean;
@@ -56,9 +56,9 @@ const AGENT_TOOL_OPTIONS: OptionTable<AgentToolOptions<ObjectSchema>> = {
 };
 
 /**
- * Makes a tool of an agent, or of the name of one that the worker has. Each call is a child run with a conversation of its own, or
- * a turn of one that is kept, and the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot
- * work, such as a field of the deps that the agent does not have.
+ * Makes a tool from an agent, or from the name of an agent of the worker. Each call is a child run with its own conversation, or with
+ * `kept` a turn of a session, and the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot
+ * work, such as a field that the agent's deps do not have.
  *
  * @example
  * const research = agentTool(researcher, { description: 'Finds sources on a question.', share: ['tenant'] });
@@ -73,7 +73,7 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
   requireKnown(owner, options, AGENT_TOOL_OPTIONS);
   checkKept(owner, kept, { final, agent });
   const execute = (): never => {
-    throw new LonghaulError('internal', `"${name}" runs an agent: its calls are runs of their own`);
+    throw new LonghaulError('internal', `"${name}" runs an agent: its calls are separate runs`);
   };
   const tool = defineTool({
     ...others,
@@ -103,7 +103,9 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
 function nameOf(agent: AnyAgent | string): string {
   if (typeof agent === 'string') return nonEmpty('agentTool: the name of the agent', agent);
   if (agent?.kind === 'longhaul.agent') return agent.name;
-  throw new UsageError('agentTool: the first argument is no agent: pass what defineAgent returned, or the name of an agent of the worker');
+  throw new UsageError(
+    'agentTool: the first argument is not an agent: pass what defineAgent returned, or the name of an agent of the worker',
+  );
 }
 
 /** A result that ends the run belongs to the model: code would continue with it. */

@@ -49,10 +49,10 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   burstPart,
 ];
 
-/** The options of a worker by which capabilities hold for all its agents. */
+/** The worker options that apply a capability to all its agents. */
 export interface SharedOptions extends SharedHooks {}
 
-/** The names of the options of a worker by which capabilities hold for all its agents. */
+/** The names of the worker options that apply a capability to all its agents. */
 export const SHARED_OPTIONS: OptionTable<SharedOptions> = { ...SHARED_HOOKS };
 
 /** The options of a bundle that belong to capabilities. `Name`: the names of its tools. */
@@ -83,12 +83,12 @@ export function defineParts(owner: string, options: PartOptions & AgentOptionsAr
   return Object.assign({}, ...PARTS.map((part) => part.define(owner, options))) as PartFields;
 }
 
-/** Returns what is pinned for a run that begins at this time, as it follows from the capabilities of its agent alone. */
+/** Returns the part of the snapshot of a run that begins at this time that follows from the capabilities of its agent alone. */
 export function pinnedByDefinition(fields: PartFields, now: number): Partial<AgentSnapshot> {
   return Object.assign({}, ...PARTS.map((part) => part.pin?.(fields, now))) as Partial<AgentSnapshot>;
 }
 
-/** Returns the names of the tools that an agent has by its capabilities. */
+/** Returns the names of the tools that its capabilities give an agent. */
 export function toolNamesOfParts(fields: PartFields): string[] {
   return PARTS.flatMap((part) => part.toolNames?.(fields) ?? []);
 }
@@ -103,18 +103,18 @@ export function requireMeansOfParts(owner: string, fields: PartFields, worker: W
   for (const part of PARTS) part.requireMeans?.(owner, fields, worker);
 }
 
-/** Returns the models that an agent asks by its capabilities. */
+/** Returns the models that the capabilities of an agent call. */
 export function modelsOfParts(fields: PartFields): string[] {
   return PARTS.flatMap((part) => part.models?.(fields) ?? []);
 }
 
-/** Returns these options of a worker alone. */
+/** Returns only these options of a worker. */
 export function sharedOptionsOf(options: SharedOptions): SharedOptions {
   const names = Object.keys(SHARED_OPTIONS) as (keyof SharedOptions)[];
   return Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));
 }
 
-/** Throws a UsageError if a worker cannot have an agent next to what it gives to all its agents. */
+/** Throws a UsageError if an agent conflicts with what its worker gives to all agents. */
 export function checkSharedParts(shared: PartFields, agent: string, fields: PartFields): void {
   for (const part of PARTS) part.checkShared?.(shared, agent, fields);
 }
@@ -124,7 +124,7 @@ export function defineBundledParts(owner: string, options: BundledOptions, name:
   return Object.assign({}, ...BUNDLED_PARTS.map((part) => part.define(owner, options, name))) as BundledFields;
 }
 
-/** Returns the options of an agent that its bundles change. Throws a UsageError if two of them do not go together. */
+/** Returns the options of an agent that its bundles change. Throws a UsageError if two of them conflict. */
 export function mergeBundledParts(
   owner: string,
   own: PartOptions,

@@ -7,17 +7,17 @@ import { type Duration, milliseconds } from '../core/domain/time.ts';
 import type { Resources } from './context.ts';
 import { requireKnown } from './option-checks.ts';
 
-/** The time that a call waits for a decision, and the outcome when it is over. */
+/** How long a call waits for a decision, and the outcome at the deadline. */
 export interface ApprovalDeadlineOptions {
-  /** The time from the moment at which the call begins to wait. Default: the agent's, else unlimited. */
+  /** The time from when the call begins to wait. Default: the agent's, else unlimited. */
   deadline?: Duration;
   /** The outcome of a call without a decision by then. Default: the agent's, else `reject`. */
   onDeadline?: DeadlineAction;
 }
 
-/** The requirement of a decision: a reason for the approver, and a deadline. */
+/** Requires a decision, with an optional reason and deadline. */
 export interface ApprovalNeed extends ApprovalDeadlineOptions {
-  /** Why the call waits, for whoever decides. */
+  /** Why the call waits, shown to the approver. */
   reason?: string;
 }
 
@@ -44,7 +44,10 @@ export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   readonly signal: AbortSignal;
 }
 
-/** Decides if a call needs a decision. Called in an activity; its answer is recorded, and it is not called again for the same call unless an earlier call of the response changes the deps. */
+/**
+ * Decides whether a call needs approval. Called in an activity, and its answer is recorded: it is called again for the same call only if
+ * an earlier call of the response changes the deps.
+ */
 export type ApprovalPredicate<Args = never, Deps = never, Needed = Resources> = (
   args: Args,
   context: ApprovalContext<Deps, Needed>,
@@ -65,7 +68,7 @@ export type ApprovalOption<Args, Deps, Needed = Resources> =
 
 /** The checked option `approval` of a tool whose calls may wait for a decision. */
 export interface ToolApproval<Args = never, Deps = never, Needed = Resources> extends ApprovalDeadline {
-  /** Which calls wait: all, or those for which the function says so. */
+  /** The calls that wait: all, or those for which the function returns so. */
   readonly when: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
@@ -126,9 +129,9 @@ function approvalDeadline(option: string, { deadline, onDeadline }: ApprovalDead
 
 /** A decision that was sent, before it is applied. */
 export interface DecisionToAuthorize {
-  /** The sender's id of the decision: the same decision sent again has the same. */
+  /** The sender's id of the decision, the same if the decision is sent again. */
   readonly id: string;
-  /** The type: it lets the call run, rejects it, or answers it instead of the tool. */
+  /** The type: approve the call, reject it, or answer it in place of the tool. */
   readonly type: Decision['type'];
   /** The call that is to be decided. */
   readonly callId: string;
@@ -136,17 +139,17 @@ export interface DecisionToAuthorize {
   readonly toolName: string;
   /** The arguments of the call, as the model set them. Empty for a limit. */
   readonly arguments: JsonObject;
-  /** The arguments that an approval runs the call with instead; for a limit, the limits to set. */
+  /** The arguments with which an approval replaces those of the call; for a limit, the limits to set. */
   readonly editedArguments?: JsonObject;
   /** The answer of a response. */
   readonly content?: JsonValue;
-  /** The reason that was given with the decision. */
+  /** The reason given with the decision. */
   readonly reason?: string;
-  /** Set if the decision is to hold for further calls: of the tool, or of the tool with equal arguments. */
+  /** Set if the decision also applies to later calls of the tool, or of the tool with equal arguments. */
   readonly remember?: Decision['remember'];
-  /** The person or service that decides, by its own account: not verified. */
+  /** The person or service that claims to have decided: not verified. */
   readonly by: string | null;
-  /** The way in which it was sent. */
+  /** How it was sent. */
   readonly source: Decision['source'];
 }
 
@@ -168,40 +171,40 @@ export interface AuthorizeContext extends WorkerFunctionContext {
   readonly agent: string;
 }
 
-/** The verified name of the approver, recorded with the decision; or the reason of a refusal: the call keeps waiting, and the sender reads the reason. */
+/** The verified name of the approver, recorded with the decision. Or a refusal: the call keeps waiting, and the sender gets the reason. */
 export type AuthorizeAnswer = { readonly as: string } | { readonly refuse: string };
 
 /**
- * Called in an activity with each decision that was sent, before it is applied; not for decisions by a deadline or
+ * Called in an activity with each decision that was sent, before it is applied, but not for decisions by deadline or
  * remembered ones. May be called again for the same decision. If it throws, the decision is refused with the message.
  */
 export type AuthorizeDecision = (decision: DecisionToAuthorize, context: AuthorizeContext) => AuthorizeAnswer | Promise<AuthorizeAnswer>;
 
 /** A pending approval, as `notify` receives it. */
 export interface WaitingNotice {
-  /** The id of this notice, the same on every call about it: pass it to every service that must not notify twice. */
+  /** The id of this notice, the same on every call: pass it to every service that must not notify twice. */
   readonly id: string;
   /** The run that waits. */
   readonly runId: string;
   /** The agent of the run. */
   readonly agentName: string;
-  /** For whom and for what the run acts. The texts are those of users and models: escape them where they are shown. */
+  /** On whose behalf the run acts, and for what. The texts come from users and models: escape them where they are shown. */
   readonly about: Readonly<RunSubject>;
   /** The call that waits. */
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;
-  /** The kind: a call of a tool, a question to a person, or a limit that the run has reached. */
+  /** The kind: a tool call, a question to a person, or a limit that the run has reached. */
   readonly kind: PendingApproval['kind'];
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   readonly arguments: JsonObject;
-  /** The digest that a decision has to contain, with the call id. */
+  /** The digest that a decision must contain, with the call id. */
   readonly digest: string;
-  /** The time at which it is decided automatically. ISO 8601. */
+  /** When it is decided automatically. ISO 8601. */
   readonly deadline?: string;
   /** The outcome at that time. */
   readonly onDeadline?: DeadlineAction;
-  /** Why it waits. Absent if its rule gives no reason. */
+  /** Why it waits. Absent if no reason was given. */
   readonly reason?: string;
 }
 
@@ -210,9 +213,9 @@ export type NotifyWaiting = (waiting: WaitingNotice, context: WorkerFunctionCont
 
 /** The end of a run, as `notifyEnded` receives it. */
 export interface EndedNotice {
-  /** The id of this end, the same on every call about it: pass it to every service that must not act twice. */
+  /** The id of this notice, the same on every call: pass it to every service that must not act twice. */
   readonly id: string;
-  /** The run that has ended. */
+  /** The ended run. */
   readonly runId: string;
   /** The agent of the run. */
   readonly agentName: string;

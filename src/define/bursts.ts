@@ -3,24 +3,24 @@ import { UsageError } from '../core/domain/errors.ts';
 import type { AgentPart } from './agent-part.ts';
 import { requireKnown, wholeNumber } from './option-checks.ts';
 
-/** The option of an agent that concerns its bursts. */
+/** The agent option for bursts. */
 export interface AgentBursts {
   /**
-   * Makes quick steps in one activity, several at a time: `true`, or the bounds that are not the default. Default: each call is an
+   * Runs several quick steps in one activity: `true`, or bounds that differ from the defaults. Default: each call is a separate
    * activity.
    */
   burst?: true | Partial<BurstPolicy>;
 }
 
-/** The field of an agent that has the bounds of its bursts. */
+/** The agent field that holds the bounds of its bursts. */
 export interface BurstFields {
-  /** Absent: it makes none. */
+  /** Absent: it runs no bursts. */
   readonly burst?: BurstPolicy;
 }
 
 const DEFAULTS: BurstPolicy = { steps: 16, bytes: 32_000, seconds: 2 };
 
-/** The most that each bound may be. The outcomes of a burst travel in one payload, with the longest answer. */
+/** The largest value of each bound. The outcomes of a burst travel in one payload, together with the longest answer. */
 const MOST: BurstPolicy = { steps: 1_000, bytes: 300_000, seconds: 600 };
 
 /** Bursts as a part of an agent. */

@@ -19,11 +19,11 @@ import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
-/** The options of `defineCapability`: what an agent is given by it. */
+/** The options of `defineCapability`: what it gives an agent. */
 export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions<
   NamesOfTools<Tools>
 > {
-  /** One line of at most 64 characters: errors, records and the snapshots of runs name it. */
+  /** One line of at most 64 characters, used in errors, records and the snapshots of runs. */
   name: string;
   /** Instructions, which the model reads after those of the agent. */
   instructions?: Instructions<DepsFor<Deps>>;
@@ -31,9 +31,9 @@ export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFo
   tools?: Tools;
   /** MCP servers whose tools the agent also has. */
   mcp?: readonly McpServerDefinition[];
-  /** Settings of the model. A setting of the agent takes the place of one of a capability. */
+  /** Settings of the model. The agent's own settings override them. */
   settings?: ModelSettings;
-  /** The schema of the data that it needs of a run: a start of the agent must give it. */
+  /** The schema of the data that it needs from a run: a start of the agent must provide it. */
   deps?: Deps;
 }
 
@@ -47,11 +47,11 @@ const CAPABILITY_OPTIONS: OptionTable<CapabilityOptions<never>> = {
   deps: true,
 };
 
-/** A capability as `defineCapability` returns it: checked. Its type carries those of its deps and of the resources that its tools name. */
+/** A checked capability, as `defineCapability` returns it. Its type carries the types of its deps and of its tools' resources. */
 export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> extends BundledFields {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.capability';
-  /** The name of the capability, which errors and records name. */
+  /** The name of the capability in errors and records. */
   readonly name: string;
   /** Instructions that are added to those of the agent. */
   readonly instructions?: Instructions<never>;
@@ -86,17 +86,17 @@ export type AllArguments<Functions> = [Functions] extends [never]
     ? All
     : unknown;
 
-/** A type as the argument of a function, so that a union of them can be made an intersection. Never stands for no type. */
+/** A type as the argument of a function, so that a union of them can become an intersection. `never` means no type. */
 export type Argument<Type> = [Type] extends [never] ? never : (one: Type) => void;
 
 /** The deps of a capability as an argument, so that those of several are intersected. */
 export type DepsArgument<One> = One extends CapabilityDefinition<infer Deps, never, never> ? Argument<Deps> : never;
-/** The same of deps as a start gives them. */
+/** Like `DepsArgument`, with the deps as a start gives them. */
 export type GivenDepsArgument<One> = One extends CapabilityDefinition<never, infer Given, never> ? Argument<Given> : never;
 /** The resources that a capability asks its worker for. */
 export type ResourcesOfCapability<One> = One extends CapabilityDefinition<never, never, infer Needed> ? Needed : never;
 
-/** The resources that the tools of any of the capabilities name: a union, one member for each of them. */
+/** The resources that the tools of the capabilities name: a union with one member per capability. */
 export type ResourcesOfCapabilities<Capabilities extends readonly AnyCapability[]> = ResourcesOfCapability<Capabilities[number]>;
 
 /** Deps of a schema and of capabilities: any JSON object if none of them has deps. */
@@ -125,7 +125,7 @@ export type ToolsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCa
 )[];
 
 /**
- * Bundles what an agent is given for one purpose: instructions, tools, rules, checks. An agent takes it by its option `capabilities`.
+ * Bundles instructions, tools, rules and checks for one purpose. An agent lists it in its option `capabilities`.
  * Throws a `UsageError` that names the capability and the option if an option cannot work.
  *
  * @example
@@ -157,7 +157,7 @@ export function defineCapability<Deps extends z.ZodType = never, const Tools ext
     name,
     ...(instructions === undefined ? {} : { instructions: checkInstructions<never>(owner, instructions) }),
     tools: tools.map((tool) => ({ ...tool, capability: name })),
-    // Connections are shared by definition: all agents with the capability have the same one.
+    // Connections are shared per definition: all agents with the capability use the same one.
     mcp: mcp.map((server) => ({ ...server, capability: name })),
     ...parts,
     settings: checkSettings(owner, settings, { tools: undefined, output: undefined }),
@@ -172,14 +172,14 @@ function checkName(name: unknown): string {
   throw new UsageError(`capability ${shown}: a name is one line of at most ${MAX_CAPABILITY_NAME} characters`);
 }
 
-/** Returns the instructions if they are some; otherwise throws a UsageError. */
+/** Returns the instructions if they are valid; otherwise throws a UsageError. */
 export function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {
   if (typeof instructions === 'function' || typeof instructions === 'string') return instructions;
   if (Array.isArray(instructions) && instructions.every((text) => typeof text === 'string')) return instructions;
   throw new UsageError(`${owner}: "instructions" must be a text, a list of texts, or a function of the deps`);
 }
 
-/** Throws a UsageError for a value that is no tool, and for two tools of one name. */
+/** Throws a UsageError for a value that is not a tool, and for two tools with the same name. */
 export function checkTools(owner: string, tools: readonly (AnyTool | HostedToolDefinition)[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
@@ -211,8 +211,8 @@ interface MergedOptions extends PartOptions {
 }
 
 /**
- * Returns the options of an agent with what its capabilities bring, the agent first, then they in their order. Throws a UsageError with
- * the names of both if two of them do not go together. What each option may be, the checks of the agent say.
+ * Merges what its capabilities bring into the options of an agent: first the agent's own, then the capabilities' in order. Throws a
+ * UsageError that names both if two of them conflict. The values of the options are checked later, with the agent.
  */
 export function mergeCapabilities<Options extends MergedOptions>(owner: string, options: Options): Options {
   const { capabilities } = options;
@@ -268,7 +268,7 @@ function mergedInstructions(owner: string, parts: readonly Contribution<Instruct
   return async (deps) => (await Promise.all(all.map(async (one) => (typeof one === 'function' ? await one(deps) : one)))).flat();
 }
 
-/** Returns the settings of the capabilities under those of the agent, which decides where it sets one. */
+/** Merges the settings of the agent and its capabilities. The agent's own settings win. */
 function mergedSettings(
   owner: string,
   own: ModelSettings | undefined,
@@ -294,8 +294,8 @@ function mergedSettings(
 }
 
 /**
- * Returns one schema with the fields of all. A field that several have must accept and return the same, and is parsed by each of them,
- * so that no check is lost.
+ * Returns one schema with the fields of all. A field that occurs in several must accept and return the same, and each of them parses
+ * it, so no check is lost.
  */
 function mergedDeps(owner: string, parts: readonly Contribution<z.ZodType>[]): z.ZodType {
   const [first, ...others] = parts;
@@ -318,7 +318,7 @@ function mergedDeps(owner: string, parts: readonly Contribution<z.ZodType>[]): z
   return isStrict ? z.strictObject(shape) : z.object(shape);
 }
 
-/** Returns the fields of an object schema. Throws a UsageError for one that means more than its fields do. */
+/** Returns the fields of an object schema. Throws a UsageError for a schema that is more than its fields. */
 function plainObject(
   owner: string,
   from: string,
@@ -343,8 +343,8 @@ function isObjectDef(def: z.core.$ZodTypeDef): def is z.core.$ZodObjectDef {
 }
 
 /**
- * Returns a schema of a field that two parts have: both of them, one after the other. Throws a UsageError if the second one could not
- * read what the first one returns, or differs in JSON.
+ * Returns the schema of a field that two parts have: first one schema, then the other. Throws a UsageError if the second could not
+ * read what the first returns, or if their JSON Schemas differ.
  */
 function sameField(owner: string, name: string, one: Contribution<z.core.$ZodType>, other: Contribution<z.core.$ZodType>): z.core.$ZodType {
   if (one.value === other.value) return one.value;

@@ -17,23 +17,23 @@ import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type OptionTable, requireKnown, requireKnownNames } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 
-/** The way in which an agent runs code, as the option `code` says it. */
+/** How an agent runs code: the option `code`. */
 export interface CodeOptions<Deps = JsonObject> {
   /** The executor of the code: `quickjs()`, `python()`, `custom({...})` or `inProcess({...})`. */
   executor: ExecutorDefinition;
   /**
    * `local`: code runs inside the workflow task, mostly on the worker that has its variables in memory. For executors with a time
-   * limit of at most 10 seconds. Default `remote`: in activities of their own.
+   * limit of at most 10 seconds. Default `remote`: in separate activities.
    */
   tier?: 'local' | 'remote';
   /**
-   * Returns values that the code has as variables from the start: JSON, at most 64,000 bytes. It is called once, when the run begins,
+   * Returns the initial variables of the code: JSON, at most 64,000 bytes. It is called once, when the run begins,
    * and again if a session resolves its agent again. The values are recorded: put no secrets into them.
    */
   inject?: Inject<Deps>;
   /**
-   * With `replyFormat: 'code'`: the rule by which the conversation is shortened before the model receives it. Default: its last 5
-   * steps are kept. Nothing is removed from the record.
+   * With `replyFormat: 'code'`: how the conversation is shortened before the model receives it. Default: its last 5 steps are kept.
+   * Nothing is removed from the record.
    */
   prune?: PruneStrategy;
 }
@@ -41,19 +41,19 @@ export interface CodeOptions<Deps = JsonObject> {
 /** The longest time limit of code that runs inside a workflow task. */
 const MAX_LOCAL_SECONDS = 10;
 
-/** The options of an agent that concern code. */
+/** The agent options for code. */
 interface AgentCodeOptions {
   code?: CodeOptions<never>;
   replyFormat?: ReplyFormat;
 }
 
-/** The tools of an agent: its own, and if it has MCP servers, whose tools are not known yet. */
+/** The tools of an agent that are known when it is defined, and whether it has MCP servers, whose tools are not known yet. */
 interface KnownTools {
   tools: readonly AnyTool[];
   hasMcpServers: boolean;
 }
 
-/** Returns the options of an agent that concern code, defaults filled in. Throws a UsageError for those that cannot work. */
+/** Returns the agent options for code, with defaults. Throws a UsageError for options that cannot work. */
 export function agentCode(
   owner: string,
   { code, replyFormat }: AgentCodeOptions,
@@ -120,7 +120,7 @@ function checkReplyFormat(
   }
 }
 
-/** Throws a UsageError if code has no tool, or one that it cannot call by its name. */
+/** Throws a UsageError if code may call no tool, or if the name of one cannot be called in its language. */
 function requireCodeTools(owner: string, { executor: { language } }: CodeDefinition, { tools, hasMcpServers }: KnownTools): void {
   const callable = tools.filter((tool) => mayCall('code', tool));
   if (callable.length === 0 && !hasMcpServers) {
@@ -167,7 +167,7 @@ const PRUNE_NUMBERS: Readonly<Record<PruneStrategy['strategy'], readonly string[
   old_observations: ['keep', 'maxLength'],
 };
 
-/** Checks the rule by which the conversation of an agent is shortened. Throws a UsageError for one that cannot work. */
+/** Returns the checked prune strategy. Throws a UsageError for one that cannot work. */
 function checkPrune(owner: string, prune: PruneStrategy): PruneStrategy {
   const option = `${owner}: "code.prune"`;
   const given: unknown = prune;
@@ -190,8 +190,8 @@ function checkPrune(owner: string, prune: PruneStrategy): PruneStrategy {
 }
 
 /**
- * Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a thread of its own. Code in it has no network, no files
- * and no timers. Throws a `UsageError` for an option that cannot work.
+ * Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a separate thread. Its code has no network, files or timers.
+ * Throws a `UsageError` for an option that cannot work.
  *
  * @example
  * defineAgent({ name: 'desk', model: 'openai/gpt-5-mini', tools: [orders], code: { executor: quickjs({ limits: { timeoutSeconds: 10 } }) } });
@@ -222,8 +222,8 @@ export interface InProcessExecutorOptions extends ExecutorOptions {
 }
 
 /**
- * Makes an executor of a function of yours, which runs in the process of the worker. There is no boundary: use it in tests, or for
- * code that you trust as you trust your own. The limits are yours to keep. Throws a `UsageError` for an option that cannot work.
+ * Makes an executor from your own function, which runs in the worker's process. There is no isolation: use it in tests, or for code
+ * that you trust as you trust your own. Your function must enforce the limits. Throws a `UsageError` for an option that cannot work.
  *
  * @example
  * const executor = inProcess({ language: 'javascript', create: () => new RemoteSandbox(process.env.SANDBOX_URL) });
@@ -249,8 +249,8 @@ export interface CustomExecutorOptions extends ExecutorOptions {
 }
 
 /**
- * Makes an executor of a program of the operator, which the worker starts for each namespace. The program is the boundary:
- * Longhaul adds none. Throws a `UsageError` for an option that cannot work.
+ * Makes an executor from your own program, which the worker starts for each namespace. The program provides the isolation: Longhaul
+ * adds none. Throws a `UsageError` for an option that cannot work.
  *
  * @example
  * const executor = custom({ command: ['docker', 'run', '--rm', '-i', '--network=none', 'cells'], language: 'python' });
@@ -281,13 +281,13 @@ function checkCommand(command: unknown): string[] {
 export interface ExecutorOptions {
   /** The limits of one run of code. Default: 30 seconds, 256 MB, 10,000 bytes of output, 10 steps. */
   limits?: Partial<ExecutionLimits>;
-  /** The modules that code may import, by the names of their top-level packages. Default: none. */
+  /** The modules that code may import, by top-level package. Default: none. */
   allowedImports?: readonly string[];
 }
 
 const EXECUTOR_OPTIONS: OptionTable<ExecutorOptions> = { limits: true, allowedImports: true };
 
-/** Megabytes that an address of 32 bits can reach. */
+/** Megabytes that a 32-bit address can reach. */
 const MAX_MEMORY_MB: Partial<Record<ExecutorKind, number>> = { quickjs: 4_096 };
 
 const MODULE_NAMES: Readonly<Record<CodeLanguage, RegExp>> = {
@@ -348,7 +348,7 @@ function checkImports(owner: string, language: CodeLanguage, names: readonly str
       topLevel !== undefined && MODULE_NAMES.python.test(topLevel)
         ? `write its top-level package, "${topLevel}"`
         : 'write the name of a module';
-    throw new UsageError(`${option} has ${JSON.stringify(name) ?? 'undefined'}, which is no name of a package: ${advice}`);
+    throw new UsageError(`${option} has ${JSON.stringify(name) ?? 'undefined'}, which is not the name of a package: ${advice}`);
   }
   return [...new Set(names as readonly string[])];
 }
@@ -361,7 +361,7 @@ export interface ExecutorDefinition extends Readonly<ExecutorSnapshot> {
   readonly create?: CreateOwnExecutor;
 }
 
-/** The settings of an executor that a user's function makes. */
+/** The settings that a user's function gets to make an executor. */
 export interface OwnExecutorSettings extends Readonly<ExecutorSnapshot> {
   /** The tools that code may call by their names. */
   readonly tools: readonly CodeTool[];
@@ -372,17 +372,17 @@ export interface OwnExecutorSettings extends Readonly<ExecutorSnapshot> {
 /** Makes an executor for one namespace. */
 export type CreateOwnExecutor = (settings: OwnExecutorSettings) => Executor | Promise<Executor>;
 
-/** Returns the values that the code of a run has as variables from the start, by the deps of the run. */
+/** Returns the initial variables of a run's code, given the deps of the run. */
 export type Inject<Deps> = (context: { readonly deps: Deps }) => JsonObject | Promise<JsonObject>;
 
-/** The way in which an agent runs code. */
+/** How an agent runs code. */
 export interface CodeDefinition {
   /** The executor of the code, with its limits. */
   readonly executor: ExecutorDefinition;
-  /** `local`: code runs inside the workflow task. `remote`: in activities of its own. */
+  /** `local`: code runs inside the workflow task. `remote`: in separate activities. */
   readonly tier: 'local' | 'remote';
-  /** Returns the values that the code has as variables from the start. Absent: none. */
+  /** Returns the initial variables of the code. Absent: none. */
   readonly inject?: Inject<never>;
-  /** The rule by which the conversation is shortened before the model receives it. Absent: its last 5 steps are kept. */
+  /** How the conversation is shortened before the model receives it. Absent: its last 5 steps are kept. */
   readonly prune?: PruneStrategy;
 }

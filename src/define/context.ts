@@ -8,7 +8,7 @@ import { type ContextToSave, readSavedContext, SAVED_VERSION, type SavedContext,
 import { type OptionTable, requireKnown } from './option-checks.ts';
 import type { ReadSecret } from './resources.ts';
 
-/** Live objects of the worker by name (pools, clients). They never reach history. */
+/** Live objects of the worker (pools, clients) by name. They never reach the history. */
 export type Resources = Record<string, unknown>;
 
 /** A log whose lines carry run, step and call id. */
@@ -33,7 +33,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly secret: ReadSecret;
   /** The number of attempts of this call before this one. */
   readonly retry: number;
-  /** The usage of the run's model calls, up to the one that asked for this call. */
+  /** The usage of the run's model calls, up to and including the one that asked for this call. */
   readonly usage: CallUsage;
   /** The name of the agent. */
   readonly agent: string;
@@ -50,22 +50,22 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   /** The id of the call. */
   readonly callId: string;
   /**
-   * The key that is the same for every attempt of this call and for no other call: pass it to every service that must not
-   * act twice. It is the run id, the id of the event that holds the call, and the index of the call in that event, joined by
-   * slashes. The id of the call is not part of it: models choose call ids, and may choose the same one again.
+   * A key that every attempt of this call shares, and no other call has: pass it to every service that must not act twice.
+   * It is the run id, the id of the event that holds the call, and the index of the call in that event, joined by slashes.
+   * The call id is not part of it: models choose call ids, and may choose the same one again.
    */
   readonly idempotencyKey: string;
   /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
   readonly signal: AbortSignal;
-  /** The details of the last heartbeat of the previous attempt, if that attempt did not end by itself: a long call continues from them. */
+  /** The last heartbeat details of the previous attempt, if it did not finish: a long call continues from them. */
   readonly lastHeartbeat?: JsonValue;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
   /** Logs to the log of the worker. Each line carries the ids of the run and the call. */
   readonly log: RunLog;
   /**
-   * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
-   * asks the run, so it is no substitute for the arguments, and another attempt of the call may read more. Rejects in a local tool.
+   * Reads recorded events of the run: the newest 20, or those that the options name, at most 200 events and 500,000 bytes of JSON.
+   * It queries the run, so a later attempt of the call may read more: do not use it in place of arguments. Rejects in a local tool.
    */
   readonly events: ReadEvents;
   /**
@@ -79,35 +79,35 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
    */
   heartbeat(details?: JsonValue): void;
   /**
-   * Sends data to the readers of the run at once. It is provisional: the result of the call replaces it, and it never enters history.
-   * Secrets are redacted. Throws a TypeError for a name that is not a text of 1 to 100 characters, and for data that is not JSON or has
-   * more than 32,000 bytes of it. Does nothing if the worker has no `streams`.
+   * Sends data to the readers of the run at once. It is provisional: the result of the call replaces it, and it never enters the history.
+   * Secrets are redacted. Throws a TypeError for a name that is not a text of 1 to 100 characters, and for data that is not JSON or is
+   * larger than 32,000 bytes. Does nothing if the worker has no `streams`.
    */
   emit(name: string, data: JsonValue): void;
 }
 
-/** The events of the record that a function of the user wants to read. */
+/** Selects the recorded events to read. */
 export interface EventsOptions {
-  /** The offset of the first event to read. Default: the first of this execution, or what `last` says. */
+  /** The offset of the first event to read. Default: decided by `last`. */
   from?: number;
   /** The number of newest events to read, from `from` on: 1 to 200. Without `from` the default is 20. */
   last?: number;
-  /** Bytes of JSON that the events may have together: up to 500,000. Default 64,000. */
+  /** The most bytes of JSON for all events together: up to 500,000. Default 64,000. */
   bytes?: number;
 }
 
-/** An event of the record, with its offset. */
+/** A recorded event, with its offset. */
 export type RecordedEvent = Event & { readonly offset: number };
 
 /** A part of the record of a run. */
 export interface RecordedEvents {
-  /** The events in the order of the record: with `last` the newest, otherwise those from `from` on, up to 20. */
+  /** The events, oldest first: with `last` the newest, otherwise up to 20 starting at `from`. */
   readonly events: readonly RecordedEvent[];
   /** The offset of the first event that can be read here. Earlier events are in earlier executions of the run. */
   readonly firstOffset: number;
   /** The number of all events of the run. */
   readonly total: number;
-  /** True if events that were asked for are left out, because of their bytes. */
+  /** True if requested events are left out because of their size. */
   readonly cut?: true;
 }
 
@@ -140,7 +140,7 @@ export type PartOf<Field> =
  * update with the operation at its end. The operations are applied in order.
  */
 export interface ContextUpdate<Deps = JsonObject> {
-  /** Tells updates apart from results. */
+  /** Distinguishes updates from results. */
   readonly kind: 'longhaul.context_update';
   /** The changes so far, in order. */
   readonly operations: readonly ContextOperation[];
@@ -155,7 +155,7 @@ export interface ContextUpdate<Deps = JsonObject> {
 }
 
 /**
- * Returns an update without operations, to chain them onto.
+ * Returns an empty update, to which operations are chained.
  *
  * @example
  * return withUpdate({ counted: true }, contextUpdate<Deps>().set('count', deps.count + 1).append('notes', note));
@@ -166,7 +166,7 @@ export function contextUpdate<Deps = JsonObject>(): ContextUpdate<Deps> {
 
 /** The result of a tool, with its changes of the deps. Made by `withUpdate`. */
 export interface UpdatingResult<Result = unknown> {
-  /** Tells it apart from a plain result. */
+  /** Distinguishes it from a plain result. */
   readonly kind: 'longhaul.updating_result';
   /** What the model reads. */
   readonly result: Result;
@@ -185,7 +185,7 @@ export function isUpdatingResult(value: unknown): value is UpdatingResult {
 }
 
 function updateOf<Deps>(operations: readonly ContextOperation[]): ContextUpdate<Deps> {
-  // A value that is not JSON is refused when the tool returns it, with its path: an operation alone has none.
+  // A value that is not JSON is refused when the tool returns it: only then is its path known.
   const plus = (operation: unknown): ContextUpdate<Deps> => updateOf<Deps>([...operations, operation as ContextOperation]);
   return {
     kind: 'longhaul.context_update',
@@ -198,10 +198,10 @@ function updateOf<Deps>(operations: readonly ContextOperation[]): ContextUpdate<
 }
 
 /**
- * Returns deps after an update, as a run applies it behind the call whose tool returned it: the operations in their order, each on the
- * outcome of the one before. Changes neither of its arguments. Throws a `UsageError` if an operation cannot be applied, such as an
- * `append` to a value that is no list, or has a value that is not JSON: then no part of it counts, as in a run. The schema of an agent's
- * deps is checked by the run alone.
+ * Returns the deps after an update, as a run applies it after the call whose tool returned it: the operations in order, each on the
+ * outcome of the previous one. Changes neither argument. Throws a `UsageError` if an operation cannot be applied, such as an `append`
+ * to a value that is not a list, or has a value that is not JSON: then the whole update is dropped, as in a run. Only the run checks
+ * the schema of an agent's deps.
  *
  * @example
  * const after = applyContextUpdate({ notes: ['a'] }, contextUpdate().append('notes', 'b').set('count', 2));
@@ -240,10 +240,9 @@ const SAVED_FIELDS: OptionTable<ContextToSave> = {
 };
 
 /**
- * Makes a saved context, such as from a conversation of another system: a run starts from it with `client.start(agent, { saved })`. A
- * field that is left out has the value of a context that was just created. Deps are screened: functions, live objects, references to
- * secrets and members whose keys suggest a credential are left out, at any depth. Throws a `UsageError` with the path of a field that
- * no context may have.
+ * Makes a saved context, for example from a conversation in another system: a run starts from it with `client.start(agent, { saved })`.
+ * A field that is left out has the value of a new context. Deps are screened: functions, live objects, references to secrets and
+ * members whose keys suggest a credential are removed, at any depth. Throws a `UsageError` with the path of an invalid field.
  *
  * @example
  * const saved = savedContext({

@@ -69,7 +69,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
   capabilities: [
     'list of `defineCapability(…)`',
     'none',
-    '[bundles](capabilities.md) of tools, instructions, rules and checks, merged with the options of the agent',
+    '[bundles](capabilities.md) of tools, instructions, rules and checks, merged into the options of the agent',
   ],
   deps: [
     'zod object',
@@ -97,7 +97,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
     "`'report'`",
     "what happens to a call with [`effect: 'once'`](tools.md) whose outcome is unknown",
   ],
-  parallel: ['boolean', '`true`', '`false`: the calls of one answer run one after the other'],
+  parallel: ['boolean', '`true`', '`false`: the calls of one answer run in order, one at a time'],
   modelTimeout: ['Duration', '`10m`', 'one attempt of a model call; of a list, one attempt of each model'],
   modelMaxAttempts: ['number', '8', 'attempts of a model call that fail for other reasons than a refusal'],
   modelPatience: [
@@ -107,7 +107,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
   ],
 };
 
-/** The agent of given options. */
+/** The type of an agent with these options. */
 export type DefinedAgent<
   Output extends z.ZodType,
   Deps extends z.ZodType,
@@ -127,9 +127,8 @@ const DEFAULT_INSTRUCTIONS =
   "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
 
 /**
- * Defines an agent. Throws a `UsageError` that names the agent, the option and the path if an option cannot work: a model
- * without a provider, two tools with the same name, limits below 1, schemas that JSON cannot represent, code without a tool
- * that it can call.
+ * Defines an agent. Throws a `UsageError` that names the agent, the option and the path if an option cannot work, such as a model
+ * without a provider, two tools with the same name, limits below 1, schemas that JSON cannot represent, or code that can call no tool.
  *
  * @example
  * const researcher = defineAgent({
@@ -190,14 +189,14 @@ export function defineAgent<
   };
 }
 
-/** Returns the tools of an agent, and those that its providers run. Throws a UsageError for a value that is no tool, and for two of one name. */
+/** Returns the agent's own tools and the hosted ones. Throws a UsageError for a value that is not a tool, and for duplicate names. */
 function toolsByKind(owner: string, given: readonly (AnyTool | HostedToolDefinition)[]): Pick<AgentDefinition, 'tools' | 'hosted'> {
   checkTools(owner, given);
   const hosted = given.filter(isHostedTool);
   return { tools: given.filter((tool) => !isHostedTool(tool)), ...(hosted.length === 0 ? {} : { hosted }) };
 }
 
-/** Less than the week in which the server ends the activity. */
+/** Less than a week, after which the server ends the activity. */
 const LONGEST_PATIENCE_MS = 5 * 24 * 60 * 60 * 1_000;
 
 function patienceMs(owner: string, patience: Duration): number {
@@ -215,7 +214,7 @@ function checkOnUnknownOutcome(owner: string, choice: 'report' | 'ask'): 'report
   throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "report" or "ask"`);
 }
 
-/** Returns the limits of the runs below an agent. Throws a UsageError for one that is unknown or out of range. */
+/** Returns the limits of an agent's descendant runs. Throws a UsageError for one that is unknown or out of range. */
 function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptions {
   requireKnown(`${owner}: "children"`, options, { depth: true, alive: true, perTree: true });
   const { depth, alive, perTree } = options;
@@ -229,7 +228,7 @@ function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptio
   };
 }
 
-/** The options of an agent that concern its answer. */
+/** The agent options for the answer. */
 interface OutputOptions {
   output: z.ZodType;
   outputMode?: 'schema' | 'final_answer';
@@ -264,7 +263,7 @@ function defineOutput(owner: string, options: OutputOptions): OutputDefinition {
   };
 }
 
-/** The options of an agent that concern its limits. */
+/** The agent options for limits. */
 interface AgentLimitOptions {
   finalAttempt?: boolean;
   limits?: LimitOptions;
@@ -280,8 +279,8 @@ interface LimitContext {
 }
 
 /**
- * Returns the limits of an agent, defaults filled in. Throws a UsageError that names the agent and an invalid option: no
- * number, below the minimum, or for a tool that the agent does not have.
+ * Returns the limits of an agent, with defaults. Throws a UsageError that names the agent and the option if a limit is not a
+ * number, is below the minimum, or names a tool that the agent does not have.
  */
 function agentLimits(owner: string, options: AgentLimitOptions, { tools, steps = DEFAULT_STEPS }: LimitContext): RunLimits {
   const { finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
@@ -312,7 +311,7 @@ function checkLimits(owner: string, limits: LimitOptions, tools: readonly string
 /** The type of an agent's answer: the output of its output schema, or text (or parts, if it has media) without one. */
 export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
 
-/** The type of the output of a run that did not complete: text, and with a final attempt possibly the answer of that attempt. */
+/** The type of the output of a run that did not complete: text, or with a final attempt possibly the answer of that attempt. */
 export type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = FinalAttempt extends false
   ? string
   : OutputFor<Output> | string;
@@ -332,27 +331,27 @@ export interface AgentOptions<
    * fails, the call goes to the next.
    */
   model: ModelOption;
-  /** The way in which calls move on from one model of the list to the next. Only with a list. */
+  /** How calls move on from one model of the list to the next. Only with a list. */
   fallback?: FallbackOptions;
   /** The instructions, which the model reads first. Default: a short general instruction. */
   instructions?: Instructions<DepsFor<Deps, Capabilities>>;
   /**
-   * The tools of the agent, with different names, also those that its provider runs by itself (`hosted`). A tool that reads deps fits only
-   * an agent whose deps have them.
+   * The tools of the agent, each with its own name, including tools that its provider runs (`hosted`). A tool that reads deps fits only an
+   * agent whose deps have them.
    */
   tools?: Tools;
-  /** MCP servers whose tools the agent also has, as they are when a run starts. Each has its own name. */
+  /** MCP servers whose tools the agent also has. The tools are listed when a run starts. Each server has its own name. */
   mcp?: readonly McpServerDefinition[];
   /**
-   * Bundles of instructions, tools, rules and whatever else an agent is given, made by `defineCapability`. They are merged with the
-   * options of the agent, which come first, in their order.
+   * Bundles of instructions, tools, rules and more, made by `defineCapability`. They are merged, in order, after the agent's own
+   * options.
    */
   capabilities?: Capabilities;
   /** The schema of the run's JSON data, which is checked when a run starts. */
   deps?: Deps;
   /** The schema of the answer. Without it the answer is text. */
   output?: Output;
-  /** The way to obtain the answer. Default: enforced by the provider if possible, else by a `final_answer` tool. */
+  /** How the answer is obtained. Default: enforced by the provider if possible, else by a `final_answer` tool. */
   outputMode?: 'schema' | 'final_answer';
   /** The number of times that an invalid answer goes back to the model. Default 2. */
   outputRetries?: number;
@@ -366,11 +365,11 @@ export interface AgentOptions<
    * `json`: an object with `tool` and `arguments`, or with `answer`. Default: text and tool calls.
    */
   replyFormat?: ReplyFormat;
-  /** Describes the agent to the models of other agents, which choose by it. */
+  /** Describes the agent to the models of other agents, which decide by it when to hand over or call it. */
   description?: string;
   /**
-   * The agents that it may hand a run over to: it has the tool `transfer_to_agent`, and the agent that takes over continues the same
-   * conversation. An agent, or its name if two agents hand over to each other. The worker must have all of them.
+   * The agents that it may hand a run over to, with the tool `transfer_to_agent`. The next agent continues the same conversation. Write
+   * the agent, or its name if two agents hand over to each other. The worker must have all of them.
    */
   handoffs?: HandoffOption;
   /** The most handoffs of a run that begins with the agent. Default 10. */
@@ -383,13 +382,13 @@ export interface AgentOptions<
   finalAttempt?: FinalAttempt;
   /** The limits of a run: steps (default 10; with `replyFormat: 'code'` the `maxSteps` of the executor), tool calls, tokens, dollars, time. Checked before each call. */
   limits?: LimitOptions;
-  /** The limits of the runs that tools made with `agentTool` start: how deep, how many alive, how many in all. Below, limits only narrow. */
+  /** The limits of the runs that `agentTool` tools start: how deep, how many alive, how many in all. Descendants can only narrow them. */
   children?: ChildrenOptions;
-  /** The action at a limit, including that of steps: the run ends, or waits for a person to raise the limit. Default `stop`. */
+  /** The action at any limit, steps included: the run ends, or waits for a person to raise the limit. Default `stop`. */
   onLimit?: 'stop' | 'ask';
   /**
    * The time that calls, questions and limits wait for a decision if the tool does not set it. Default: unlimited.
-   * `onDeadline: 'approve'` is for calls alone: questions and limits are rejected at their deadline in any case.
+   * `onDeadline: 'approve'` applies to calls only: questions and limits are always rejected at their deadline.
    */
   approvals?: ApprovalDeadlineOptions;
   /**
@@ -397,7 +396,7 @@ export interface AgentOptions<
    * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `report`.
    */
   onUnknownOutcome?: 'report' | 'ask';
-  /** False to run the calls of one response one after the other. Default true. */
+  /** False to run the calls of one response in order, one at a time. Default true. */
   parallel?: boolean;
   /** The time limit of one attempt of a model call. Default 10 minutes. */
   modelTimeout?: Duration;
@@ -407,9 +406,8 @@ export interface AgentOptions<
    */
   modelMaxAttempts?: number;
   /**
-   * The time from the first attempt of a model call for which it is tried again while the provider refuses it (429, 5xx, overloaded).
-   * A provider that asks for a longer wait ends the call at once. With 0, such attempts count as any others. At most 5 days. Default
-   * 10 minutes.
+   * How long a model call is retried while the provider refuses it (429, 5xx, overloaded), from its first attempt on. A provider
+   * that asks for a longer wait ends the call at once. With 0, such attempts count like any others. At most 5 days. Default 10 minutes.
    */
   modelPatience?: Duration;
 }

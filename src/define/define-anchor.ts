@@ -2,11 +2,11 @@ import { type Anchor, type AnchorConstraint, builtInAnchor } from '../anchors/an
 import { UsageError } from '../core/domain/errors.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 
-/** The options of an anchor that you define. */
+/** The options of `defineAnchor`. */
 export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
   /** `raise`: a breach fails the attempt (default). `warn`: a breach is recorded, and the answer passes. */
   onViolation?: AnchorConstraint['onViolation'];
-  /** Returns the violations in an answer, as sentences; none if it passes. Runs in the worker. If it throws, the anchor is breached. */
+  /** Returns the violations in an answer, as sentences, or an empty list. Runs in the worker. If it throws, the anchor is breached. */
   check: Anchor['check'];
 }
 
@@ -24,8 +24,8 @@ const ANCHOR_OPTIONS: OptionTable<AnchorOptions> = {
 const ANCHOR_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Defines an anchor: a named check of a model's answers that programs refer to. The constraint that it declares is added to the system
- * prompt of its steps. Throws a UsageError for options that cannot work, and for the name of an anchor of the product.
+ * Defines an anchor: a named check of a model's answers that programs refer to. Its constraint is added to the system prompt of the
+ * steps that use it. Throws a UsageError for options that cannot work, and for the name of a built-in anchor.
  *
  * @example
  * ```ts

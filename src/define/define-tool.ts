@@ -55,51 +55,51 @@ export interface ToolOptions<
   /**
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
-   * tool's policy, and after the last attempt becomes the model's error result. It must honour `context.signal`.
+   * tool's policy; after the last attempt it becomes an error result for the model. It must honour `context.signal`.
    *
-   * `'none'`: the tool is a schema alone. The model sees it, each call gets an error result at once, and the run continues:
+   * `'none'`: the tool is only a schema. The model sees it, each call gets an error result at once, and the run continues:
    * for a tool that only shows what the model would ask for. Such a tool has no options for the execution of its calls.
    */
   execute: ((args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result) | 'none';
   /** False if its calls must never overlap with another call of the same response. Default true. */
   parallel?: boolean;
   /**
-   * What its calls change of the deps (`withUpdate`) and the state (`setState`): `true` for anything, or the keys. Calls of one
-   * response that change the same keys then run in their order, and each call sees the changes of those before it; a change of
-   * another key is an error result. `false`: nothing, so that no call waits for one of this tool.
+   * What its calls change in the deps (`withUpdate`) and the state (`setState`): `true` for any key, or a list of keys. Calls of one
+   * response that change the same keys then run in order, and each sees the changes of the previous ones; a change to a key that
+   * is not listed is an error result. `false`: nothing, so no call waits for a call of this tool.
    *
-   * Default: not known. Such calls overlap, and a change that would undo one that another call made meanwhile becomes an error result.
+   * Default: not known. Such calls overlap, and a change that would undo a concurrent change becomes an error result.
    */
   updates?: boolean | readonly string[];
-  /** The names of the worker's resources that `execute` uses: creating a worker without them throws, and lazy ones are opened. */
+  /** The names of the worker's resources that `execute` uses. Lazy ones are opened for it; creating a worker without them throws. */
   resources?: readonly (keyof NoInfer<Needed> & string)[];
-  /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
+  /** Bytes of JSON that one result, or error result, may have in the conversation. Default 64,000, at most 400,000. */
   maxResultBytes?: number;
   /** The form of a result over `maxResultBytes`. Default `cut`. */
   overflow?: Overflow;
   /**
-   * The calls that wait for a person or a service to decide: `always`, `never`, or a predicate, called in an activity with
-   * the parsed arguments once the model has asked for the call. `{when, deadline, onDeadline}` adds a deadline.
+   * The calls that wait for a person or a service to decide: `always`, `never`, or a predicate that is called in an activity
+   * with the parsed arguments once the model has asked for the call. `{when, deadline, onDeadline}` adds a deadline.
    * Default `never`.
    */
   approval?: ApprovalOption<z.output<Parameters>, Deps, Needed>;
   /**
-   * True if a plain object that `execute` returns may list fields of the deps to set under the key `__update_context__`. The
-   * author of such an object changes the deps, so this is not for objects from elsewhere; `withUpdate` does more.
-   * Default false: the key is like any other.
+   * True if plain objects that `execute` returns may set fields of the deps under the key `__update_context__`. Whoever makes
+   * such an object changes the deps, so do not return untrusted objects; `withUpdate` does more. Default false: the key is
+   * like any other.
    */
   legacyUpdates?: boolean;
   /**
    * The callers of the tool, for agents with `code`: `model` if the model may call it, `code` if code that the model wrote may.
-   * Default: both. A tool that only code may call is shown to the model as a function alone.
+   * Default: both. The model sees a tool that only code may call as a function of the code.
    */
   callers?: readonly ToolCaller[];
   /**
-   * The kind of effect that it has: `read`, `write`, `execute`, `communicate` or `search`. Rules about calls name it. In a burst, what `read`
-   * and `search` return is stored with the answer to it, and read again after a crash before that. Default: none.
+   * The kind of its effect: `read`, `write`, `execute`, `communicate` or `search`. Permission rules can refer to it. In a burst, results
+   * of `read` and `search` are stored with the next answer; after a crash before that, the call runs again. Default: none.
    */
   category?: ToolCategory;
-  /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
+  /** True if the provider must enforce the schema. Default: true if the schema is in the provider's strict subset. */
   strict?: boolean;
 }
 
@@ -216,7 +216,7 @@ function checkLabel(owner: string, label: unknown): string {
   return text;
 }
 
-/** The versions that records and lists can show in a line. */
+/** Versions that fit on a line of records and lists. */
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/;
 
 function checkVersion(owner: string, version: unknown): string {
@@ -233,12 +233,12 @@ function parametersSchema(owner: string, parameters: z.ZodType): JsonObject {
   return schema;
 }
 
-/** The default of `parameters`: the question of the model. */
+/** The default `parameters`: the model's question as text. */
 const QUESTION = z.object({ question: z.string().describe('What you want to know, in full: the person sees nothing else.') });
 
 /** The options of `askHuman`. */
 export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends ObjectSchema> {
-  /** Letters, digits, `_` and `-`, at most 64. Runs that wait for an answer are found by it. */
+  /** Letters, digits, `_` and `-`, at most 64. Runs that wait for an answer can be listed by it. */
   name: string;
   /** Tells the model what it can ask a person, and when to ask. */
   description: string;
@@ -246,7 +246,7 @@ export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends Ob
   parameters?: Parameters;
   /** The schema of the answer: `z.string()`, a `z.enum([...])` of choices, an object for a form. Checked before the answer is accepted. */
   answer: Answer;
-  /** The time that the question waits; afterwards the model reads that there is no answer. Default: the agent's, else unlimited. */
+  /** How long the question waits; afterwards the model reads that there is no answer. Default: the agent's, else unlimited. */
   deadline?: Duration;
   /** The callers of the tool, as for any other: `model`, `code`, or both. Default: both. */
   callers?: readonly ToolCaller[];
@@ -262,9 +262,9 @@ const ASK_HUMAN_OPTIONS: OptionTable<AskHumanOptions<z.ZodType, ObjectSchema>> =
 };
 
 /**
- * Defines a tool with which a model asks a person. It has no code: each call waits, and the answer that a person sends
- * (`respond`) is its result for the model. Throws a `UsageError` that names the tool and the option if one cannot work,
- * such as an answer that JSON cannot represent.
+ * Defines a tool that lets a model ask a person. It has no code: each call waits, and the answer that a person sends
+ * (`respond`) becomes its result. Throws a `UsageError` that names the tool and the option if one cannot work, such as an
+ * answer that JSON cannot represent.
  *
  * @example
  * const askSupport = askHuman({
@@ -282,7 +282,7 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" asks a person: its calls are answered with respond, and never run`);
   };
-  // Never approved at the deadline, even if the agent says so: a question without an answer has no result.
+  // Never approved at the deadline, even if that is the agent's default: a question without an answer has no result.
   const approval = {
     onDeadline: 'reject' as const,
     ...(deadline === undefined ? {} : { deadline: milliseconds(deadline, `${owner}: "deadline"`) }),
@@ -323,12 +323,12 @@ function hasRefinement(answer: z.ZodType): boolean {
   return found;
 }
 
-/** The options of a tool with `execute: 'none'`. All others concern the execution of its calls. */
+/** The options of a tool with `execute: 'none'`. All others are for the execution of calls. */
 const SCHEMA_ALONE_OPTIONS: readonly string[] = ['name', 'description', 'version', 'parameters', 'strict', 'execute', 'callers'];
 
 /**
- * Returns the `execute` of a tool that is a schema alone. It runs only for runs that began when the tool had a function. Throws a
- * UsageError for options that would have no effect.
+ * Returns the `execute` of a tool that is only a schema. It is called only for runs that began when the tool had a function. Throws
+ * a UsageError for options that would have no effect.
  */
 function schemaAlone(name: string, options: object): () => never {
   const [useless] = Object.entries(options).find(([option, value]) => value !== undefined && !SCHEMA_ALONE_OPTIONS.includes(option)) ?? [];
@@ -341,12 +341,12 @@ function schemaAlone(name: string, options: object): () => never {
 }
 
 /**
- * Names that a tool must not have: the tools of structured answers and of code, a limit that waits for a person, Longhaul's own
- * activities, and the activity that gets every call of an unknown type.
+ * Names that a tool must not have: the tools for structured answers and code, the pseudo-tool of a limit that waits for a person,
+ * Longhaul's own activities, and the catch-all activity for unknown types.
  */
 export const RESERVED_TOOL_NAMES: readonly string[] = [FINAL_ANSWER, RUN_CODE, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];
 
-/** Returns the category of a tool, if it has one. */
+/** Returns the category of a tool. Throws a UsageError for an unknown one. */
 function toolCategory(owner: string, category: unknown): { category?: ToolCategory } {
   if (category === undefined) return {};
   const known = TOOL_CATEGORIES.find((one) => one === category);

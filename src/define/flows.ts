@@ -14,11 +14,11 @@ import type { AnyTool } from './tool-definition.ts';
 
 /** The options of `defineFlow`. */
 export interface FlowOptions<Agents extends readonly AnyAgent[], Kind extends FlowKind = FlowKind> {
-  /** Names the flow for clients and the Temporal UI, as the name of an agent does. */
+  /** Names the flow for clients and the Temporal UI, like the name of an agent. */
   name: string;
   /**
    * `sequential`: each agent acts once, in order. `loop`: after the last one, all act again. `parallel`: all act at the same time, each
-   * as a child run with a conversation of its own.
+   * as a child run with its own conversation.
    */
   kind: Kind;
   /** The agents, in order, each once. */
@@ -29,7 +29,7 @@ export interface FlowOptions<Agents extends readonly AnyAgent[], Kind extends Fl
   until?: z.ZodType;
 }
 
-/** A flow: it is started and registered like an agent. The output of a parallel one is text: that of each agent under its name. */
+/** A flow: it is started and registered like an agent. The output of a parallel flow is text: each agent's output under its name. */
 export type FlowDefinition<Agents extends readonly AnyAgent[] = readonly AnyAgent[], Kind extends FlowKind = FlowKind> = AgentDefinition<
   Kind extends 'parallel' ? string : OutputOf<Agents[number]>,
   never,
@@ -49,9 +49,9 @@ const FLOW_OPTIONS: OptionTable<FlowOptions<readonly AnyAgent[], FlowKind>> = {
 };
 
 /**
- * Defines a flow: agents that act one after the other in one run, over one conversation, or at the same time in runs of their own. It is
- * started like an agent, and a worker has it among its `agents`, with the agents that it names. Throws a `UsageError` for a flow that
- * cannot work.
+ * Defines a flow: agents that act in order in one run, over one conversation, or at the same time in separate runs. It is started like
+ * an agent, and registered in the `agents` of a worker, which then also has the agents of the flow. Throws a `UsageError` for a flow
+ * that cannot work.
  *
  * @example
  * const article = defineFlow({ name: 'article', kind: 'sequential', agents: [researcher, writer] });
@@ -113,8 +113,8 @@ export function flowAgent(owner: string, flow: FlowPolicy, agents: readonly AnyA
   if (flow.kind === 'parallel') {
     const tools = agents.map(branchTool);
     const same = tools.find((tool, index) => tools.findIndex((one) => one.name === tool.name) !== index)?.name;
-    if (same !== undefined) throw new UsageError(`${owner}: two of its agents have the tool name "${same}": name one of them otherwise`);
-    // It calls no model: that of an agent stands in its snapshot, and no request is made with it.
+    if (same !== undefined) throw new UsageError(`${owner}: two of its agents have the tool name "${same}": rename one of them`);
+    // A flow calls no model: its snapshot has the first agent's, and no request is made with it.
     const { model } = first;
     return { ...defineAgent({ name, model, instructions: [] }), tools, flow, flowAgents: agents, limits: parallelLimits(agents) };
   }
@@ -129,7 +129,7 @@ export function flowAgent(owner: string, flow: FlowPolicy, agents: readonly AnyA
   };
 }
 
-/** Returns an agent of a parallel flow as the tool that runs it. It has the name of the agent, as far as tools may have it. */
+/** Returns an agent of a parallel flow as the tool that runs it, named like the agent as far as tool names allow. */
 function branchTool(definition: AnyAgent): AnyTool {
   const limits = sharedLimits(definition);
   const tool = agentTool(definition.name, {
@@ -139,12 +139,12 @@ function branchTool(definition: AnyAgent): AnyTool {
   return { ...tool, agent: { name: definition.name, definition, share: [], branch: true, ...defined({ limits }) } };
 }
 
-/** The limits of agents that act one after the other: a deadline is one of them. */
+/** The limits that are summed for agents that act in order: the deadline is one of them. */
 const SUMMED_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;
 
 /**
- * Returns the limits of a flow: each is the sum of those of its agents, for every round, if all of them have it. Limits of single tools
- * are added when their agent first acts.
+ * Returns the limits of a flow: each is the sum of its agents' limits times the rounds, if all agents have that limit. Limits of single
+ * tools are added when their agent first acts.
  */
 function flowLimits(agents: readonly AnyAgent[], rounds: number): RunLimits {
   const sum = (of: (limits: RunLimits) => number): number => rounds * agents.reduce((total, { limits }) => total + of(limits), 0);
@@ -160,8 +160,8 @@ function flowLimits(agents: readonly AnyAgent[], rounds: number): RunLimits {
 }
 
 /**
- * Returns the limits of a flow whose agents act side by side. Each is the sum of those of its agents, if all of them have it, with a tool
- * call for the start of each; the deadline is the latest of theirs.
+ * Returns the limits of a parallel flow. Each is the sum of its agents' limits, if all agents have that limit, plus one tool call per
+ * agent for its start; the deadline is the latest of the agents' deadlines.
  */
 function parallelLimits(agents: readonly AnyAgent[]): RunLimits {
   const limits: RunLimits = { steps: DEFAULT_STEPS, finalAttempt: false };
@@ -174,13 +174,13 @@ function parallelLimits(agents: readonly AnyAgent[]): RunLimits {
   return deadlines.length < agents.length ? limits : { ...limits, deadlineMs: Math.max(...deadlines) };
 }
 
-/** Returns the limits of an agent that its run shares with the run that starts it; undefined if it has none. */
+/** Returns the limits that an agent's run shares with its parent; undefined if it has none. */
 function sharedLimits({ limits }: AnyAgent): LimitChanges | undefined {
   const shared = SHARED_LIMITS.flatMap((name) => (limits[name] === undefined ? [] : [[name, limits[name]] as const]));
   return shared.length === 0 ? undefined : Object.fromEntries(shared);
 }
 
-/** Returns why a schema cannot end a loop; undefined if it can. The workflow applies it, as it does the conditions of programs. */
+/** Returns why a schema cannot end a loop; undefined if it can. The workflow applies it, like the conditions of programs. */
 export function untilProblem(until: JsonObject): string | undefined {
   const problems = new Problems(false);
   checkConditionSchema(until, '"until"', problems);

@@ -10,13 +10,13 @@ import { type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import type { ReadEvents, Resources } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
-/** The options of every guardrail, also of the prebuilt ones. */
+/** The options of every guardrail, including the prebuilt ones. */
 export interface CommonGuardrailOptions<Type extends GuardrailType> {
-  /** Names the guardrail in results and records. Each guardrail of a type of an agent has its own name. */
+  /** Names the guardrail in results and records. Unique among an agent's guardrails of the same type. */
   name: string;
   /** The subject of its checks: `input`, `output` or `tool_call`. */
   type: Type;
-  /** True to let pass what a failed check could not examine. Default false: a guardrail that fails trips. */
+  /** True to let content pass if the check itself fails. Default false: a check that fails trips. */
   failOpen?: boolean;
   /** The time limit of one check: at most 10 minutes, for a tool call at most 30 seconds. Default 30 seconds. */
   timeout?: Duration;
@@ -42,7 +42,7 @@ const GUARDRAIL_OPTIONS: OptionTable<GuardrailOptions<'input'>> = {
 const GUARDRAIL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const DEFAULT_TIMEOUT = '30s';
 
-/** The longest time limits in milliseconds. A model call that has been paid for waits for the checks of its tool calls. */
+/** The longest time limits in milliseconds. Short for tool calls: a model call that was already paid for waits for their checks. */
 const MOST_TIMEOUT_MS: Record<GuardrailType, number> = { input: 600_000, output: 600_000, tool_call: 30_000 };
 
 /**
@@ -88,8 +88,8 @@ export function defineGuardrail<const Type extends GuardrailType>(options: Guard
 }
 
 /**
- * The answer of a check. `message` says what was found: people read it and, for a tool call, the model. `trips: false`: the finding is
- * recorded, and what was checked passes.
+ * The answer of a check. `message` describes the finding, for people and, for a tool call, the model. `trips: false`: the finding is
+ * recorded, and the content passes.
  */
 export type GuardrailAnswer =
   | { readonly passed: true; readonly message?: string }
@@ -107,7 +107,7 @@ export interface CheckedCall {
 
 /** The context of every check. */
 export interface GuardrailContext {
-  /** The text that is checked: of the new messages, of the answer, or the arguments of the call as JSON. */
+  /** The text to check: the new messages, the answer, or the arguments of the call as JSON. */
   readonly text: string;
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
@@ -117,7 +117,7 @@ export interface GuardrailContext {
   readonly state: Readonly<JsonObject>;
   /** The resources of the worker. */
   readonly resources: Resources;
-  /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in guardrails for calls of local code. */
+  /** Reads recorded events of the run: the newest 20, or those that the options name. Rejects in guardrails for calls of local code. */
   readonly events: ReadEvents;
   /** The name of the agent. */
   readonly agent: string;
@@ -135,7 +135,7 @@ export interface GuardrailContext {
 export interface InputContext extends GuardrailContext {
   /** Tells the contexts apart. */
   readonly type: 'input';
-  /** The messages of the user that no guardrail has checked. */
+  /** The user messages that no guardrail has checked yet. */
   readonly messages: readonly Extract<ContentItem, { type: 'message' }>[];
 }
 
@@ -143,7 +143,7 @@ export interface InputContext extends GuardrailContext {
 export interface OutputContext extends GuardrailContext {
   /** Tells the contexts apart. */
   readonly type: 'output';
-  /** The output that the run would have. */
+  /** The proposed output of the run. */
   readonly output: JsonValue;
 }
 
@@ -151,7 +151,7 @@ export interface OutputContext extends GuardrailContext {
 export interface ToolCallContext extends GuardrailContext {
   /** Tells the contexts apart. */
   readonly type: 'tool_call';
-  /** The call that is checked. */
+  /** The call to check. */
   readonly call: CheckedCall;
 }
 
@@ -169,24 +169,24 @@ export interface GuardrailContexts {
 export interface GuardrailDefinition<Type extends GuardrailType = GuardrailType> {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.guardrail';
-  /** The name, which records and errors name. */
+  /** The name in records and errors. */
   readonly name: string;
   /** What it checks: `input`, `output` or `tool_call`. */
   readonly type: Type;
-  /** True: a check that fails lets pass what it should have checked. False: it trips. */
+  /** True: content passes if the check itself fails. False: a check that fails trips. */
   readonly failOpen: boolean;
   /** Milliseconds that a check may take. */
   readonly timeoutMs: number;
   /** The models that it may ask, as `provider/model`. */
   readonly models: readonly ModelName[];
-  /** Its type is checked by `defineGuardrail`. */
+  /** The check. `defineGuardrail` has checked its type. */
   readonly check: (context: never) => unknown;
 }
 
 /** A guardrail of any type. */
 export type AnyGuardrail = GuardrailDefinition;
 
-/** Each pattern reads a text once: it has no repetition inside of another one. */
+/** Each pattern reads a text in linear time: no repetition inside another. */
 const PERSONAL_DATA_PATTERNS = {
   email: /[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/,
   phone: /(?<!\d)(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)|\d{3})[ .-]?\d{3}[ .-]?\d{4}(?!\d)/,
@@ -208,7 +208,7 @@ export interface PersonalDataOptions<Type extends GuardrailType> extends Omit<Co
   kinds?: readonly PersonalDataKind[];
 }
 
-/** Defines a guardrail that trips on personal data: it names the kinds, and never the data. */
+/** Defines a guardrail that trips on personal data. Its findings name the kinds, never the data. */
 export function personalData<const Type extends GuardrailType>(options: PersonalDataOptions<Type>): GuardrailDefinition<Type> {
   const { kinds = PERSONAL_DATA_KINDS, name = 'personal-data', ...common } = options;
   const unknown = kinds.find((kind) => !PERSONAL_DATA_KINDS.includes(kind));
@@ -227,7 +227,7 @@ export function personalData<const Type extends GuardrailType>(options: Personal
   } as never);
 }
 
-/** True if a number of the length of a card has the check digit of one (Luhn). */
+/** True if the text has a number with the length and the check digit (Luhn) of a card. */
 function hasCardNumber(text: string): boolean {
   return [...text.matchAll(new RegExp(PERSONAL_DATA_PATTERNS.credit_card, 'g'))].some(([match]) => isLuhn(match.replace(/\D/g, '')));
 }
@@ -241,7 +241,7 @@ function isLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Wordings of attacks, which are searched in a text of single spaces in lower case. */
+/** Wordings of attacks, matched against the text in lower case with single spaces. */
 const ATTACKS: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your |my )?(?:previous|prior|above|earlier) (?:instructions|prompts?|rules|messages)\b/,
   /\b(?:ignore|disregard|forget) (?:all |everything )?(?:you were told|your (?:instructions|rules|guidelines))\b/,
@@ -259,8 +259,8 @@ export interface PromptInjectionOptions<Type extends GuardrailType> extends Omit
 }
 
 /**
- * Defines a guardrail that trips on common wordings of attacks on the instructions of an agent. It knows wordings, not meanings: it is
- * no protection by itself.
+ * Defines a guardrail that trips on common wordings of prompt injection. It knows wordings, not meanings: it is not sufficient protection
+ * by itself.
  */
 export function promptInjection<const Type extends GuardrailType>(options: PromptInjectionOptions<Type>): GuardrailDefinition<Type> {
   const { name = 'prompt-injection', ...common } = options;
@@ -282,13 +282,13 @@ export function promptInjection<const Type extends GuardrailType>(options: Promp
 export interface ContentFilterOptions<Type extends GuardrailType> extends Omit<CommonGuardrailOptions<Type>, 'name'> {
   /** Default `content-filter`. */
   name?: string;
-  /** Words and phrases that must not occur, in any case. */
+  /** Words and phrases that must not occur, ignoring case. */
   keywords?: readonly string[];
-  /** Patterns that must not match. They read untrusted text: one that takes longer than a second for it is a failed check. */
+  /** Patterns that must not match. They read untrusted text: a pattern that takes longer than a second fails the check. */
   patterns?: readonly RegExp[];
 }
 
-/** The part of Node that ends a pattern. The types of Node are missing where types of this file are compiled for the sandbox. */
+/** The part of Node that can interrupt a pattern. Node's types are missing where this file is compiled for the sandbox. */
 declare const process: {
   getBuiltinModule(name: 'node:vm'): {
     createContext: (values: object) => object;
@@ -296,13 +296,13 @@ declare const process: {
   };
 };
 
-/** Milliseconds that a pattern of the user may take for one text. The worker does nothing else meanwhile. */
+/** Milliseconds that a user's pattern may take for one text. The worker does nothing else meanwhile. */
 const PATTERN_MS = 1_000;
 
-/** The place in which patterns of the user run: making one takes longer than most patterns. */
+/** The `vm` context in which users' patterns run. Kept, because making one takes longer than most patterns. */
 let patternContext: object | undefined;
 
-/** True if a pattern of the user matches a text of somebody else. Throws once it takes too long: the check has then failed. */
+/** True if a user's pattern matches an untrusted text. Throws if it takes too long: the check has then failed. */
 function matches(pattern: RegExp, text: string): boolean {
   const { createContext, runInContext } = process.getBuiltinModule('node:vm');
   patternContext = Object.assign(patternContext ?? createContext({}), { pattern, text });
@@ -315,7 +315,7 @@ function matches(pattern: RegExp, text: string): boolean {
   }
 }
 
-/** Defines a guardrail that trips on words and patterns, as the content filter of the pages of the redesign (`agent-framework-redesign`) does. */
+/** Defines a guardrail that trips on words and patterns. */
 export function contentFilter<const Type extends GuardrailType>(options: ContentFilterOptions<Type>): GuardrailDefinition<Type> {
   const { keywords = [], patterns = [], name = 'content-filter', ...common } = options;
   if (keywords.length + patterns.length === 0) {
@@ -369,11 +369,11 @@ export interface CallRulesOptions extends Omit<CommonGuardrailOptions<'tool_call
   allow?: readonly string[];
   /** The tools that may not be called. */
   block?: readonly string[];
-  /** By the name of an argument of any tool: a pattern that its text must not match, which may take a second for it. */
+  /** Patterns that arguments must not match, by argument name, for any tool. A pattern may take up to a second. */
   arguments?: Readonly<Record<string, RegExp>>;
 }
 
-/** Defines a guardrail for the names and the arguments of calls. Rules of the agent decide the same without a check, for the whole tree of runs. */
+/** Defines a guardrail for the names and arguments of calls. An agent's `permissions` do the same without a check, for the whole run tree. */
 export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_call'> {
   const { allow, block = [], arguments: patterns = {}, name = 'call-rules', ...common } = options;
   if (allow === undefined && block.length === 0 && Object.keys(patterns).length === 0) {
@@ -400,13 +400,13 @@ function comparedText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** The option of an agent that concerns its guardrails. */
+/** The agent option for guardrails. */
 export interface AgentGuardrails {
-  /** Checks of messages to the agent, of its answers, and of its tool calls. Made by `defineGuardrail`, or by one of the prebuilt ones. */
+  /** Checks of messages to the agent, of its answers, and of its tool calls. Made by `defineGuardrail` or a prebuilt function. */
   guardrails?: readonly AnyGuardrail[];
 }
 
-/** The field of an agent that has its guardrails. */
+/** The agent field that holds its guardrails. */
 export interface GuardrailFields {
   /** Its guardrails. Absent: none. */
   readonly guardrails?: readonly AnyGuardrail[];
@@ -435,7 +435,7 @@ export const bundledGuardrails: BundledPart<AgentGuardrails, BundledGuardrails> 
   },
 };
 
-/** Returns the guardrails of an agent. Throws a UsageError for another value, and for two of one type and name. */
+/** Returns the guardrails of an agent. Throws a UsageError for any other value, and for two with the same type and name. */
 function checkGuardrails(owner: string, guardrails: readonly AnyGuardrail[]): readonly AnyGuardrail[] {
   if (!Array.isArray(guardrails)) throw new UsageError(`${owner}: "guardrails" must be a list: make its entries with defineGuardrail`);
   const names = new Set<string>();

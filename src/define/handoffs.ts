@@ -4,10 +4,10 @@ import type { AnyAgent, HandoffTarget } from './agent-definition.ts';
 import { nonEmpty, wholeNumber } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 
-/** The agents that an agent may hand over to: each the agent itself, or its name. */
+/** The agents that an agent may hand over to, each as the definition or by name. */
 export type HandoffOption = readonly (AnyAgent | string)[];
 
-/** The options of an agent that concern handoffs. */
+/** The agent options for handoffs. */
 interface AgentHandoffOptions {
   name: string;
   description?: string;
@@ -17,7 +17,7 @@ interface AgentHandoffOptions {
   tools?: readonly AnyTool[];
 }
 
-/** Returns the options of an agent that concern handoffs. Throws a UsageError for those that cannot work. */
+/** Returns the agent options for handoffs. Throws a UsageError for options that cannot work. */
 export function agentHandoffs(owner: string, options: AgentHandoffOptions): Pick<AnyAgent, 'description' | 'handoffs' | 'maxHandoffs'> {
   const { description, maxHandoffs } = options;
   const handoffs = checkTargets(owner, options);
@@ -31,7 +31,7 @@ export function agentHandoffs(owner: string, options: AgentHandoffOptions): Pick
   };
 }
 
-/** Returns the name of the tool of an agent that hands over, in a list. Empty for an agent without handoffs. */
+/** Returns a list with the name of the handoff tool. Empty for an agent without handoffs. */
 export function transferToolName({ handoffs = [] }: { handoffs?: readonly unknown[] | undefined }): string[] {
   return handoffs.length === 0 ? [] : [TRANSFER_TO_AGENT];
 }

@@ -21,9 +21,9 @@ import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts'
 
 /** The options of a hook. Exactly one of `run` and `command` is set. */
 export interface HookOptions<Event extends HookEvent> {
-  /** Letters, digits, `_`, `-` and `.`: records and messages name the hook by it. */
+  /** The name in records and messages: letters, digits, `_`, `-` and `.`. */
   name: string;
-  /** The point of the run at which it is called. */
+  /** The event at which it is called. */
   on: Event;
   /** The payloads that it is called for. A text or a regular expression is compared with the name of the tool or agent. Default: all. */
   match?: HookMatch<HookPayloads[Event]>;
@@ -31,7 +31,7 @@ export interface HookOptions<Event extends HookEvent> {
   priority?: number;
   /** The time that it may take. Default 10 seconds; more needs `tier: 'remote'`. */
   timeout?: Duration;
-  /** A failure of the hook is a deny. Only for events that a hook can deny. Default false: it allows. */
+  /** True if a failure of the hook denies. Only for events that a hook can deny. Default false: a failure allows. */
   failClosed?: boolean;
   /** `remote`: the hook runs in a separate activity, and may take longer than 10 seconds. Not for every event. */
   tier?: 'inline' | 'remote';
@@ -55,11 +55,11 @@ const HOOK_OPTIONS: OptionTable<HookOptions<HookEvent>> = {
 
 const HOOK_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** The events whose hooks may have an activity of their own. */
+/** The events whose hooks may run in a separate activity. */
 const REMOTE_EVENTS: readonly HookEvent[] = [...POINT_EVENTS, ...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
 
 /**
- * Defines a hook: code or a program that is called at a named point of a run, and may deny, change or ask. Throws a
+ * Defines a hook: a function or a program that is called at a named point of a run, and may deny, change or ask. Throws a
  * `UsageError` for options that cannot work.
  *
  * @example
@@ -130,7 +130,7 @@ function checkMatch<Event extends HookEvent>(
   }
   if (match === '') throw new UsageError(`${owner}: "match" is empty: write the name of a tool, or leave it out`);
   if (hasSubject(on)) return match;
-  throw new UsageError(`${owner}: "${on}" is about no tool or agent: write a function of the payload as "match"`);
+  throw new UsageError(`${owner}: "${on}" concerns no tool or agent: write a function of the payload as "match"`);
 }
 
 function checkCommand(owner: string, command: unknown): readonly string[] {
@@ -149,8 +149,8 @@ function checkCommand(owner: string, command: unknown): readonly string[] {
 }
 
 /**
- * The answer of a hook. Nothing is an allow. `modify` sets fields of the payload, `inject` is text that the model reads, `ask`
- * lets the call wait for a decision, and `error` says that the hook failed.
+ * The answer of a hook. No answer means allow. `modify` sets fields of the payload, `inject` adds text for the model, `ask` makes the
+ * call wait for a decision, and `error` reports that the hook failed.
  */
 export type HookAnswer =
   | undefined
@@ -174,7 +174,7 @@ export interface HookContext {
   readonly deps: () => Promise<Readonly<JsonObject>>;
   /** Returns the identity on whose behalf the run acts. Read-only. */
   readonly principal: () => Promise<Readonly<Principal>>;
-  /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in hooks of local calls. */
+  /** Reads recorded events of the run: the newest 20, or those that the options name. Rejects in hooks of local calls. */
   readonly events: ReadEvents;
   /** Returns the live objects of the worker. */
   readonly resources: () => Promise<Resources>;
@@ -182,14 +182,14 @@ export interface HookContext {
   readonly signal: AbortSignal;
 }
 
-/** Selects payloads: by the exact name of the tool or agent, by a regular expression over it, or by a function of the payload. */
+/** Selects payloads by the exact name of the tool or agent, by a regular expression over that name, or by a function of the payload. */
 export type HookMatch<Payload = never> = string | RegExp | ((payload: Readonly<Payload>) => boolean | Promise<boolean>);
 
 /** A hook as `defineHook` returns it. */
 export interface HookDefinition<Event extends HookEvent = HookEvent> {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.hook';
-  /** The name, which records and errors name. */
+  /** The name in records and errors. */
   readonly name: string;
   /** The event at which it is called. */
   readonly on: Event;
@@ -199,9 +199,9 @@ export interface HookDefinition<Event extends HookEvent = HookEvent> {
   readonly priority: number;
   /** Milliseconds that it may take. */
   readonly timeoutMs: number;
-  /** True: a failure of the hook is a deny. False: it allows. */
+  /** True: a failure of the hook denies. False: it allows. */
   readonly failClosed: boolean;
-  /** `remote`: it runs in a separate activity. `inline`: it takes at most 10 seconds of another one. */
+  /** `remote`: it runs in a separate activity. `inline`: it runs inside another activity, for at most 10 seconds. */
   readonly tier: 'inline' | 'remote';
   /** Returns the answer. Absent for a hook with a `command`. */
   readonly run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
@@ -222,11 +222,11 @@ export interface CallPayload {
   arguments: JsonObject;
 }
 
-/** The payload of each event. A `modify` sets fields of it: those that the guide names for the event. */
+/** The payload of each event. The guide lists the fields that `modify` can set. */
 export interface HookPayloads {
   /** A run or session begins. */
   session_start: { instructions: string[] };
-  /** The run has been given messages, and no model has read them yet. */
+  /** The run has received messages that no model has read yet. */
   input: { text: string; messages: JsonValue[] };
   /** The run is about to end with an answer. */
   output: { text: string; output: JsonValue };
@@ -240,7 +240,7 @@ export interface HookPayloads {
   post_tool_use: CallPayload & { result: JsonValue; isError: boolean };
   /** The conversation is about to be summarised. */
   pre_compact: { events: number };
-  /** The run or session is about to end, in whatever way: before `session_end`. */
+  /** The run or session is about to end, whatever the reason. Called before `session_end`. */
   stop: { status: RunStatus; stopReason: string; output: JsonValue };
   /** The run or session is about to end: the last event of a run. */
   session_end: { status: RunStatus; stopReason: string; output: JsonValue };
@@ -252,24 +252,24 @@ export interface HookPayloads {
   handoff: { from: string; agent: string; callId: string; arguments: JsonObject };
 }
 
-/** The most hooks of an agent, and of a worker: all of them are pinned for each run, and for the runs below it. */
+/** The most hooks of an agent, and of a worker: all of them are pinned for each run and its descendants. */
 const MAX_HOOKS = 50;
 
-/** The option of an agent that concerns its hooks. */
+/** The agent option for hooks. */
 export interface AgentHooks {
-  /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
+  /** The hooks of its runs. Hooks of the worker are called first if the priority is the same. */
   hooks?: readonly AnyHook[];
 }
 
-/** The field of an agent, and of a worker, that has hooks. */
+/** The field of an agent, and of a worker, that holds hooks. */
 export interface HookFields {
   /** Its hooks. Absent: none. */
   readonly hooks?: readonly AnyHook[];
 }
 
-/** The option of a worker that concerns hooks. */
+/** The worker option for hooks. */
 export interface SharedHooks {
-  /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
+  /** The hooks of the runs of all agents. An agent may add its own. */
   hooks?: readonly AnyHook[];
 }
 
@@ -298,7 +298,7 @@ export const bundledHooks: BundledPart<AgentHooks, BundledHooks> = {
   },
 };
 
-/** Returns the hooks of an agent or a worker. Throws a UsageError for another value, and for two hooks of one name. */
+/** Returns the hooks of an agent or a worker. Throws a UsageError for any other value, and for two hooks with the same name. */
 function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
   if (!Array.isArray(hooks)) throw new UsageError(`${owner}: "hooks" is ${JSON.stringify(hooks)}: write a list of hooks`);
   if (hooks.length > MAX_HOOKS)
@@ -313,7 +313,7 @@ function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
   return Object.freeze([...(hooks as AnyHook[])]);
 }
 
-/** Throws a UsageError if a worker and one of its agents have a hook of the same name: records could not tell them apart. */
+/** Throws a UsageError if a worker and one of its agents have hooks with the same name: records could not distinguish them. */
 function requireOwnNames(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): void {
   const both = ofAgent.find(({ name }) => ofWorker.some((one) => one.name === name));
   if (both === undefined) return;

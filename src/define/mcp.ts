@@ -18,18 +18,18 @@ import {
   type ToolPolicyOptions,
 } from './tool-definition.ts';
 
-/** The tools of a server that an agent gets, and the policy of their calls, which is the same for all of them. */
+/** The tools of a server that an agent gets, and the policy of their calls, which all of them share. */
 export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAttempts' | 'backoff' | 'concurrency' | 'taskQueue'> {
-  /** The name of the server in events and errors: letters, digits, `_` and `-`, at most 32. Different from the agent's other servers. */
+  /** The name of the server in events and errors: letters, digits, `_` and `-`, at most 32. Unique among the agent's servers. */
   name: string;
-  /** The tools by the names that the server uses. If it has no tool with such a name, the run does not start. Default: all tools. */
+  /** The tools, by the server's own names. If the server lacks one of them, the run does not start. Default: all tools. */
   tools?: { include?: readonly string[]; exclude?: readonly string[] };
   /** The calls that wait for a decision, as for a tool: a predicate gets `{tool, args}`. Default `never`. */
   approval?: ApprovalOption<McpCallInfo, JsonObject>;
   /**
-   * The effect of a call, which decides if it may run again after its completion was lost. Default: by the server's
-   * annotations of each tool: one that only reads (`readOnlyHint`) or may be repeated (`idempotentHint`) is `idempotent`,
-   * every other one is `once`.
+   * The effect of a call, which decides whether it may run again after its completion was lost. Default: from the server's
+   * annotations of the tool. A tool that only reads (`readOnlyHint`) or may be repeated (`idempotentHint`) is `idempotent`,
+   * any other is `once`.
    */
   effect?: McpEffect | ((tool: string) => McpEffect | undefined);
   /** The callers of its tools, for agents with `code`: a list for all of them, or a function of a tool's name. Default: the model and code. */
@@ -40,7 +40,7 @@ export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAtte
   maxResultBytes?: number;
   /** The form of a result over `maxResultBytes`. Default `cut`. */
   overflow?: Overflow;
-  /** The text before the names of its tools, separated by `_`: `true` for the name of the server. Default: that name, if two tools of the agent would have the same name. */
+  /** The prefix of its tools' names, followed by `_`. `true`: the server's name. Default: that name, only if tools of the agent would clash. */
   prefix?: true | string;
   /** The time after which an unused connection is closed. Default 5 minutes. */
   idleTimeout?: Duration;
@@ -73,7 +73,7 @@ const MCP_OPTIONS: OptionTable<McpServerOptions> = {
   idleTimeout: true,
 };
 
-/** The pattern of a name. It is prepended to the names of tools, which providers limit to 64 characters. */
+/** The pattern of a name. It may be prepended to the names of tools, which providers limit to 64 characters. */
 const MCP_SERVER_NAME = /^[a-zA-Z0-9_-]{1,32}$/;
 
 /**
@@ -190,7 +190,7 @@ function checkPrefix(owner: string, name: string, prefix: unknown): string | und
   throw new UsageError(`${owner}: "prefix" is ${JSON.stringify(prefix)}: write true, or 1 to 32 letters, digits, "_" or "-"`);
 }
 
-/** A server that the worker starts as a process of its own. */
+/** A server that the worker starts as a separate process. */
 export interface McpStdioOptions {
   /** The program: a path, or a name that is found on the worker's `PATH`. It is not run by a shell. */
   command: string;
@@ -202,7 +202,7 @@ export interface McpStdioOptions {
   cwd?: string;
 }
 
-/** A server at an address, over streamable HTTP or over the protocol before it, HTTP with server-sent events. */
+/** A server at an address, over streamable HTTP or its predecessor, HTTP with server-sent events. */
 export interface McpHttpOptions {
   /** The address of the server. */
   url: string | URL;
@@ -215,7 +215,7 @@ export interface McpHttpOptions {
   transport?: 'http' | 'sse';
 }
 
-/** The transport of a server: one of both. */
+/** The transport of a server: exactly one of the two. */
 export type McpTransportOptions = McpStdioOptions | McpHttpOptions;
 
 /** Headers that the protocol sets. */
@@ -263,7 +263,7 @@ function checkProtocol(owner: string, transport: unknown): 'http' | 'sse' | unde
   throw new UsageError(`${owner}: "transport" is ${JSON.stringify(transport)}: write "http" or "sse", or leave it out to find out`);
 }
 
-/** Checks an address, without repeating it in an error: it may contain a secret, which belongs into a header. */
+/** Checks a URL. Errors do not repeat it: it may contain a secret, which belongs in a header. */
 function checkUrl(owner: string, url: string | URL): string {
   const text = String(url);
   if (!URL.canParse(text)) throw new UsageError(`${owner}: "url" is not an address: write "https://…"`);
@@ -287,11 +287,11 @@ function checkHeaders(owner: string, headers: Readonly<Record<string, McpValue>>
   return checkValues(`${owner}: "headers`, headers, HEADER_NAME);
 }
 
-/** `option` is the text before the names, quotation mark included. A value is never in the message. */
+/** `option` is the start of the message, opening quotation mark included. Values never appear in the message. */
 function checkValues(option: string, values: Readonly<Record<string, McpValue>>, pattern: RegExp): Readonly<Record<string, McpValue>> {
   if (typeof values !== 'object' || values === null) throw new UsageError(`${option}" must be an object of names and values`);
   for (const [name, value] of Object.entries(values)) {
-    if (!pattern.test(name)) throw new UsageError(`${option}" has the name ${JSON.stringify(name)}, which cannot be one`);
+    if (!pattern.test(name)) throw new UsageError(`${option}" has the name ${JSON.stringify(name)}, which is not valid`);
     if (isSecretReference(value)) continue;
     if (typeof value !== 'string' || /[\0\r\n]/.test(value))
       throw new UsageError(`${option}.${name}" must be one line of text, or secret('name')`);

@@ -8,7 +8,7 @@ import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 /** The options of the memory of an agent. */
 export interface MemoryOptions {
   /**
-   * True to give the first model call of a run the entries that fit the newest message of the user, or the bounds of these entries.
+   * True to give the first model call of a run the entries that match the newest user message, or the bounds of these entries.
    * Default true.
    */
   recall?: boolean | RecallOptions;
@@ -18,7 +18,7 @@ export interface MemoryOptions {
   name?: string;
 }
 
-/** The bounds of the entries that a model call is given from the memory. */
+/** The bounds of the memory entries that a model call gets. */
 export interface RecallOptions {
   /** The most entries, up to 50. Default 5. */
   topK?: number;
@@ -29,24 +29,24 @@ export interface RecallOptions {
 /** The largest `topK`. */
 const MOST_ENTRIES = 50;
 
-/** Bytes that the line above the entries and one short entry take. */
+/** The bytes of the heading and one short entry. */
 const LEAST_BYTES = 300;
 
 /** Characters that the name of a memory may have. */
 const NAME_CHARS = 100;
 
-/** The option of an agent that concerns its memory. */
+/** The agent option for memory. */
 export interface AgentMemory {
   /**
-   * A memory that outlasts the run, one for each tenant and user: the first model call of a run is given the entries that fit the message,
+   * A memory that outlasts the run, one for each tenant and user. The first model call of a run gets the entries that match the message,
    * and the model has the tools `remember`, `recall` and `forget`. The worker must have a `memory`. Default: none.
    */
   memory?: boolean | MemoryOptions;
 }
 
-/** The field of an agent that has its memory. */
+/** The agent field that holds its use of the memory. */
 export interface MemoryFields {
-  /** The way in which it uses the memory of its worker. Absent: it does not. */
+  /** How it uses the memory of its worker. Absent: it does not. */
   readonly memory?: MemoryPolicy;
 }
 
@@ -62,8 +62,8 @@ export const memoryPart: AgentPart<AgentMemory, MemoryFields> = {
 };
 
 /**
- * Returns the memory of an agent; undefined if it has none. Throws a UsageError for values that cannot work, and for a tool with the name
- * of one that the memory gives the agent.
+ * Returns the memory of an agent; undefined if it has none. Throws a UsageError for values that cannot work, and for a tool whose name is
+ * taken by a memory tool.
  */
 function agentMemory(
   owner: string,

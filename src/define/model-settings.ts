@@ -27,7 +27,7 @@ interface SettingsContext {
   output: OutputDefinition | undefined;
 }
 
-/** Returns the settings if they can work; otherwise throws a UsageError that names the setting. */
+/** Returns the settings if they are valid; otherwise throws a UsageError that names the setting. */
 export function checkSettings(owner: string, settings: ModelSettings, context: SettingsContext): ModelSettings {
   const name = (setting: string): string => `${owner}: "settings.${setting}"`;
   requireKnown(`${owner}: "settings"`, settings, SETTINGS);
@@ -43,7 +43,7 @@ export function checkSettings(owner: string, settings: ModelSettings, context: S
   if (reasoningEffort !== undefined && !REASONING_EFFORTS.includes(reasoningEffort)) {
     const words = REASONING_EFFORTS.map((word) => `"${word}"`).join(', ');
     throw new UsageError(
-      `${name('reasoningEffort')} is ${JSON.stringify(reasoningEffort)}: write one of ${words}. A word of the provider's own goes into "settings.extra"`,
+      `${name('reasoningEffort')} is ${JSON.stringify(reasoningEffort)}: write one of ${words}. A provider-specific word goes into "settings.extra"`,
     );
   }
   if (thinkTags !== undefined && thinkTags !== 'reasoning' && thinkTags !== 'text') {
@@ -76,16 +76,15 @@ function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolCh
   throw new UsageError(`${name} names the tool "${choice.tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`);
 }
 
-/** Returns the agent with the overrides of one run. Throws a UsageError, which names the agent, for a model that is not `provider/model` and for settings that cannot work. */
+/** Returns the agent with the overrides of one run. Throws a UsageError for a model that is not `provider/model` or settings that cannot work. */
 export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides): AnyAgent {
   if (model === undefined && settings === undefined) return agent;
-  if (agent.flow !== undefined)
-    throw new UsageError(`flow "${agent.name}" has no model and no settings of its own: set them for its agents`);
+  if (agent.flow !== undefined) throw new UsageError(`flow "${agent.name}" has neither a model nor settings: set them for its agents`);
   const owner = `agent "${agent.name}"`;
   const merged = { ...agent.settings, ...settings };
   // The tools of MCP servers are known only once a worker has listed them.
   const tools = agent.mcp === undefined ? namesForModel(agent) : undefined;
-  // The model of a start takes the place of the whole list.
+  // The model of a start replaces the whole list.
   const { fallback, ...single } = agent;
   return {
     ...single,
@@ -101,7 +100,7 @@ export function checkOverrides(name: string, { model, settings }: RunOverrides):
   if (settings !== undefined) checkSettings(owner, settings, { tools: undefined, output: undefined });
 }
 
-/** Returns the names of the tools that the model of an agent may call, without those of MCP servers. */
+/** Returns the names of the tools that the model of an agent may call, without MCP tools. */
 export function namesForModel({
   tools,
   code,

@@ -1,18 +1,18 @@
 import { UsageError } from '../core/domain/errors.ts';
 import { didYouMean } from '../core/domain/text.ts';
 
-/** The names of options. The compiler reports one that is missing, and one that the options do not have. */
+/** The names of options. The compiler reports a missing and an unknown one. */
 export type OptionTable<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>;
 
-/** What the page of options says about an option, as Markdown. */
+/** A row of the options page, in Markdown. */
 type OptionRow = readonly [type: string, otherwise: string, meaning: string];
 
-/** The options with what the page of options says about each. The compiler reports one that is missing, and one that does not exist. */
+/** The options with their rows of the options page. The compiler reports a missing and an unknown one. */
 export type OptionReference<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, OptionRow>>;
 
 /**
- * Throws a UsageError for an unknown option: a misspelt option would be ignored silently. `known` has the name of each option that the
- * type has.
+ * Throws a UsageError for an unknown option: a misspelt option would be ignored silently. `known` has the name of every option of the
+ * type.
  */
 export function requireKnown<Options extends object>(
   owner: string,
@@ -22,7 +22,7 @@ export function requireKnown<Options extends object>(
   requireKnownNames(owner, options, Object.keys(known));
 }
 
-/** Throws a UsageError for an option that is not in the list, which depends on other options. */
+/** Like `requireKnown`, for a list of options that depends on other options. */
 export function requireKnownNames(owner: string, options: object, known: readonly string[]): void {
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue;

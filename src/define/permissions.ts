@@ -11,19 +11,19 @@ import {
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
 /**
- * A rule, or the glob for the name of a tool alone. `Name`: the names of tools that are known, which editors propose. Any other text is a
- * rule as well; the intersection keeps the names in the type.
+ * A rule, or only the glob for the name of a tool. `Name`: the known tool names, which editors suggest. Any other text is allowed as
+ * well; the intersection keeps the names in the type.
  */
 export type PermissionRuleOption<Name extends string = string> =
   | Name
   | (string & {})
   | (Omit<PermissionRule, 'tool'> & { tool?: Name | (string & {}) });
 
-/** The rules for the calls of an agent: `deny` goes before `ask`, and `ask` before `mode`. `Name`: the names of its tools. */
+/** The rules for an agent's tool calls: `deny` takes precedence over `ask`, and `ask` over `mode`. `Name`: the names of its tools. */
 export interface PermissionOptions<Name extends string = string> {
   /** Default `default`. */
   mode?: PermissionMode;
-  /** Calls that get an error result, which names the rule. */
+  /** Calls that get an error result that names the rule. */
   deny?: readonly PermissionRuleOption<Name>[];
   /** Calls that wait for a decision, in every mode. */
   ask?: readonly PermissionRuleOption<Name>[];
@@ -35,16 +35,16 @@ export interface PermissionOptions<Name extends string = string> {
   allowUnattendedExecute?: boolean;
 }
 
-/** The rules of an agent, which may also be made elsewhere, without knowing the names of its tools. `Name`: these names. */
+/** The rules of an agent. They may also be built elsewhere, without the tool names in their type. `Name`: these names. */
 export type PermissionsOption<Name extends string = string> = PermissionOptions<Name> | PermissionOptions;
 
-/** The option of an agent that concerns its permissions. */
+/** The agent option for permissions. */
 export interface AgentPermissions<Name extends string = string> {
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
   permissions?: PermissionsOption<Name>;
 }
 
-/** The field of an agent that has its permissions. */
+/** The agent field that holds its permissions. */
 export interface PermissionFields {
   /** The rules for the calls of its tools. Absent: all may run. */
   readonly permissions?: Permissions;
@@ -59,21 +59,21 @@ export const permissionPart: AgentPart<AgentPermissions, PermissionFields> = {
   },
 };
 
-/** The lists of rules that a capability may have: those that deny calls or let them wait. What may run at all is its agent's to say. */
+/** The lists of rules that a capability may have: they deny calls or make them wait. Only the agent may say which calls run at all. */
 const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
 
-/** The lists of permissions that a bundle may add to: they only make an agent more careful. @useDeclaredType */
+/** The lists of permissions that a bundle may add to: they only restrict an agent. @useDeclaredType */
 export type NarrowingList = (typeof NARROWING_LISTS)[number];
 
-/** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
+/** The rules of a capability: they deny calls or make them wait for a decision, and never allow one. */
 export interface CapabilityPermissions<Name extends string = string> extends Pick<PermissionOptions<Name>, NarrowingList> {}
 
-/** The rules of a capability, which may also be made elsewhere, without knowing the names of its tools. `Name`: these names. */
+/** The rules of a capability. They may also be built elsewhere, without the tool names in their type. `Name`: these names. */
 export type CapabilityPermissionsOption<Name extends string = string> = CapabilityPermissions<Name> | CapabilityPermissions;
 
-/** The option of a capability that concerns permissions. */
+/** The capability option for permissions. */
 export interface NarrowingPermissions<Name extends string = string> {
-  /** Rules that deny calls or let them wait. */
+  /** Rules that deny calls or make them wait. */
   permissions?: CapabilityPermissionsOption<Name>;
 }
 
@@ -83,7 +83,7 @@ export interface BundledPermissions {
   readonly permissions: Readonly<Partial<Record<NarrowingList, readonly PermissionRule[]>>>;
 }
 
-/** Permissions as a part of bundles. Each rule can deny a call or let it wait, so the order of rules decides nothing. */
+/** Permissions as a part of bundles. Rules only deny calls or make them wait, so their order does not matter. */
 export const bundledPermissions: BundledPart<NarrowingPermissions, BundledPermissions, AgentPermissions> = {
   options: { permissions: true },
   define: (owner, { permissions = {} }, name) => ({ permissions: narrowingRules(owner, name, permissions) }),
@@ -120,7 +120,7 @@ export function requireToolsOfRules(owner: string, permissions: Permissions, too
   throw new UsageError(`${owner}: permissions.${unknown} matches no tool: the agent has ${tools.join(', ') || 'none'}`);
 }
 
-/** Returns the permissions as plain JSON, with all rules as objects. Throws a `UsageError` with the path of what cannot be in them. */
+/** Returns the permissions as plain JSON, with all rules as objects. Throws a `UsageError` with the path of an invalid value. */
 export function plainPermissions(owner: string, options: PermissionOptions): Permissions {
   const fields: unknown = options;
   if (typeof fields !== 'object' || fields === null) throw new UsageError(`${owner}: permissions are an object: {mode, deny, ask, allow}`);

@@ -5,22 +5,21 @@ import { requireKnown } from './option-checks.ts';
 
 export type { QuietHoursOptions } from '../core/domain/quiet-hours.ts';
 
-/** The option of an agent that concerns its quiet hours. */
+/** The agent option for quiet hours. */
 export interface AgentQuietHours {
-  /** The hours in which calls of tools of the category `communicate` wait: they start at the end of these hours. Default: none. */
+  /** The hours in which calls of tools of the category `communicate` wait: they start when these hours end. Default: none. */
   quietHours?: QuietHoursOptions;
 }
 
-/** The field of an agent that has its quiet hours. */
+/** The agent field that holds its quiet hours. */
 export interface QuietHoursFields {
   /** Its quiet hours, without the offsets of the zone, which are pinned for each run. Absent: none. */
   readonly quietHours?: Omit<QuietHours, 'offsets'>;
 }
 
 /**
- * Quiet hours as a part of an agent. The offsets of the zone are pinned for a run: the workflow does not ask `Intl`, because its time zones
- * are data of the Node that a worker runs, and the rules of zones change, so that another worker could compute another timer when it replays
- * the run.
+ * Quiet hours as a part of an agent. The offsets of the zone are pinned for a run. The workflow does not ask `Intl`: its time zone data
+ * comes with the worker's version of Node, and zone rules change, so another worker could compute a different timer in a replay.
  */
 export const quietHoursPart: AgentPart<AgentQuietHours, QuietHoursFields> = {
   options: {
@@ -104,7 +103,7 @@ export function offsetsOf(zone: string, now: number): QuietHours['offsets'] {
   return offsets;
 }
 
-/** Returns the minute at which an offset changes that is not the same at both ends. */
+/** Returns the minute in the interval at which the offset changes. The offsets at both ends must differ. */
 function changeBetween(begin: number, end: number, offset: (at: number) => number): number {
   const before = offset(begin);
   let [known, changed] = [begin, end];
@@ -116,7 +115,7 @@ function changeBetween(begin: number, end: number, offset: (at: number) => numbe
   return changed;
 }
 
-/** Returns a function that returns the minutes by which the zone is ahead of UTC. */
+/** Returns a function that returns how many minutes the zone is ahead of UTC. */
 function offsetReader(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,

@@ -23,9 +23,9 @@ export interface ResourceOptions<Value> {
   close?: (value: Value) => unknown;
   /** Called before a use if the last check is older than `healthEvery`. The resource is unhealthy if it throws or returns `false`. */
   health?: (value: Value) => unknown;
-  /** True to open it when the first tool that names it needs it, not when the worker starts. Default false. */
+  /** True to open it when a tool first needs it, not when the worker starts. Default false. */
   lazy?: boolean;
-  /** The time for which one check of `health` is valid. Default 30 seconds. */
+  /** How long a check of `health` is valid. Default 30 seconds. */
   healthEvery?: Duration;
   /** The time limit of each of `open`, `health` and `close`. Default 30 seconds. */
   timeout?: Duration;
@@ -41,9 +41,9 @@ export interface ResourceDefinition<Value = unknown> {
   readonly close?: (value: Value) => unknown;
   /** Throws or returns `false` if it cannot be used. Absent: it is not checked. */
   readonly health?: (value: Value) => unknown;
-  /** True: the first tool that needs it opens it. False: the worker does when it starts. */
+  /** True: opened when a tool first needs it. False: opened when the worker starts. */
   readonly lazy: boolean;
-  /** Milliseconds for which one check of `health` is valid. */
+  /** How many milliseconds a check of `health` is valid. */
   readonly healthEveryMs: number;
   /** Milliseconds that each of `open`, `health` and `close` may take. */
   readonly timeoutMs: number;
@@ -59,7 +59,7 @@ const RESOURCE_OPTIONS: OptionTable<ResourceOptions<unknown>> = {
 };
 
 /**
- * Defines a live object (a pool, a client, a browser) that a worker opens, checks and closes, for its option `resources`.
+ * Defines a live object (a pool, a client, a browser) that a worker opens, checks and closes, for the worker option `resources`.
  * Throws a UsageError for unknown or invalid options.
  */
 export function resource<Value>(options: ResourceOptions<Value>): ResourceDefinition<Value> {
@@ -90,7 +90,7 @@ function requireFunction(name: string, value: unknown): void {
 
 /** The options of `secret`. */
 export interface SecretOptions {
-  /** The text before the value when it is read: `Bearer ` makes a header of a token. */
+  /** Prepended to the value when it is read: `Bearer ` turns a token into a header. */
   prefix?: string;
 }
 
@@ -100,10 +100,10 @@ const SECRET_NAME = /^[a-zA-Z0-9._-]+(?:\/[a-zA-Z0-9._-]+)*$/;
 const MAX_SECRET_NAME_LENGTH = 100;
 
 /**
- * Returns a reference to a secret by its name. The value is read in the worker, from the source that the worker's option
- * `secrets` sets, when it is needed: a tool reads it with `await context.secret(crmToken)`. The name goes into history and
- * messages, the value never does. Throws a UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and
- * `/`, or that could lead out of a folder as a path: with `..`, or with a slash at an end.
+ * Returns a reference to a secret by its name. The worker reads the value from its `secrets` when it is needed: a tool reads
+ * it with `await context.secret(crmToken)`. The name enters the history and messages, the value never does. Throws a
+ * UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and `/`, or that could leave a folder as a path:
+ * with `..`, or with a slash at either end.
  *
  * @example
  * const crmToken = secret('crm-token', { prefix: 'Bearer ' });

@@ -4,9 +4,9 @@ import { defined } from '../core/domain/json.ts';
 import { type AgentOptionsAround, type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import { nonEmpty, requireKnown } from './option-checks.ts';
 
-/** A URL, as every runtime has it. */
+/** The members of `URL` that every runtime has. */
 export interface FileUrl {
-  /** The whole address, such as `file:///app/skills`. */
+  /** The full URL, such as `file:///app/skills`. */
   readonly href: string;
   /** `file:`. */
   readonly protocol: string;
@@ -20,28 +20,28 @@ export interface SkillFolder {
   match?: (input: string) => boolean;
 }
 
-/** The value of `skills` of an agent: folders with a `SKILL.md`, and folders of such folders. */
+/** The agent option `skills`: folders with a `SKILL.md`, and folders of such folders. */
 export type SkillsOption = readonly (string | FileUrl | SkillFolder)[];
 
 /** A folder as the worker reads it. */
 export interface SkillSource {
   /** A path, or a `file:` URL. */
   path: string;
-  /** Returns true if the skills of the folder are active from the start of a run with this input. Absent: none is. */
+  /** Returns true if the skills of the folder are active from the start of a run with this input. Absent: never. */
   match?: (input: string) => boolean;
 }
 
-/** The option of an agent that concerns its skills. */
+/** The agent option for skills. */
 export interface AgentSkills {
   /**
-   * Folders with a `SKILL.md`, and folders of such folders: each request has the names and descriptions of the skills, and the model reads
-   * the rest with `load_skill` and `read_skill_file`. The worker reads them when it starts. A package names its own by
-   * `new URL('./skills', import.meta.url)`.
+   * Folders with a `SKILL.md`, and folders of such folders. Each request lists the names and descriptions of the skills, and the model
+   * reads the rest with `load_skill` and `read_skill_file`. The worker reads the folders when it starts. A package refers to its own
+   * folder with `new URL('./skills', import.meta.url)`.
    */
   skills?: SkillsOption;
 }
 
-/** The field of an agent that has its skills. */
+/** The agent field that holds its skills. */
 export interface SkillFields {
   /** The folders of its skills. Absent: none. */
   readonly skills?: readonly SkillSource[];
@@ -73,7 +73,7 @@ export const bundledSkills: BundledPart<AgentSkills, BundledSkills> = {
   merge: (owner, own, bundles) => defined({ skills: mergedList(owner, own.skills, bundles, { of: ({ skills }) => skills }) }),
 };
 
-/** Throws a UsageError for a value that names no folder; what is in the folders, the worker checks. */
+/** Throws a UsageError for an entry that is not a path or URL. The worker checks the contents of the folders. */
 function skillSources(owner: string, { skills = [], tools = [], replyFormat }: AgentSkills & AgentOptionsAround): SkillSource[] {
   if (!Array.isArray(skills)) throw new UsageError(`${owner}: "skills" is not a list: write ["./skills"]`);
   const sources = skills.map((one: SkillsOption[number]) => sourceOf(owner, one));
@@ -106,5 +106,5 @@ function isUrl(given: unknown): given is FileUrl {
 function pathOf(owner: string, path: unknown): string {
   if (!isUrl(path)) return nonEmpty(`${owner}: a path in "skills"`, path);
   if (path.protocol === 'file:') return path.href;
-  throw new UsageError(`${owner}: "skills" names ${path.href}, which is no file: skills are folders of the worker`);
+  throw new UsageError(`${owner}: "skills" names ${path.href}, which is not a file URL: skills are folders of the worker`);
 }

@@ -2,18 +2,18 @@ import { type Tier, TIERS } from '../core/domain/batch.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { AgentPart } from './agent-part.ts';
 
-/** The option of an agent that concerns its tier. */
+/** The agent option for the tier. */
 export interface AgentTier {
   /**
-   * `batch`: model calls wait for batches of the provider, at half the price; a worker needs `batch` for it. A start and a
-   * parent may choose it, too. `interactive`: also below a parent with another tier. Default `interactive`.
+   * `batch`: model calls wait for batches of the provider, at half the price; the worker needs `batch`. A start or a parent may also
+   * choose it. `interactive`: even if the parent has another tier. Default: the parent's tier, or `interactive`.
    */
   tier?: Tier;
 }
 
-/** The field of an agent that has its tier. */
+/** The agent field that holds its tier. */
 export interface TierFields {
-  /** Absent: that of its parent, or `interactive`. */
+  /** Absent: the parent's tier, or `interactive`. */
   readonly tier?: Tier;
 }
 
@@ -25,7 +25,7 @@ export const tierPart: AgentPart<AgentTier, TierFields> = {
   define: (owner, { tier }) => (tier === undefined ? {} : { tier: checkedTier(`${owner}: "tier"`, tier) }),
 };
 
-/** Returns the tier if it is one. Throws a UsageError. */
+/** Returns the tier if it is valid; otherwise throws a UsageError. */
 export function checkedTier(what: string, tier: unknown): Tier {
   const known = TIERS.find((one) => one === tier);
   if (known !== undefined) return known;

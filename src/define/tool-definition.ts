@@ -13,8 +13,7 @@ import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
 /**
- * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are the arguments and the
- * result of `execute`; without them the tool fits every agent, because it needs no deps of its own.
+ * A tool as `defineTool` returns it: checked, with its schemas converted. By default its types need no deps, so it fits every agent.
  */
 export interface ToolDefinition<
   Args = never,
@@ -29,9 +28,9 @@ export interface ToolDefinition<
   readonly name: Name;
   /** What the model reads about the tool: what it does, and when to call it. */
   readonly description: string;
-  /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
+  /** The text at the start of its call summaries. Absent: they start with the arguments. */
   readonly label?: string;
-  /** The version that records and lists show. Absent: it has none. */
+  /** The version in records and lists. Absent: it has none. */
   readonly version?: string;
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;
@@ -45,11 +44,11 @@ export interface ToolDefinition<
   readonly providerSchema: JsonObject;
   /** True if `providerSchema` is in the provider's strict subset. */
   readonly strict: boolean;
-  /** The reason why it is not. */
+  /** Why it is not. */
   readonly strictProblem?: string;
   /** False: its calls never overlap with another call of the same answer. */
   readonly parallel: boolean;
-  /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
+  /** The keys of deps and state that its calls change: true for any, false for none. Absent: not known. */
   readonly updates?: boolean | readonly string[];
   /** The timeouts, retries and bounds of its calls. */
   readonly policy: ToolPolicy;
@@ -59,7 +58,7 @@ export interface ToolDefinition<
   readonly retryOn: RetryOn;
   /** True if results may change the deps with a reserved key. */
   readonly legacyUpdates?: true;
-  /** The names of the worker's resources that it uses. Absent: all that are open. */
+  /** The names of the worker's resources that it uses. Absent: all open ones. */
   readonly resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
@@ -73,9 +72,9 @@ export interface ToolDefinition<
   readonly callers?: readonly ToolCaller[];
   /** The kind of effect that it has. Absent: not known. */
   readonly category?: ToolCategory;
-  /** True if the tool is a schema alone (`execute: 'none'`): such a tool never runs. */
+  /** True if the tool is only a schema (`execute: 'none'`): such a tool never runs. */
   readonly notExecutable?: true;
-  /** The agent that it runs (`agentTool`): each call is a run of its own. */
+  /** The agent that it runs (`agentTool`): each call is a separate run. */
   readonly agent?: AgentToolDefinition;
   /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */
   readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
@@ -84,7 +83,7 @@ export interface ToolDefinition<
 /** A tool with any deps and resources, as registries hold it. */
 export type AnyTool = ToolDefinition<never, never, unknown, never>;
 
-/** The names of tools, as far as the types know them: what an editor proposes where a tool is named. */
+/** The names of tools, as far as the types know them, for an editor to suggest. */
 export type NamesOfTools<Tools extends readonly { readonly name: string }[]> = Tools[number] extends infer Tool
   ? Tool extends { readonly name: infer Name extends string }
     ? string extends Name
@@ -97,23 +96,23 @@ export type NamesOfTools<Tools extends readonly { readonly name: string }[]> = T
 export interface AgentToolDefinition {
   /** The name of the agent. */
   readonly name: string;
-  /** The agent itself; absent if the tool names one of the worker. */
+  /** The agent itself. Absent if the tool refers to an agent of the worker by name. */
   readonly definition?: { readonly kind: 'longhaul.agent'; readonly name: string };
   /** The fields of the deps that the agent gets. */
   readonly share: readonly string[];
   /** The limits of one run of it. */
   readonly limits?: LimitChanges;
-  /** Its result is that of the run. */
+  /** Its result becomes the result of the run. */
   readonly final?: true;
-  /** It is an agent of a parallel flow. */
+  /** The agent belongs to a parallel flow. */
   readonly branch?: true;
-  /** It is kept between the calls, as a session. */
+  /** The agent is kept between calls, as a session. */
   readonly kept?: true;
-  /** The tool has the parameter `request` alone. */
+  /** The tool has only the parameter `request`. */
   readonly request?: true;
 }
 
-/** A value for the server: a text that is not secret, or a secret of the worker by its name. */
+/** A header or variable for the server: a text that is not secret, or a reference to a secret of the worker. */
 export type McpValue = string | SecretReference;
 
 /** The transport of a server, checked. */
@@ -129,11 +128,11 @@ export type McpTransport =
       readonly type: 'http';
       readonly url: string;
       readonly headers: Readonly<Record<string, McpValue>>;
-      /** The protocol, if it is not to be found out. */
+      /** The protocol. Absent: it is detected. */
       readonly protocol?: 'http' | 'sse';
     };
 
-/** One call for an approval predicate: the tool by the name that its server uses. */
+/** One call, as an approval predicate gets it. The tool has the server's own name. */
 export interface McpCallInfo {
   /** The name of the tool at its server. */
   readonly tool: string;
@@ -148,7 +147,7 @@ export type McpEffect = 'idempotent' | 'once';
 export interface McpServerDefinition {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.mcp_server';
-  /** The name of the server, by which errors and records name it. */
+  /** The name of the server in errors and records. */
   readonly name: string;
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;
@@ -170,19 +169,19 @@ export interface McpServerDefinition {
   readonly maxResultBytes: number;
   /** What happens to a result that is too large. */
   readonly overflow: Overflow;
-  /** The text before the names of its tools, separated by `_`. Absent: the name of the server, and only where names would clash. */
+  /** The prefix of its tools' names, followed by `_`. Absent: the server's name, only where names would clash. */
   readonly prefix?: string;
   /** Milliseconds after which an unused connection is closed. */
   readonly idleTimeoutMs: number;
 }
 
-/** The return value of a tool with several blocks, or with a failure that the tool has noticed itself. Made by `toolOutput`. */
+/** The return value of a tool with several blocks, or with a failure that the tool detected itself. Made by `toolOutput`. */
 export interface ToolOutput {
-  /** Tells it apart from a plain result. */
+  /** Distinguishes it from a plain result. */
   readonly kind: 'longhaul.tool_output';
   /** The blocks that the model reads: texts, media parts, any JSON values. */
   readonly content: readonly (JsonValue | ContentPart)[];
-  /** True if the model is to read it as an error. */
+  /** True if the model reads it as an error. */
   readonly isError: boolean;
 }
 
@@ -240,12 +239,12 @@ export interface HostedToolDefinition extends Readonly<HostedTool> {
   readonly capability?: string;
 }
 
-/** The most bytes of the options: they are a part of every request. */
+/** The most bytes of the options, which are part of every request. */
 const MOST_ARGS_BYTES = 16_000;
 
 /**
- * Makes a tool that the provider of the model runs by itself, such as a search of the web: for `tools` of `defineAgent`. The id is the name
- * of the provider and its name of the tool; the options are passed on unchanged. Throws a `UsageError` for an id or options that cannot be.
+ * Makes a tool that the model's provider runs, such as a web search, for `tools` of `defineAgent`. The id consists of the provider and
+ * the provider's name for the tool; the options are passed on unchanged. Throws a `UsageError` for an invalid id or invalid options.
  *
  * @example
  * defineAgent({ name: 'scout', model: 'anthropic/claude-sonnet-4-5', tools: [hosted('anthropic.web_search_20250305', { maxUses: 3 })] });
@@ -254,20 +253,20 @@ export function hosted(id: string, args: JsonObject = {}): HostedToolDefinition 
   const [, name] = /^[a-z][a-z0-9-]{0,63}\.([A-Za-z][A-Za-z0-9_-]{0,63})$/.exec(id) ?? [];
   if (name === undefined) {
     throw new UsageError(
-      `hosted: ${JSON.stringify(id)} is no id of a hosted tool: write the provider and its tool, such as "anthropic.web_search_20250305"`,
+      `hosted: ${JSON.stringify(id)} is not the id of a hosted tool: write the provider and its tool, such as "anthropic.web_search_20250305"`,
     );
   }
   const problem = argsProblem(args);
   if (problem !== undefined) throw new UsageError(`hosted tool "${id}": the options ${problem}`);
-  // The version of a tool is no part of what rules and people call it.
+  // Rules and people name a tool without its version.
   return { kind: 'longhaul.hosted_tool', id, name: name.replace(/_\d{8}$/, ''), args };
 }
 
 function argsProblem(args: unknown): string | undefined {
-  if (!isJsonObject(args)) return 'are no object';
+  if (!isJsonObject(args)) return 'are not an object';
   if (isTooDeep(args)) return 'are nested too deep';
   const wrong = Object.entries(args).find(([, value]) => !isJson(value));
-  if (wrong !== undefined) return `have a value that is no JSON: "${wrong[0]}"`;
+  if (wrong !== undefined) return `have a value that is not JSON: "${wrong[0]}"`;
   const bytes = jsonBytes(args);
   return bytes > MOST_ARGS_BYTES ? `have ${bytes} bytes of JSON, over ${MOST_ARGS_BYTES}` : undefined;
 }
@@ -288,40 +287,40 @@ export function isHostedTool(tool: { readonly kind: string }): tool is HostedToo
 export interface BackoffOptions {
   /** The wait before the second attempt. Default 1 second; 50 milliseconds for a local tool. */
   initial?: Duration;
-  /** The ratio of each wait to the one before. Default 2. */
+  /** The ratio of each wait to the previous one. Default 2. */
   factor?: number;
   /** The longest wait. Default 1 minute; 1 second for a local tool. */
   max?: Duration;
 }
 
-/** The thrown errors that are retried. A function is called with the error that `execute` has thrown, once per attempt. */
+/** The thrown errors that are retried. A function is called with each error that `execute` throws. */
 export type RetryOn = 'any' | 'none' | ((error: unknown) => boolean);
 
 /** The answer of `verify` about a call whose outcome is unknown. */
 export type VerifiedOutcome<Result = unknown> =
   /** The call took effect, and `result` is what `execute` would have returned. */
   | { happened: true; result: Result }
-  /** The call did not take effect, and will not any more. */
+  /** The call did not take effect, and never will. */
   | { happened: false };
 
-/** Looks up the outcome of a call, by its idempotency key. If it throws, it is retried; after the last attempt the outcome stays unknown. */
+/** Looks up the outcome of a call by its idempotency key. If it throws, it is retried; after the last attempt the outcome stays unknown. */
 export type Verify<Deps, Needed = Resources> = (
   idempotencyKey: string,
   context: RunContext<Deps, Needed>,
 ) => VerifiedOutcome | Promise<VerifiedOutcome>;
 
-/** The options of a tool that concern the execution of its calls. */
+/** The tool options for the execution of its calls. */
 export interface ToolPolicyOptions<Deps, Needed = Resources> {
   /**
-   * `idempotent`: a call may run again, always with the same `idempotencyKey`. `once`: a call is never started again
-   * after it may have started; if its outcome is unknown, the model reads that. Default `idempotent`.
+   * `idempotent`: a call may run again, always with the same `idempotencyKey`. `once`: a call that may have started is never
+   * started again; if its outcome is unknown, the model is told so. Default `idempotent`.
    */
   effect?: 'idempotent' | 'once';
   /** Looks up the outcome of a call with `effect: 'once'` whose outcome is unknown. */
   verify?: Verify<Deps, Needed>;
   /**
-   * `remote`: an activity of its own. `local`: a local activity, within the workflow task, for calls of a few milliseconds: it
-   * needs no round trip to the server, and runs again if the workflow task does. Default `remote`.
+   * `remote`: a separate activity. `local`: a local activity, within the workflow task, for calls of a few milliseconds: it needs no
+   * round trip to the server, and runs again if the workflow task does. Default `remote`.
    */
   tier?: 'remote' | 'local';
   /** The time limit of one attempt. Default 60 seconds; 5 seconds for a local tool, at most 10. */
@@ -338,7 +337,7 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   heartbeatTimeout?: Duration;
   /** The number of calls of the tool that may run at once on one worker. Default: unlimited. */
   concurrency?: number;
-  /** The task queue of its calls, polled by workers that have what the tool needs. Default: the run's own. */
+  /** The task queue of its calls, polled by workers that have what the tool needs. Default: the task queue of the run. */
   taskQueue?: string;
 }
 
@@ -402,7 +401,7 @@ function callBounds<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps
   };
 }
 
-/** Throws for options that a local tool cannot have: it runs again whenever its workflow task does, has no heartbeats, and runs on the same worker as that task. */
+/** Throws for options that a local tool cannot have: it reruns with its workflow task, on the worker of that task, without heartbeats. */
 function requireLocal<Deps, Needed>(
   owner: string,
   { effect, heartbeatTimeout, taskQueue, concurrency }: ToolPolicyOptions<Deps, Needed>,
@@ -445,7 +444,7 @@ function oneOf(owner: string, value: unknown, known: readonly string[]): void {
 /**
  * The form of a result that is too large for the conversation. `cut`: its beginning, with a marker that gives the number of
  * missing bytes. `spill`: the same, and the whole result goes to the worker's payload store. `error`: an error result with
- * its size, for tools of which half a result is worse than none.
+ * its size, for tools where half a result is worse than none.
  * @useDeclaredType
  */
 export type Overflow = (typeof OVERFLOWS)[number];
@@ -455,13 +454,13 @@ const OVERFLOWS = ['cut', 'spill', 'error'] as const;
 /** The smallest budget: below it there is no room for the marker or an error message. */
 const LEAST_RESULT_BYTES = 1_000;
 
-/** The options of a tool that concern the size of its results. */
+/** The tool options for the size of its results. */
 export interface ResultBudget {
   maxResultBytes: number;
   overflow: Overflow;
 }
 
-/** Returns the budget of a tool's results, defaults filled in. Throws a UsageError that names an option out of range. */
+/** Returns the budget of a tool's results, with defaults. Throws a UsageError that names an option out of range. */
 export function resultBudget(owner: string, options: Partial<ResultBudget>): ResultBudget {
   const maxResultBytes = wholeNumber(`${owner}: "maxResultBytes"`, options.maxResultBytes ?? BYTE_BUDGETS.toolResult, LEAST_RESULT_BYTES);
   if (maxResultBytes > BYTE_BUDGETS.maxToolResult) {
@@ -478,7 +477,7 @@ export function resultBudget(owner: string, options: Partial<ResultBudget>): Res
 
 const TOOL_CALLERS: readonly unknown[] = ['model', 'code'] satisfies ToolCaller[];
 
-/** Returns the callers of a tool; none if both may call it, as without the option. Throws a UsageError for a list that cannot work. */
+/** Returns the `callers` of a tool, left out if both may call it. Throws a UsageError for a list that cannot work. */
 export function toolCallers(owner: string, callers: readonly ToolCaller[] | undefined): { callers?: readonly ToolCaller[] } {
   if (callers === undefined) return {};
   if (!Array.isArray(callers) || callers.length === 0 || !callers.every((caller) => TOOL_CALLERS.includes(caller))) {

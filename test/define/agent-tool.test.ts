@@ -50,12 +50,12 @@ describe('a tool made of an agent', () => {
   });
 
   test('never runs as code', () => {
-    expect(() => agentTool(plain).execute({ request: '' }, undefined as never)).toThrow('its calls are runs of their own');
+    expect(() => agentTool(plain).execute({ request: '' }, undefined as never)).toThrow('its calls are separate runs');
   });
 });
 
 test.each([
-  [() => agentTool(undefined as never), 'agentTool: the first argument is no agent'],
+  [() => agentTool(undefined as never), 'agentTool: the first argument is not an agent'],
   [() => agentTool(''), 'agentTool: the name of the agent is "": write a text'],
   [() => agentTool('two words'), 'tool "two words": providers refuse this name'],
   [() => agentTool(plain, { final: true, callers: ['model', 'code'] }), 'leave "code" out of "callers"'],

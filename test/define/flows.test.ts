@@ -59,7 +59,7 @@ test('a worker needs the agents of a flow, and no flow among them', () => {
 });
 
 test('a start overrides the model of no flow', () => {
-  expect(() => runInput(defineFlow(BASE), { input: 'Q', model: 'p/other' })).toThrow('flow "flow" has no model and no settings of its own');
+  expect(() => runInput(defineFlow(BASE), { input: 'Q', model: 'p/other' })).toThrow('flow "flow" has neither a model nor settings');
 });
 
 describe('a flow that cannot work is refused', () => {
@@ -76,7 +76,7 @@ describe('a flow that cannot work is refused', () => {
     [
       'names that are one tool name',
       { kind: 'parallel' as const, agents: [named('a b'), named('a_b')] },
-      'flow "flow": two of its agents have the tool name "a_b": name one of them otherwise',
+      'flow "flow": two of its agents have the tool name "a_b": rename one of them',
     ],
     ['no round', { kind: 'loop' as const, maxIterations: 0 }, 'flow "flow": "maxIterations" is 0: write a whole number of at least 1'],
     ['an unknown option', { rounds: 2 }, 'flow "flow" has an unknown option "rounds"'],

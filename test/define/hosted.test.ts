@@ -23,11 +23,11 @@ describe('a hosted tool', () => {
   });
 
   test.each<[id: unknown, args: unknown, says: RegExp]>([
-    ['web_search', {}, /"web_search" is no id of a hosted tool: write the provider and its tool, such as "anthropic\./],
-    [7, {}, /7 is no id/],
-    ['anthropic.web search', {}, /is no id/],
-    ['anthropic.x', [], /hosted tool "anthropic\.x": the options are no object/],
-    ['anthropic.x', { onResult: () => 1 }, /a value that is no JSON: "onResult"/],
+    ['web_search', {}, /"web_search" is not the id of a hosted tool: write the provider and its tool, such as "anthropic\./],
+    [7, {}, /7 is not the id/],
+    ['anthropic.web search', {}, /is not the id/],
+    ['anthropic.x', [], /hosted tool "anthropic\.x": the options are not an object/],
+    ['anthropic.x', { onResult: () => 1 }, /a value that is not JSON: "onResult"/],
     ['anthropic.x', { text: 'x'.repeat(20_000) }, /bytes of JSON, over 16000/],
   ])('that cannot be is an error which says what to write: %j', (id, args, says) => {
     expect(() => hosted(id as string, args as JsonObject)).toThrow(says);

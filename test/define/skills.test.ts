@@ -32,7 +32,7 @@ test.each<[string, object, string]>([
   ['a number', { skills: [1] }, 'is neither a path nor {path, match}'],
   ['another option', { skills: [{ path: 'a', when: 'now' }] }, '"when"'],
   ['no predicate', { skills: [{ path: 'a', match: 'refund' }] }, '"match" is not a function'],
-  ['a URL of the web', { skills: [new URL('https://example.com/skill')] }, 'which is no file'],
+  ['a URL of the web', { skills: [new URL('https://example.com/skill')] }, 'which is not a file URL'],
   ['a tool of that name', { skills: ['a'], tools: [tool('load_skill')] }, 'has a tool named "load_skill", which its "skills" give it'],
   ['answers in code', { skills: ['a'], tools: [tool('look')], code: { executor: quickjs() }, replyFormat: 'code' }, 'answers in code'],
 ])('%s is refused', (_, options, problem) => {

@@ -23,9 +23,9 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   output?: JsonValue;
   /** The limits of a run. `steps` counts model calls. */
   limits?: LimitOptions;
-  /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
+  /** `ask`: at a limit, the run waits for a person to raise it. Default `stop`: the run ends. */
   onLimit?: 'stop' | 'ask';
-  /** The hours in which calls of tools of the category `communicate` wait, in its steps and in the runs that they start. Default: none. */
+  /** The hours in which calls of tools of the category `communicate` wait, in its steps and their child runs. Default: none. */
   quietHours?: QuietHoursOptions;
   /** True: unknown references stay as written and unknown anchors are ignored. Default false. */
   lenient?: boolean;
@@ -95,7 +95,7 @@ export interface ProgramStep {
   readonly kind: 'longhaul.step';
   /** The step as a document. */
   readonly document: StepDocument;
-  /** The definitions that it, and the steps inside it, were given. */
+  /** The definitions used by it and by the steps inside it. */
   readonly uses: readonly ProgramUses[];
 }
 
@@ -123,7 +123,7 @@ export type BlockOptions = Pick<CommonOptions, 'when'>;
 
 const COMMON: Record<keyof CommonOptions, true> = { when: true, refine: true, timeout: true, approval: true, review: true };
 
-/** Splits the options of a step into the common ones and those of its kind. */
+/** Splits the options of a step into common and kind-specific ones. */
 export function splitOptions(options: object): { common: CommonOptions; own: JsonObject } {
   const entries = Object.entries(options);
   return {
@@ -144,7 +144,7 @@ function stepDocument(step: AnyStep): StepDocument {
   return isMade(step, 'longhaul.step') ? step.document : step;
 }
 
-/** Returns the documents of steps. A value that is no list stays as it is, so that the check of the program finds it. */
+/** Returns the documents of steps. A value that is not a list is left unchanged, for the check of the program to report. */
 export function stepDocuments(steps: readonly AnyStep[]): StepDocument[] {
   return Array.isArray(steps) ? steps.map(stepDocument) : (steps as StepDocument[]);
 }

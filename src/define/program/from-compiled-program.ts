@@ -5,18 +5,18 @@ import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram, type Problem } from '../../core/program/check/problems.ts';
 import { isReferenceName } from '../../core/program/references.ts';
 
-/** What a compiled program does not say. */
+/** Options that a compiled program does not contain. */
 export interface CompiledProgramOptions {
   /** The name of the program. Default: `metadata.program_name`, else `axon-program`. */
   name?: string;
-  /** The model of all its steps: `provider/model`. A compiled program names its back end alone. */
+  /** The model of all its steps: `provider/model`. A compiled program names only its back end. */
   model?: string;
 }
 
 /**
- * Converts a compiled program of AXON, as its `to_dict()` gives it, to a document that Longhaul runs. The document is lenient, as AXON is:
- * unknown references stay as written, and unknown anchors are ignored. Throws `invalid_program` with every part that is unknown, malformed
- * or without a counterpart, each with its path.
+ * Converts a compiled AXON program, as its `to_dict()` returns it, to a document that Longhaul runs. The document is lenient, like AXON:
+ * unknown references stay as written, and unknown anchors are ignored. Throws `invalid_program` with the path of every part that is
+ * unknown, malformed or without a counterpart.
  *
  * @example
  * const document = fromCompiledProgram(JSON.parse(await readFile('review.compiled.json', 'utf8')), { model: 'openai/gpt-5-mini' });
@@ -61,11 +61,11 @@ const UNIT = [
 const STEP = ['step_name', 'system_prompt', 'user_prompt', 'tool_declarations', 'output_schema', 'metadata'];
 const REFINE = ['max_attempts', 'pass_failure_context', 'backoff', 'on_exhaustion', 'on_exhaustion_target'];
 
-/** Metadata of steps: what changes how they run, and what only describes where they come from. */
+/** The metadata of steps that is converted. */
 const STEP_METADATA = ['use_tool', 'output_type', 'confidence_floor', 'required_fields', 'refine'];
 const DESCRIPTIVE = ['ir_node_type', 'depth', 'show_work'];
 
-/** Metadata of steps that are no model calls in AXON, and what has their place here. */
+/** The metadata of steps that are not model calls in AXON, and their counterparts here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   agent: 'a step of the kind "agent"',
   deliberate: 'an "ask" with "refine" and a review, or a "repeat"',
@@ -75,7 +75,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   data_science: 'a step of the kind "tool"',
 };
 
-/** Reads the parts of a compiled program, and collects what is wrong with them. */
+/** Reads the parts of a compiled program, and collects their problems. */
 class CompiledReader {
   readonly problems: Problem[] = [];
 
@@ -83,7 +83,7 @@ class CompiledReader {
     this.problems.push({ path: path === '' ? 'the program' : path, message });
   }
 
-  /** Returns an object, of which only these fields may be there. */
+  /** Returns an object that may have only these fields. */
   object(path: string, value: unknown, known: readonly string[]): JsonObject {
     if (!isJsonObject(value)) {
       this.problem(
@@ -132,7 +132,7 @@ class CompiledReader {
     });
   }
 
-  /** AXON's system prompt has the persona, the context and the constraints already, which are given by their names beside it. */
+  /** AXON's system prompt already contains the persona, context and constraints, which are also fields of the unit. */
   #unit(path: string, value: unknown, index: number): UnitDocument {
     const unit = this.object(path, value, UNIT);
     const at = (field: string): string => inside(path, field);
@@ -175,7 +175,7 @@ class CompiledReader {
     this.text(at('system_prompt'), step['system_prompt']);
     const name = this.text(at('step_name'), step['step_name']) || `step_${index + 1}`;
     if (!isReferenceName(name))
-      this.problem(at('step_name'), `"${name}" is no name that a reference can have: leave out dots, brackets and braces`);
+      this.problem(at('step_name'), `"${name}" is not a name that a reference can use: leave out dots, brackets and braces`);
     const prompt = this.text(at('user_prompt'), step['user_prompt']);
     const metadata = this.#metadata(at('metadata'), step['metadata']);
     const refine = metadata['refine'] === undefined ? undefined : this.#refine(inside(at('metadata'), 'refine'), metadata['refine']);
@@ -243,7 +243,7 @@ class CompiledReader {
   #tools(path: string, value: unknown): string[] {
     return this.list(path, value).flatMap((one, index) => {
       const names = namesIn(one);
-      if (names.length === 0) this.problem(`${path}[${index}]`, 'is no declaration of a tool: it has no "name"');
+      if (names.length === 0) this.problem(`${path}[${index}]`, 'is not a declaration of a tool: it has no "name"');
       return names;
     });
   }
@@ -264,7 +264,7 @@ function isElsewhere(metadata: JsonObject): boolean {
   return Object.keys(ELSEWHERE).some((key) => Object.hasOwn(metadata, key));
 }
 
-/** Returns a name that no other unit has: AXON runs a flow as often as it is named. */
+/** Returns a name that no other unit has: AXON runs a flow each time it is listed. */
 function freeName(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   let count = 2;

@@ -1,6 +1,6 @@
 /**
- * `longhaul/program`: the functions that make programs, and the types of their documents. Their names are those of the kinds of
- * steps in a document.
+ * `longhaul/program`: the functions that make programs, and the types of their documents. Each function is named after the kind of
+ * step that it makes.
  *
  * @packageDocumentation
  */

@@ -6,13 +6,13 @@ import { type AnyAgent, issuesText } from '../agent-definition.ts';
 import type { AnyTool } from '../tool-definition.ts';
 
 /**
- * A program as `defineProgram` returns it: its document, and the definitions that its steps were given. Its type carries the types of
- * its output and of its input, as a start takes it (`GivenInput`) and as its schema parses it (`Input`).
+ * A program as `defineProgram` returns it: its document, and the definitions that its steps use. Its type carries the types of its
+ * output and of its input, as a start takes it (`GivenInput`) and as its schema parses it (`Input`).
  */
 export interface ProgramDefinition<Output = JsonValue, Input = never, GivenInput = Input> extends ProgramUses {
   /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.program';
-  /** The name by which runs start the program. */
+  /** The name that a start uses. */
   readonly name: string;
   /** The document, checked. */
   readonly document: ProgramDocument;
@@ -33,7 +33,7 @@ declare const OUTPUT: unique symbol;
 declare const INPUT: unique symbol;
 declare const GIVEN_INPUT: unique symbol;
 
-/** The definitions that steps were given, also those inside of other programs. A worker with the program has them all. */
+/** The definitions that steps use, including those inside other programs. A worker with the program has them all. */
 export interface ProgramUses {
   /** Tools that steps call. */
   readonly tools: readonly AnyTool[];
@@ -55,7 +55,7 @@ export type ProgramInputOf<Program> = Program extends ProgramDefinition<unknown,
 /** The type of a program's input as a start takes it: fields with a default may be left out. */
 export type GivenInputOf<Program> = Program extends ProgramDefinition<unknown, never, infer Given> ? Given : never;
 
-/** The uses of a step that was given no definition. */
+/** The uses of a step without definitions. */
 export const NO_USES: ProgramUses = { tools: [], agents: [], programs: [] };
 
 /** Joins what several steps use. Throws a UsageError that begins with `owner` if two definitions of a kind have the same name. */
@@ -92,8 +92,8 @@ function byName<Definition extends { name: string }>(owner: string, noun: string
 }
 
 /**
- * Returns the input of a program parsed by its zod schema, defaults filled in, as plain JSON. Throws `invalid_input` with the path
- * of each value that does not fit. An input without such a schema stays as it is.
+ * Returns the input of a program parsed by its zod schema, with defaults, as plain JSON. Throws `invalid_input` with the path of
+ * each value that does not fit. Without a zod schema, the input is returned unchanged.
  */
 export function parseProgramInput({ name, input: schema }: AnyProgram, input: JsonObject | undefined): JsonObject | undefined {
   if (schema === undefined) return input;

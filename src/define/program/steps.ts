@@ -44,14 +44,14 @@ export interface AgentStepOptions extends CommonOptions, Omit<AgentStepDocument,
 /** The options of `program`. */
 export interface ProgramStepOptions extends CommonOptions, Omit<ProgramStepDocument, 'name' | 'input'> {}
 
-/** Makes a step that calls a tool: a tool of `defineTool`, or the name of one that the worker has. Its output is what the tool returns. */
+/** Makes a step that calls a tool: one made by `defineTool`, or the name of a tool of the worker. Its output is what the tool returns. */
 export function tool(name: string, definition: AnyTool | string, args: JsonObject = {}, options: CommonOptions = {}): ProgramStep {
   const body = { name: definitionName(`step "${name}"`, 'tool', definition), arguments: args };
   const uses = typeof definition === 'string' ? [] : [{ ...NO_USES, tools: [definition] }];
   return makeStep(name, { kind: 'tool', body, common: options, uses });
 }
 
-/** Makes a step that runs an agent: an agent of `defineAgent`, or the name of one that the worker has. Its output is that of the agent. */
+/** Makes a step that runs an agent: one made by `defineAgent`, or the name of an agent of the worker. Its output is the agent's. */
 export function agent(name: string, definition: AnyAgent | string, input: string, options: AgentStepOptions = {}): ProgramStep {
   const { common, own } = splitOptions(options);
   const body = { name: definitionName(`step "${name}"`, 'agent', definition), input, ...own };
@@ -59,7 +59,7 @@ export function agent(name: string, definition: AnyAgent | string, input: string
   return makeStep(name, { kind: 'agent', body, common, uses });
 }
 
-/** Makes a step that runs another program: one of `defineProgram`, or the name of one that the worker has. Its output is that of the program. */
+/** Makes a step that runs another program: one made by `defineProgram`, or the name of a program of the worker. Its output is the program's. */
 export function program(
   name: string,
   definition: AnyProgram | string,
@@ -98,7 +98,7 @@ export function remember(name: string, key: string, value: JsonValue, options: R
   return makeStep(name, { kind: 'remember', body: { key, value, ...own }, common });
 }
 
-/** Makes a step that looks values up in the memory of the worker. Its output is the list of entries, the best first. */
+/** Makes a step that looks up values in the memory of the worker. Its output is the list of entries, best match first. */
 export function recall(name: string, query: string, options: RecallOptions = {}): ProgramStep {
   const { common, own } = splitOptions(options);
   return makeStep(name, { kind: 'recall', body: { query, ...own }, common });
@@ -129,13 +129,13 @@ export interface ForEachOptions extends BlockOptions, Omit<ForEachDocument, 'in'
 /** The options of `repeat`. */
 export interface RepeatOptions extends BlockOptions, Omit<RepeatDocument, 'steps'> {}
 
-/** Makes a block of lists of steps that run side by side. Its output is the list of the outputs of their last steps. */
+/** Makes a block of branches that run in parallel, each a list of steps. Its output is the list of the outputs of their last steps. */
 export function parallel(name: string, branches: readonly (readonly AnyStep[])[], options: BlockOptions = {}): ProgramStep {
   const body = { branches: branches.map(stepDocuments) };
   return makeStep(name, { kind: 'parallel', body, common: options, uses: branches.flatMap(usesOf) });
 }
 
-/** Makes a block that runs the steps of the first case that holds. Its output is that of the last step of the case. */
+/** Makes a block that runs the steps of the first case that holds. Its output is the output of the last executed step. */
 export function branch(name: string, cases: readonly BranchCase[], options: BranchOptions = {}): ProgramStep {
   const { else: otherwise, ...common } = options;
   const body = {
@@ -147,15 +147,15 @@ export function branch(name: string, cases: readonly BranchCase[], options: Bran
 }
 
 /**
- * Makes a block that runs its steps for each item of a list, which a reference such as `{{Find.documents}}` leads to. Its output is
- * the list of the outputs of the last steps.
+ * Makes a block that runs its steps for each item of a list, given by a reference such as `{{Find.documents}}`. Its output is the list
+ * of the last step's output for each item.
  */
 export function forEach(name: string, list: string, options: ForEachOptions, steps: readonly AnyStep[]): ProgramStep {
   const { common, own } = splitOptions(options);
   return makeStep(name, { kind: 'forEach', body: { in: list, ...own, steps: stepDocuments(steps) }, common, uses: usesOf(steps) });
 }
 
-/** Makes a block that repeats its steps until a condition holds. Its output is that of the last step of the last round. */
+/** Makes a block that repeats its steps until a condition holds. Its output is the output of the last step of the last round. */
 export function repeat(name: string, options: RepeatOptions, steps: readonly AnyStep[]): ProgramStep {
   const { when, ...own } = options;
   const common = defined({ when });
@@ -166,11 +166,11 @@ export function repeat(name: string, options: RepeatOptions, steps: readonly Any
 export interface AskOptions extends CommonOptions, Omit<AskDocument, 'prompt' | 'output' | 'tools'> {
   /** The schema of the answer. Without it the answer is text. */
   output?: SchemaOption;
-  /** Tools that the model may call before it answers: tools of `defineTool`, or names of tools that the worker has. */
+  /** Tools that the model may call before it answers: made by `defineTool`, or names of tools of the worker. */
   tools?: readonly (AnyTool | string)[];
 }
 
-/** Makes a step that asks a model: once, or with `tools` until it answers. Its output is the text of the answer, or the value that fits `output`. */
+/** Makes a step that asks a model: once, or with `tools` until it answers. Its output is the answer's text, or the value for `output`. */
 export function ask(name: string, prompt: string, options: AskOptions = {}): ProgramStep {
   const { output, tools, ...rest } = options;
   const { common, own } = splitOptions(rest);
@@ -184,12 +184,12 @@ export function ask(name: string, prompt: string, options: AskOptions = {}): Pro
   return makeStep(name, { kind: 'ask', body, common, uses: given.length === 0 ? [] : [{ ...NO_USES, tools: given }] });
 }
 
-/** Returns the names of tools. A value that is no list stays as it is, so that the check of the program finds it. */
+/** Returns the names of tools. A value that is not a list is left unchanged, for the check of the program to report. */
 function toolNames(name: string, tools: readonly (AnyTool | string)[]): string[] {
   return Array.isArray(tools) ? tools.map((one: AnyTool | string) => definitionName(`step "${name}"`, 'tool', one)) : (tools as string[]);
 }
 
-/** Returns the name of a definition, or the name that stands for it. Throws a UsageError that begins with `owner` for any other value. */
+/** Returns the name of a definition, or the name given in its place. Throws a UsageError that begins with `owner` for any other value. */
 function definitionName(owner: string, noun: 'tool' | 'agent' | 'program', definition: { kind: string; name: string } | string): string {
   if (typeof definition === 'string') return definition;
   if (definition?.kind === `longhaul.${noun}`) return definition.name;

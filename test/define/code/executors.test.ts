@@ -55,7 +55,11 @@ describe('an option that cannot work is a usage error', () => {
       () => python({ allowedImports: 'math' as never }),
       'python: "allowedImports" is "math": write a list of names',
     ],
-    ['an import without a name', () => python({ allowedImports: [''] }), 'python: "allowedImports" has "", which is no name of a package'],
+    [
+      'an import without a name',
+      () => python({ allowedImports: [''] }),
+      'python: "allowedImports" has "", which is not the name of a package',
+    ],
     ['a module in a package', () => python({ allowedImports: ['os.path'] }), 'write its top-level package, "os"'],
     ['an import that is a number', () => quickjs({ allowedImports: [7 as never] }), '"allowedImports" has 7'],
     ['no command', () => custom({ language: 'python' } as never), 'custom: "command" is missing: write a list of texts'],

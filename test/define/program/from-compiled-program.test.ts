@@ -126,7 +126,7 @@ test.each<[string, unknown, string]>([
     unit({ active_anchors: [{ require: 'x' }] }),
     'execution_units[0].active_anchors[0]: the anchor has no name',
   ],
-  ['a tool without a name', unit({ tool_declarations: [{}] }), 'execution_units[0].tool_declarations[0]: is no declaration of a tool'],
+  ['a tool without a name', unit({ tool_declarations: [{}] }), 'execution_units[0].tool_declarations[0]: is not a declaration of a tool'],
   ['an effort that is not text', unit({ effort: 3 }), 'execution_units[0].effort: expected text, got number 3'],
   [
     'two steps of one name',
