@@ -28,7 +28,7 @@ import type { ListPage, PageOptions, PrincipalFilter } from './visibility.ts';
 
 /** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
-  /** Your id, at most 64 characters: the same decision sent again is answered with its first outcome. Default: a UUID. */
+  /** Your id, at most 64 characters: a decision that is sent again gets the first outcome. Default: a UUID. */
   id?: string;
   /** The person or service that decides. */
   by?: string;
@@ -36,7 +36,7 @@ export interface DecisionOptions extends UpdateOptions {
 
 /** The options of an approval. */
 export interface ApproveOptions extends DecisionOptions {
-  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{steps: 30}`. */
+  /** Replaces the arguments of the call. For a limit: the limits to set, such as `{steps: 30}`. */
   arguments?: JsonObject;
   /** Approves further calls as well: of the tool, or of the tool with equal arguments. */
   remember?: Remember;
@@ -68,12 +68,12 @@ const DECISION_OPTIONS: OptionTable<ApproveOptions & RejectOptions> = {
   remember: true,
 };
 
-/** The digest for a call that does not wait: the run knows a decision on that call, and refuses everything else. */
+/** The digest for a call that does not wait: the run answers with the decision it has for the call, or refuses. */
 export const NO_DIGEST = 'none';
 
 /**
  * Sends a decision to the run, and returns its outcome. The outcome comes from the record if the run has ended or no longer
- * remembers the call. Throws, before anything is sent, for a decision whose form the run would refuse. Queries the pending
+ * remembers the call. Throws before sending anything if the run would refuse the decision's form. Queries the pending
  * approvals only for the id of a call.
  */
 export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
@@ -87,7 +87,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   const again = { type, content, options: { ...options, id } };
   if (digest === undefined) {
     const waiting = await waitingCall(run, { callId });
-    // The same decision may have been taken before, about a call of this run: it must not apply to another one.
+    // The same decision may have been taken before, for a call of this run: it must not apply to another call.
     const isRepeatable = waiting?.runId !== runId && options.id !== undefined;
     const known = isRepeatable ? await ifKnown(() => updateRun(client, runId, { name: type, argument: decision, id })) : undefined;
     if (known !== undefined) return known;
@@ -104,14 +104,14 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
-    // Without the run that waits, the call may be a call of a descendant.
+    // Without the id of the waiting run, the call may belong to a descendant.
     const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
     if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
     return answerFromRecord(run, { type, callId, id, isOwner: owner !== undefined, code });
   }
 }
 
-/** Returns the answer of a run to a decision on a call that does not wait in it; undefined if it knows no such call. */
+/** Returns the run's answer to a decision on a call that does not wait in it; undefined if the run does not know the call. */
 async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<DecisionReceipt | undefined> {
   try {
     return await decide();
@@ -122,7 +122,7 @@ async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<Decision
   }
 }
 
-/** True if a run was started by this one, or by a descendant. An id that begins like that of a child may be another run's. */
+/** True if a run was started by this one or by a descendant. The prefix of an id is no proof: an unrelated run may share it. */
 async function isBelow({ client, runId }: DecidedRun, other: string): Promise<boolean> {
   if (!other.startsWith(`${runId}/`)) return false;
   let id: string | undefined = other;
@@ -136,14 +136,14 @@ async function isBelow({ client, runId }: DecidedRun, other: string): Promise<bo
 }
 
 /**
- * Returns the approval that waits under the id of a call, in the run or a descendant; undefined if there is none. Throws
+ * Returns the approval that waits for a call id, in the run or a descendant; undefined if there is none. Throws
  * `ambiguous_call` if calls of several runs have that id.
  */
 async function waitingCall(
   { runId, reader }: DecidedRun,
   { callId, digest }: { callId: string; digest?: string },
 ): Promise<ListedApproval | undefined> {
-  // Nothing waits in a run that has ended, and there may be no worker that could answer.
+  // Nothing waits in a run that has ended, and there may be no worker to answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
   const [waiting, ...others] = pending.filter((one) => one.callId === callId && (digest === undefined || one.digest === digest));
@@ -158,7 +158,7 @@ async function waitingCall(
 
 /** A decision that the run has not taken, because no such call waits. */
 interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
-  /** The call is one of this run, if there is one: those below are not asked. */
+  /** True if the call can only belong to this run: descendants are not asked. */
   isOwner: boolean;
   code: 'unknown_call' | 'run_ended';
 }
@@ -194,7 +194,7 @@ async function recordedBelow(
   return { found: { type: 'unknown' }, of: runId };
 }
 
-/** Returns the outcome that a decision had; undefined if it had none. Throws if the call was decided otherwise, or the decision was refused. */
+/** Returns the outcome of a decision, or undefined. Throws if the call was decided differently, or the decision was refused. */
 function receiptOf(
   found: RecordedDecision,
   runId: string,
@@ -223,7 +223,7 @@ type RecordedDecision =
   /** No call with that id has ever waited. */
   | { type: 'unknown' };
 
-/** Looks for a decision, by its id or by the id of its call, in all executions of a run that are left, the newest first. */
+/** Looks for a decision by its id or its call id, in all executions of a run that the server still has, newest first. */
 async function recordedDecision(
   client: Client,
   runId: string,
@@ -245,11 +245,11 @@ async function recordedDecision(
 
 /**
  * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
- * on it is about exactly what was shown. `runId` is the run that waits; without it, the run of the handle or a descendant is meant.
+ * applies to exactly what was shown. `runId` is the run that waits; without it, it is the run of the handle or a descendant.
  */
 export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
 
-/** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
+/** The subject of a decision: a listed approval, or a call id, which means the approval that waits under that id now. */
 export type DecidedOn = ListedApproval | string;
 
 interface DecidedRun {
@@ -284,11 +284,11 @@ export interface RunApproval extends ApprovalView {
 /** Runs that are queried at once. */
 const ASKED_AT_ONCE = 10;
 
-/** The pauses between two rounds: short while approvals come, long while none do, and at least as long as the round took. */
+/** The pauses between two rounds: short while approvals arrive, longer otherwise, and at least as long as the round took. */
 const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
+/** Yields the pending approvals of all runs of the namespace. Rejects with the signal's reason once it is aborted. */
 export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
   const seen = approvalsSeen();
@@ -311,15 +311,15 @@ export async function* listApprovals(client: Client, filter: ConditionedApproval
   }
 }
 
-/** The time (milliseconds) after which an approval that no list had is forgotten. A run can be missing from a list for a moment. */
+/** Milliseconds after which an approval that is no longer listed is forgotten. A run can be missing from a list for a moment. */
 const REMEMBERED_MS = 600_000;
 
-/** Returns the approvals that were listed already: none yet. */
+/** Makes the cache of approvals that were already listed. */
 function approvalsSeen(): LRUCache<string, true> {
   return new LRUCache({ ttl: REMEMBERED_MS, ttlAutopurge: true });
 }
 
-/** True for an approval that was seen before. Marks it as seen. */
+/** Marks an approval as seen. True if it was seen before. */
 function isSeen(seen: LRUCache<string, true>, { runId, key }: RunApproval): boolean {
   const id = JSON.stringify([runId, key]);
   const isKnown = seen.has(id);
@@ -343,7 +343,7 @@ export async function approvalsPage(client: Client, filter: ConditionedApprovals
   const seen = approvalsSeen();
   const ofRun = async (runId: string): Promise<RunApproval[]> => {
     const waiting = await approvalsOf(client, runId);
-    // A run below another one waits itself, and is listed: maybe on another page. With an agent, only runs of that agent are.
+    // A waiting descendant is listed itself, maybe on another page. With `agent`, only runs of that agent are listed.
     return agent === undefined ? waiting.filter((one) => one.runId === runId) : waiting;
   };
   for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => ofRun(runId))) {

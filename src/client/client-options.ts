@@ -15,7 +15,7 @@ import type { WaitOptions } from '../temporal/waiting.ts';
 export interface LonghaulClientOptions {
   /** The task queue of runs that do not name one. Default `longhaul`. */
   taskQueue?: string;
-  /** The agents that exist, if the caller knows them: a start of any other name is refused before it is sent. */
+  /** The agents that exist, if the caller knows them: a start with any other name is refused before it is sent. */
   agents?: readonly AnyAgent[];
   /** The store of results that are too large for the conversation: the same as in the workers. */
   payloadStore?: PayloadStore;
@@ -28,9 +28,9 @@ export interface LonghaulClientOptions {
    * for all clients of the namespace.
    */
   userKey?: string;
-  /** The identity on whose behalf the client acts: it reaches the runs of that principal alone. Default: all runs. See `as`. */
+  /** The identity on whose behalf the client acts: it can access only runs of that principal. Default: all runs. See `as`. */
   principal?: Principal;
-  /** Carries live output from the workers to the streams of this client: the same sink as in the workers. Default: streams show the record alone. */
+  /** Carries live output from the workers to this client: the same sink as in the workers. Default: streams show only the record. */
   streams?: StreamSink;
   /** Receives notices for the person who waits, for example that no worker polls. Default: a process warning. */
   onNotice?: (line: string) => void;
@@ -49,12 +49,12 @@ export const CLIENT_OPTIONS: OptionTable<LonghaulClientOptions> = {
   onNotice: true,
 };
 
-/** What runs of a list are ordered by. */
+/** The sort orders of a list of runs. */
 export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
 /** An order of a list of runs: by their starts, or by what they have used. @useDeclaredType */
 export type RunSort = (typeof RUN_SORTS)[number];
 
-/** The actions if the run id of a start is taken. */
+/** What a start does if its run id is taken. */
 export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;
 
 /** One of `IF_EXISTS`. @useDeclaredType */
@@ -70,7 +70,7 @@ export function checkIfExists(value: unknown): IfExists {
   );
 }
 
-/** The parts of a result that are read on request. A part that is asked for by the literal `true` is there by its type. */
+/** The parts of a result that are read on request. The literal `true` also adds the part to the type of the result. */
 export interface ResultParts<Steps = boolean, Trace = boolean, Deps = boolean, State = boolean> {
   /** True: the result has the steps of the run. */
   steps?: Steps;
@@ -80,7 +80,7 @@ export interface ResultParts<Steps = boolean, Trace = boolean, Deps = boolean, S
   deps?: Deps;
   /** True: the result has the state that tools have set, at the end of the run. */
   state?: State;
-  /** True: the result says which span of the operator's traces is that of the run. */
+  /** True: the result names the run's span in the operator's traces. */
   traceContext?: boolean;
 }
 
@@ -88,24 +88,24 @@ export interface ResultParts<Steps = boolean, Trace = boolean, Deps = boolean, S
 export type ResultOptions<Steps = boolean, Trace = boolean, Deps = boolean, State = boolean> = WaitOptions &
   ResultParts<Steps, Trace, Deps, State>;
 
-/** The options of a run that is started and waited for. Its `deps` and `state` are those of the start. */
+/** The options of starting a run and waiting for it. Its `deps` and `state` are options of the start. */
 export type AwaitOptions<Steps = boolean, Trace = boolean> = WaitOptions & Pick<ResultParts<Steps, Trace>, 'steps' | 'trace'>;
 
-/** The part of a result that is there if it was asked for. */
+/** A part of a result, present if it was requested. */
 export type Part<Asked, Found> = [Asked] extends [true] ? Found : unknown;
 
-/** The parts of a result that were asked for. */
+/** The requested parts of a result. */
 export type RequestedBy<Steps, Trace, Deps = false, State = false> = Part<Steps, { readonly steps: StepResult[] }> &
   Part<Trace, { readonly trace: ExecutionTrace }> &
   Part<Deps, { readonly deps: JsonObject }> &
   Part<State, { readonly state: JsonObject }>;
 
-/** The options of a run that is started and waited for, in addition to those of its start. */
+/** The options of starting a run and waiting for it, without the options of the start. */
 export const AWAIT_OPTIONS: OptionTable<AwaitOptions> = { steps: true, trace: true, timeout: true, signal: true };
 
 export const RESULT_OPTIONS: OptionTable<ResultOptions> = { ...AWAIT_OPTIONS, deps: true, state: true, traceContext: true };
 
-/** Returns the options of a wait alone. */
+/** Returns only the options of the wait. */
 export function awaitOptions({ steps, trace, timeout, signal }: AwaitOptions): AwaitOptions {
   return defined({ steps, trace, timeout, signal });
 }

@@ -10,7 +10,7 @@ import { inBatches, sleep } from '../temporal/waiting.ts';
 import { RunChain } from './executions.ts';
 import { IS_RUN, quoted } from './visibility.ts';
 
-/** The stores that hold parts of a run besides the server. */
+/** The stores that, in addition to the server, hold parts of a run. */
 export interface RunStores {
   /** The store of results that were too large for the conversation. */
   payloadStore?: PayloadStore | undefined;
@@ -18,7 +18,7 @@ export interface RunStores {
   archive?: ArchiveSink | undefined;
 }
 
-/** What is removed of a run besides its executions. */
+/** What is removed of a run in addition to its executions. */
 export interface RunContent extends RunStores {
   /** The sink of live output, which keeps the newest entries of each run. */
   streams?: Pick<StreamChannel, 'removeRun'> | undefined;
@@ -28,20 +28,20 @@ export interface RunContent extends RunStores {
 export interface DeleteOptions extends RunStores {
   /** True to cancel the run and its descendants first if they are running. Default: a running run is refused. */
   end?: boolean;
-  /** The time that they have to end by themselves before they are terminated. Default 30 seconds. */
+  /** The time that they have to end before they are terminated. Default 30 seconds. */
   grace?: Duration;
 }
 
 /** The result of a deletion: `not_found` if the server had nothing of the run. */
 export type DeleteOutcome = 'deleted' | 'not_found';
 
-/** The time that cancelled runs have to end by themselves. */
+/** The time that cancelled runs have to end before they are terminated. */
 export const GRACE: Duration = '30s';
 
 /**
  * Removes a run and its descendants: the spilled results and the archive of each, and all its executions, which the server then
- * removes in the background, within a minute or so. Deleting again is no error, and finishes a deletion that was interrupted: the
- * run itself goes last. Throws `run_open` if one of them is running, unless they are to be ended first.
+ * removes in the background, within a minute or so. Repeating the call is safe, and finishes an interrupted deletion: the
+ * run itself is removed last. Throws `run_open` if one of them is running, unless `end` is set.
  */
 export async function deleteRun(
   client: Client,
@@ -97,28 +97,28 @@ async function requireEnded(client: Client, runId: string, deleted: string): Pro
   );
 }
 
-/** The reason for which runs are ended, and the time that they have. */
+/** Why runs are ended, and how long they have. */
 interface EndRunsOptions {
   /** Shown as the reason of the cancellation, in clear text unless payloads are encrypted. */
   reason: string;
-  /** Milliseconds that the runs have to end by themselves. Those that have not are terminated. */
+  /** Milliseconds that the runs have to end. After that they are terminated. */
   graceMs: number;
-  /** Returns the state of a run, so far as it is to be ended. Default: that of its newest execution. */
+  /** Returns the state of a run that decides whether to end it. Default: the state of its newest execution. */
   stateOf?: (runId: string) => Promise<RunState>;
   signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds after which a run that has begun is listed: most servers take about a second. */
+/** Milliseconds until the server lists a new run: most servers take about a second. */
 export const LISTING_DELAY_MS = 1_500;
 
 const POLL_MS = 250;
 
-/** Requests that are sent at once. */
+/** Requests in flight at the same time. */
 const AT_ONCE = 10;
 
 /**
- * Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs
- * without a worker. Returns the number of those that went on.
+ * Cancels runs, parents before children, and waits until they have ended. Terminates those that take too long, such as all runs
+ * without a worker. Returns the number of runs that were open.
  */
 export async function endRuns(client: Client, runIds: readonly string[], options: EndRunsOptions): Promise<number> {
   const { reason, graceMs, signal, stateOf = (runId) => runState(client, runId) } = options;
@@ -138,7 +138,7 @@ async function terminate(client: Client, runId: string, reason: string): Promise
   try {
     await client.workflow.getHandle(runId).terminate(reason);
   } catch (error) {
-    // It has ended meanwhile.
+    // The run has ended meanwhile.
     if (!isGone(error) && !(error instanceof Error && error.name === 'WorkflowNotFoundError')) throw error;
   }
 }
@@ -150,10 +150,10 @@ async function stillOpen(runIds: readonly string[], stateOf: (runId: string) => 
   return open;
 }
 
-/** The place of a run in its tree, by the ids of runs. */
+/** The ids of a run's parent and root. */
 export interface TreePlace {
   parent?: string | undefined;
-  /** The run at the top of the tree: the run itself, if it was started by a client. */
+  /** The root of the tree: the run itself, if a client started it. */
   root?: string | undefined;
 }
 
@@ -172,16 +172,16 @@ async function runsBelow(client: Client, runId: string): Promise<string[]> {
 }
 
 /**
- * Chooses the descendants of a run from all whose ids begin with its own, the deepest first. A run is below if its parents lead to the run.
- * If the server has removed one of them, the ids and the tree decide. So another run whose id begins in
- * the same way is none of them. `root`: that of the run; undefined if the server has removed the run.
+ * Selects the descendants of a run from the runs whose ids begin with its id, the deepest first. A chain of parents leads from a
+ * descendant to the run. If the server has removed one of these parents, ids and roots decide. So an unrelated run with the same
+ * prefix is not selected. `root`: the root of the run; undefined if the server has removed the run.
  */
 export function runIdsBelow(runId: string, places: ReadonlyMap<string, TreePlace>, root?: string): string[] {
   const isBelow = (id: string): boolean => {
     const { parent, root: itsRoot } = places.get(id) ?? {};
     if (parent === undefined) return false;
     if (parent === runId) return true;
-    // A parent has a shorter id, so this comes to an end.
+    // A parent has a shorter id, so this terminates.
     if (places.has(parent)) return parent.length < id.length && isBelow(parent);
     return parent.startsWith(`${runId}/`) && itsRoot !== undefined && [runId, root].includes(itsRoot);
   };
@@ -194,8 +194,8 @@ export function deepestFirst(one: string, other: string): number {
 }
 
 /**
- * Has the server remove the executions of a run that has ended, which it does in the background, within a minute or so: all of them, or
- * those that are meant. The newest one, which leads to the others, goes last. Returns their ids; none if the server has nothing of the run.
+ * Asks the server to remove the executions of a run that has ended: all of them, or the selected ones. It does so in the background,
+ * within a minute or so. The newest one, which leads to the others, is removed last. Returns their ids; none if there is no such run.
  */
 export async function removeExecutionsOf(
   client: Client,
@@ -220,12 +220,12 @@ async function executionsOf(client: Client, runId: string): Promise<string[]> {
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'run_not_found' && code !== 'not_a_run') throw error;
-    // The newest one is removed, or is a workflow of the user's own that has taken the id, and others may not be.
+    // The newest one was removed, or a workflow of the user has taken the id. Older ones may still be there.
     return listed;
   }
 }
 
-/** Lists all executions, including those that no other leads to, such as those that a reset ended. */
+/** Lists all executions, including those that are not part of the chain, such as one that a reset ended. */
 async function listedExecutions(client: Client, runId: string): Promise<string[]> {
   const query = `WorkflowId = ${quoted(runId)} AND ${IS_RUN}`;
   const executionIds: string[] = [];

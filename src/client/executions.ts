@@ -22,7 +22,7 @@ import { sessionOf } from '../core/domain/sessions.ts';
 /** The state of the newest execution of a run. */
 export interface NewestExecution {
   executionId: string;
-  /** The kind of run: of an agent or of a program. */
+  /** Whether it is the run of an agent or of a program. */
   kind: 'agent' | 'program';
   /** Temporal's name of the status. */
   status: string;
@@ -30,11 +30,11 @@ export interface NewestExecution {
   closed: boolean;
   /** The calls in progress. */
   running: RunningCall[];
-  /** Things that calls wait for because no worker has had them so far. */
+  /** What calls wait for because no worker has had it so far. */
   missing: Missing[];
 }
 
-/** The executions of a run. An execution's data never changes, so each is looked up once. */
+/** The chain of executions of a run. Each is looked up once, since its data never changes. */
 export class RunChain {
   readonly #client: Client;
   readonly #runId: string;
@@ -55,7 +55,7 @@ export class RunChain {
     return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
   }
 
-  /** Returns all executions that the server has, the oldest first: it removes the oldest first. Throws `run_not_found`. */
+  /** Returns all executions that the server has, oldest first: the server removes the oldest first. Throws `run_not_found`. */
   async executions(): Promise<ChainedExecution[]> {
     const chain: ChainedExecution[] = [];
     let next: string | undefined = (await this.newest()).executionId;
@@ -88,7 +88,7 @@ export class RunChain {
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** Returns the calls of a run that are in progress, as the server knows them: with the progress of their last heartbeat, and the attempt. */
+/** Returns the calls in progress as the server knows them, with their attempt and the progress in their last heartbeat. */
 export async function runningCalls(client: Client, { raw, runId = '', taskQueue = '' }: DescribedExecution): Promise<RunningCall[]> {
   const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name ?? ''));
   return Promise.all(pending.map((one) => runningCall(client, { runId, taskQueue }, one)));
@@ -98,13 +98,13 @@ export async function runningCalls(client: Client, { raw, runId = '', taskQueue 
 interface DescribedExecution
   extends Pick<WorkflowExecutionDescription, 'raw'>, Partial<Pick<WorkflowExecutionDescription, 'runId' | 'taskQueue'>> {}
 
-/** The facts about an execution that its calls do not have. */
+/** The facts about an execution that its calls lack. */
 type OfExecution = Pick<WorkflowExecutionDescription, 'runId' | 'taskQueue'>;
 
 /** The server's state of an activity that no worker executes now: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
 const WAITS = 1;
 
-/** True for tools, and for Longhaul's own activities that depend on something outside. */
+/** True for tools, and for Longhaul's own activities that depend on an external service. */
 function isCall(name: string): boolean {
   return !isOwnActivity(name) || traitsOf(name).progress !== undefined;
 }
@@ -113,7 +113,7 @@ async function runningCall(client: Client, execution: OfExecution, pending: Pend
   const { activityType, attempt, heartbeatDetails, lastFailure } = pending;
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
-  // The heartbeats of Longhaul's own activities are for their next attempts (usage, start time): they report no progress.
+  // The heartbeats of Longhaul's own activities carry data for the next attempt (usage, start time), not progress.
   const [details] = isOwnActivity(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
   const progress = activityDetails(details);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
@@ -127,7 +127,7 @@ async function runningCall(client: Client, execution: OfExecution, pending: Pend
   };
 }
 
-/** Tells, for a model call that waits for its next attempt, when that is, and when the call is given up. The failure knows the latter. */
+/** Returns when a waiting model call makes its next attempt, and when it gives up. The failure holds the latter. */
 function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): Pick<RunningCall, 'refused'> {
   if (state !== WAITS || !(failure instanceof ApplicationFailure)) return {};
   const { count, givesUpAt } = refusalDetails(failure.details?.[0]) ?? {};
@@ -138,7 +138,7 @@ function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): 
   };
 }
 
-/** Tells, for a model call that waits for a batch, for which one: its collector knows it. */
+/** Returns the batch that a model call waits for: its collector knows it. */
 async function batchedModelCall(
   client: Client,
   { runId, taskQueue }: OfExecution,
@@ -156,13 +156,13 @@ async function batchedModelCall(
   return { waitsForBatch: { collector, since, batch: place.seq, ...defined({ id: place.id }) } };
 }
 
-/** The time limit of a query, after which history is read instead: without a worker a query does not return. */
+/** The time limit of a query, after which the history is read instead: without a worker a query does not return. */
 const QUERY_DEADLINE_MS = 3_000;
 
-/** The pause between two attempts while the server waits, up to a second, before the first task of the next execution. */
+/** The pause between two attempts. The first task of the next execution may take the server up to a second. */
 const SWITCH_PAUSE_MS = 100;
 
-/** The time for which a query is sent again whose worker had to load the run. If a run was ended with unhandled events, only its history has them. */
+/** How long a query is repeated if the worker had to load the run. If a run was ended with unhandled events, only history has them. */
 const ASK_AGAIN_FOR_MS = 1_500;
 
 /** Returns the answer of a query to the newest execution, or undefined if no worker answered in time. Throws `run_not_found`. */
@@ -170,7 +170,7 @@ export function queryRun<Answer>(client: Client, runId: string, query: string, a
   return sendQuery(client, runId, { query, argument, askAgainForMs: ASK_AGAIN_FOR_MS });
 }
 
-/** Returns the answer of a query, or undefined as well if the worker had to load the run and asks for a second query. Throws `run_not_found`. */
+/** As `queryRun`, and also returns undefined if the worker had to load the run and asks for a second query. */
 export function queryLoadedRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
   return sendQuery(client, runId, { query, argument, askAgainForMs: 0 });
 }
@@ -214,16 +214,16 @@ export interface RunApprovals {
   runId: string;
   /** The agent of the run. */
   agentName: string;
-  /** What an approver needs to know about the run. Approvals of its children have their own. */
+  /** What an approver needs to know about the run. Approvals of its children have a separate one. */
   about: RunSubject;
-  /** The status of the run when it was asked. */
+  /** The status of the run at the time of the query. */
   status: RunStatus;
   /**
    * The pending approvals in the order in which they began to wait, followed by those of the children that the run waits for.
    * Empty once the run has ended.
    */
   pending: ApprovalView[];
-  /** Decisions that hold for further calls, until they are revoked. */
+  /** Decisions that apply to further calls, until they are revoked. */
   remembered: RememberedDecision[];
 }
 
@@ -233,7 +233,7 @@ export interface OwnApprovals extends RunApprovals {
   children?: string[];
 }
 
-/** Attempts to read a list that changes while its pages are read. */
+/** Retries when the list changes between pages. */
 const ATTEMPTS = 5;
 
 /** Queries the approvals of the newest execution, page by page; undefined if no worker answers. */
@@ -247,7 +247,7 @@ export async function queryApprovals(client: Client, runId: string): Promise<Own
       page = await queryRun<ApprovalsPage>(client, runId, QUERIES.approvals, { from: pending.length });
       if (page === undefined) return undefined;
       pending.push(...page.pending);
-      // A decision made meanwhile moves up the rest: the next page of the changed list would leave one out.
+      // A decision made meanwhile shifts the list: the next page would skip an entry.
       isSame = before === undefined || before === page.total;
     } while (isSame && page.pending.length > 0 && pending.length < page.total);
     const { agentName, about, status, remembered, children } = page;

@@ -22,7 +22,7 @@ export interface ExportOptions {
 
 /**
  * Yields the complete run, line by line: its description, its events and steps in order, the points at which it continued
- * as new, its usage, its end, and what is missing. Reads from history, so no worker is needed, and keeps one execution at
+ * as new, its usage, its end, and what is missing. Reads from the history, so no worker is needed, and keeps one execution at
  * a time in memory. Throws `run_not_found` if neither the server nor the archive has anything of the run.
  */
 export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
@@ -60,7 +60,7 @@ class RunExport {
     yield this.#summary(last);
   }
 
-  /** Undefined if nothing is left on the server and the archive has something. */
+  /** Returns undefined if nothing is left on the server but the archive has something. */
   async #first(executions: AsyncGenerator<ReadExecution>): Promise<ReadExecution | undefined> {
     try {
       return nextOf(await executions.next());
@@ -86,7 +86,7 @@ class RunExport {
     };
   }
 
-  /** Yields the archived records before the first execution that is left. */
+  /** Yields the archived records before the first execution that the server still has. */
   async *#archived(read: ReadExecution | undefined): AsyncGenerator<ExportLine> {
     const { firstOffset = Infinity, firstStep = Infinity } = read ?? {};
     if (this.#archive === undefined || (firstOffset === 0 && firstStep === 0)) return;
@@ -106,7 +106,7 @@ class RunExport {
     this.#indexes.reach(firstStep);
     yield { type: 'execution', number: run.executions, executionId, continuedFrom, offset: firstOffset, step: firstStep };
     for (const record of recordsInOrder(read)) {
-      // The next execution says where it begins: records beyond that are its own.
+      // The next execution says where it begins: records from there on belong to it.
       const belongs =
         record.type === 'event' ? record.offset < (next?.firstOffset ?? Infinity) : record.index < (next?.firstStep ?? Infinity);
       if (belongs && this.#isNew(record)) yield record;
@@ -168,7 +168,7 @@ function nextOf(result: IteratorResult<ReadExecution, unknown>): ReadExecution |
   return result.done ? undefined : result.value;
 }
 
-/** Counts numbers that must come in order: accepts each once, and collects the missing ones. */
+/** Checks numbers that must arrive in order: accepts each once, and collects the missing ones. */
 export class Numbering {
   readonly missing: MissingRange[] = [];
   /** The number of accepted numbers. */
@@ -192,23 +192,23 @@ export class Numbering {
   }
 }
 
-/** A range of offsets or indexes: from `from` up to, and without, `through`. */
+/** A half-open range of offsets or indexes: `from` is included, `through` is not. */
 export interface MissingRange {
-  /** The first one that is missing. */
+  /** The first missing number. */
   from: number;
-  /** The first one after it that is not missing. */
+  /** The first number after it that is not missing. */
   through: number;
 }
 
-/** The first line of an export: the run that it is about. */
+/** The first line of an export: the run that is exported. */
 export interface ExportedRun {
-  /** Tells the lines of an export apart: this is the first one. */
+  /** Distinguishes the lines of an export: this is the first. */
   type: 'run';
   /** The version of the form of exports: 1. */
   version: 1;
   /** The run that is exported. */
   runId: string;
-  /** The namespace of Temporal in which it ran. */
+  /** The Temporal namespace of the run. */
   namespace: string;
   /** Empty if nothing of the run is left on the server. */
   agentName: string;
@@ -218,15 +218,15 @@ export interface ExportedRun {
   startTime: string | null;
 }
 
-/** The line before the records of an execution: at the start, and at each point at which the run continued as new. */
+/** The line before the records of an execution: at the start, and at each continue-as-new. */
 export interface ExportedExecution {
-  /** Tells the lines of an export apart: an execution of the run begins. */
+  /** Distinguishes the lines of an export: an execution of the run begins. */
   type: 'execution';
   /** 1-based, in the run as a whole. */
   number: number;
   /** Temporal's run id. */
   executionId: string;
-  /** The id of the execution before; null for the first. */
+  /** The id of the previous execution; null for the first. */
   continuedFrom: string | null;
   /** The offset of its first event. */
   offset: number;
@@ -234,17 +234,17 @@ export interface ExportedExecution {
   step: number;
 }
 
-/** The last line of an export: how much it holds, and what is missing. */
+/** The last line of an export: its counts, and what is missing. */
 export interface ExportSummary {
-  /** Tells the lines of an export apart: this is the last one, so an export without it is cut off. */
+  /** Distinguishes the lines of an export: this is the last, so an export without it is truncated. */
   type: 'summary';
   /** The version of the form of exports: 1. */
   version: 1;
   /** The run that was exported. */
   runId: string;
-  /** True if the run is still running: the export has what was recorded when it was read. */
+  /** True if the run is still running: the export holds what was recorded when it was read. */
   live: boolean;
-  /** The number of events in this export; `steps` and `executions` count those. */
+  /** The number of events in this export. */
   events: number;
   /** The number of steps in this export. */
   steps: number;
@@ -254,7 +254,7 @@ export interface ExportSummary {
   gaps: MissingRange[];
   /** The indexes of steps that are missing. */
   missingSteps: MissingRange[];
-  /** Events that the run could not write to its archive: those in this export came from the server, which removes them after its retention period. */
+  /** Events that the run could not archive. Those in this export came from the server, which removes them after its retention. */
   notArchived?: NotArchived[];
 }
 
@@ -267,8 +267,8 @@ export type ExportLine =
   | RunRecord
   /** The usage of the run so far. */
   | ({ type: 'usage'; toolCallsTotal: number; toolCallsByName: Record<string, number>; toolCallsNotRun?: CallsNotRun } & AggregatedUsage)
-  /** The end of the run, with an output of any size and without its steps. Present only for a run that has ended. */
+  /** The end of the run, with the whole output and without the steps. Present only for a run that has ended. */
   | ({ type: 'result' } & Omit<RunResultFields, 'steps'>)
-  /** The line in place of the result, for a run that was ended from outside. */
+  /** Replaces the result line of a run that was ended from outside. */
   | { type: 'failure'; code: string; message: string }
   | ExportSummary;

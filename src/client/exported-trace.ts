@@ -9,8 +9,8 @@ import { callSpans, runSpans } from '../telemetry/run-spans.ts';
 /** Options of `exportTrace`. */
 export interface ExportTraceOptions {
   /**
-   * Also the model calls and tool calls that have ended, as far as the histories have them, with the times at which the server heard of them: for
-   * traces whose worker was killed before it could send them. A span that a worker has sent has other times.
+   * True: also exports the ended model calls and tool calls that the histories have, with the server's times. For traces whose worker
+   * was killed before it could send them. A span that a worker has sent has other times.
    */
   calls?: boolean;
 }
@@ -21,7 +21,7 @@ export async function exportedTrace(client: Client, runId: string, { calls = fal
   return otlpTraces([...(calls ? callSpans(trace, part) : []), ...runSpans(trace, part)]);
 }
 
-/** Returns the span of a run in the operator's traces; of a session, that of a turn. */
+/** Returns the span of a run, or of a turn of a session, in the operator's traces. */
 export async function spanOfRun(client: Client, runId: string, turn = 1): Promise<TraceContext> {
   const trace = await findTrace(client, { workflowId: runId, key: '' });
   if (trace === undefined)

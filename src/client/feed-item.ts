@@ -18,7 +18,7 @@ const RUN = object({
   endTime: optional(TIMESTAMP),
 });
 
-/** A run as the feed has it. */
+/** A run in the feed. */
 export interface FeedRun extends ValueOf<typeof RUN> {}
 export const FEED_RUN: Shape<FeedRun> = RUN;
 
@@ -26,16 +26,16 @@ export const FEED_RUN: Shape<FeedRun> = RUN;
 export type FeedItemContent =
   /** The run has started. */
   | { type: 'started'; run: FeedRun }
-  /** The run waits for a decision, or for others than before. At the beginning, and behind a gap, each run that waits has one. */
+  /** The run waits for a decision, or for other decisions than before. At the beginning and after a gap, sent for each waiting run. */
   | { type: 'waiting'; run: FeedRun }
-  /** The run waits no more. */
+  /** The run no longer waits. */
   | { type: 'decided'; run: FeedRun }
   /** The run has ended. */
   | { type: 'ended'; run: FeedRun }
-  /** Items may be missing here: list the runs anew. */
+  /** Items may be missing here: list the runs again. */
   | { type: 'gap' };
 
-/** One item of the feed. `cursor` is opaque: a feed that begins with it continues behind this item, or with a gap. */
+/** One item of the feed. `cursor` is opaque: a feed that starts from it continues after this item, or with a gap. */
 export type FeedItem = FeedItemContent & { cursor: string };
 
 const news = <const Type extends string>(type: Type): Shape => object({ type: fixed(type), run: FEED_RUN });
@@ -47,9 +47,9 @@ export const FEED_ITEM: Shape = union(news('started'), news('waiting'), news('de
 export interface FeedOptions {
   /** Only runs of this agent or program. */
   agent?: string;
-  /** True: only runs that wait, and those that wait no more. */
+  /** True: only runs that wait, and runs that no longer do. */
   waiting?: boolean;
-  /** The cursor behind which the feed begins. */
+  /** The feed begins after the item with this cursor. */
   cursor?: string;
   /** Ends the feed. */
   signal?: AbortSignal;

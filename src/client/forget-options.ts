@@ -11,14 +11,14 @@ import type { RunContent } from './delete-run.ts';
 export interface ForgetOptions extends WaitOptions {
   /** Default: the client's tenant or user. */
   user?: string;
-  /** The tenant of the user. A user without a tenant is another one than a user of the same name with one. */
+  /** The tenant of the user. A user without a tenant and one of the same name with a tenant are different users. */
   tenant?: string;
   /**
-   * Stores that no worker has. Each of the others must be given to the client: what leads to their content is removed with the runs, so
-   * that nothing would find it later.
+   * Stores that no worker has. The client must have all others: the references to their content are removed with the runs,
+   * so it could not be found later.
    */
   without?: readonly MissingStore[];
-  /** The time that running runs have to end by themselves, once they are cancelled, before they are terminated. Default 30 seconds. */
+  /** The time that cancelled runs have to end before they are terminated. Default 30 seconds. */
   grace?: Duration;
 }
 
@@ -32,7 +32,7 @@ const OPTIONS: OptionTable<ForgetOptions> = {
   signal: true,
 };
 
-/** The stores that workers may have besides the server. A sink of live output is one: it keeps the newest texts of each run for a while. */
+/** The stores that workers may have. A sink of live output is one: it keeps the newest texts of each run for a while. */
 export const USER_STORES = ['payloadStore', 'archive', 'memory', 'streams'] as const;
 
 /** A store that no worker has. @useDeclaredType */
@@ -43,24 +43,24 @@ export interface UserStores extends RunContent {
   memory?: MemoryStore | undefined;
 }
 
-/** The numbers of things that were removed of a user. A call that finishes the work of an interrupted one counts what that one had left. */
+/** What was removed of a user. A call that finishes an interrupted one counts only what was left. */
 export interface Forgotten {
-  /** The ids of the runs, sessions and programs, with those below them. */
+  /** The ids of the runs, sessions and programs, with their descendants. */
   runs: string[];
   /** The number of their executions. */
   executions: number;
   /** The number of deleted entries of the memory. */
   memoryEntries: number;
   /**
-   * The ids of runs whose spilled results and archives are still there, because the server has a run of another principal with the same
-   * id: these go with that run.
+   * The ids of runs whose spilled results and archives were kept, because another principal has a run with the same id:
+   * they are removed with that run.
    */
   kept: string[];
   /** The stores that no worker has, as the caller said. */
   without: MissingStore[];
 }
 
-/** Returns the user to forget. Throws a UsageError for unknown options, without a user, and for another one than the client acts for. */
+/** Returns the user to forget. Throws a UsageError for unknown options, a missing user, and a user that the client does not act for. */
 export function forgottenUser(own: Identity | undefined, options: ForgetOptions): Identity & { user: string } {
   requireKnown('"forget"', options, OPTIONS);
   for (const name of ['user', 'tenant'] as const) if (options[name] !== undefined) nonEmpty(`"forget": "${name}"`, options[name]);
@@ -72,8 +72,8 @@ export function forgottenUser(own: Identity | undefined, options: ForgetOptions)
 }
 
 /**
- * Returns the stores that no worker has. Throws a UsageError, before anything is removed, for a store that the client lacks and the caller
- * does not name, for one that it has and the caller names, and for an archive that cannot list the runs of a user.
+ * Returns the stores that no worker has. Throws a UsageError before anything is removed: for a store that the client lacks and `without`
+ * does not name, for one that the client has and `without` names, and for an archive that cannot list the runs of a user.
  */
 export function missingStores(stores: UserStores, without: readonly MissingStore[] = []): MissingStore[] {
   const unknown = without.find((name) => !USER_STORES.includes(name));

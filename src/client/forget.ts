@@ -13,18 +13,18 @@ import { deepestFirst, endRuns, GRACE, LISTING_DELAY_MS, removeContentOfRun, rem
 import { type ForgetOptions, type Forgotten, missingStores, type UserStores } from './forget-options.ts';
 import { IS_RUN, isHashedUser, isRunType, principalConditions, quoted } from './visibility.ts';
 
-/** The user to forget, and where its data is. */
+/** The user to forget, and the places that hold its data. */
 interface ForgetWork {
   user: Identity;
   userKey: string | undefined;
   stores: UserStores;
-  /** Receives the notice that no run was found, and why that may be. */
+  /** Receives the notice that no run was found, with likely reasons. */
   onNotice: (line: string) => void;
 }
 
 /**
- * Removes everything of a user from the server and the stores, and waits until the server has removed its part. Throws a UsageError before
- * anything is removed if a store is neither given nor said to be missing, and `wait_timeout` after `timeout`.
+ * Removes everything of a user from the server and the stores, and waits until the server has done so. Throws a UsageError before
+ * anything is removed if a store is neither given nor declared missing, and `wait_timeout` after `timeout`.
  */
 export async function forget(
   client: Client,
@@ -39,7 +39,7 @@ export async function forget(
   // Another user may take the id of a run as soon as it has ended.
   const stateOf = async (runId: string): ReturnType<typeof runState> =>
     (await owners.ofNewest(runId)) === 'user' ? runState(client, runId) : 'closed';
-  // Every round asks for the list: what follows a crash or a time-out begins with the same question.
+  // Every round lists the runs again: so does a call after a crash or a timeout.
   const check = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     signal?.throwIfAborted();
     return work();
@@ -63,7 +63,7 @@ export async function forget(
       removeExecutions: (runId) => check(() => removal.ask(runId)),
       pause: () => sleep(LISTING_DELAY_MS, signal),
     });
-    // A worker may have published the last words of a run after these were removed, before it noticed the end.
+    // A worker may have published more output of a run after its removal, before it noticed the end.
     for (const runId of removed.runs) await check(async () => stores.streams?.removeRun(runId));
     if (removed.runs.length === 0) onNotice(await nothingFound(client, { user, userKey }));
     return { ...removed, without };
@@ -79,12 +79,12 @@ export async function forget(
 /** Executions that are looked up at once. */
 const AT_ONCE = 10;
 
-/** The executions of a user that the server was asked to remove, which it does in the background, and not in the order in which it stops to list them. */
+/** The executions of a user that the server was asked to remove. It does so in the background, and may unlist them in another order. */
 class RequestedRemovals {
   readonly #client: Client;
   readonly #owners: ExecutionOwners;
   readonly #asked = new Set<string>();
-  /** The runs of those that the server may still have, by execution. */
+  /** The run id of each execution that the server may still have, by execution id. */
   readonly #left = new Map<string, string>();
 
   constructor(client: Client, owners: ExecutionOwners) {
@@ -92,14 +92,14 @@ class RequestedRemovals {
     this.#owners = owners;
   }
 
-  /** The ids of all of them. */
+  /** The ids of all these executions. */
   get asked(): ReadonlySet<string> {
     return this.#asked;
   }
 
   /**
-   * Asks for the removal of the executions of a run that are the user's, of each once: each request is a task for the server. Returns the
-   * ids of those that it had not asked for.
+   * Requests the removal of the user's executions of a run, each once, since a request is a task for the server. Returns the
+   * ids of those that were newly requested.
    */
   async ask(runId: string): Promise<string[]> {
     const isMeant = async (executionId: string): Promise<boolean> =>
@@ -112,7 +112,7 @@ class RequestedRemovals {
     return executionIds;
   }
 
-  /** Returns the runs of which the server still has an execution. */
+  /** Returns the runs that still have an execution on the server. */
   async left(): Promise<string[]> {
     const states = inBatches([...this.#left], AT_ONCE, async ([executionId, runId]) => {
       return { executionId, state: await runState(this.#client, runId, executionId) };
@@ -122,31 +122,31 @@ class RequestedRemovals {
   }
 }
 
-/** The requests to the server and the stores by which a user is forgotten. */
+/** The requests to the server and the stores that `forgetUser` makes. */
 export interface ForgetPorts {
-  /** Lists the runs of the user of which the server has anything. A run that has just begun may be missing. */
+  /** Lists the runs of the user that the server has. A run that has just begun may be missing. */
   runs(): Promise<readonly string[]>;
-  /** Lists the runs of the user that the archive has, of which the server may have nothing any more. */
+  /** Lists the archived runs of the user, which the server may have removed. */
   archivedRuns(): Promise<readonly string[]>;
   /** Resolves when none of these runs is running. */
   end(runIds: readonly string[]): Promise<void>;
   /** Removes all entries of the user. Returns their number. */
   forgetMemory(): Promise<number>;
-  /** Removes the spilled results and the archive of a run. Returns false if they stay, because they are also of another principal. */
+  /** Removes the spilled results and the archive of a run. Returns false if they are kept because another principal has the same id. */
   removeContent(runId: string): Promise<boolean>;
-  /** Has the server remove the executions of a run that are the user's. Returns the ids of those that it was not asked to remove before. */
+  /** Asks the server to remove the user's executions of a run. Returns the ids of those that were newly requested. */
   removeExecutions(runId: string): Promise<readonly string[]>;
-  /** Waits for the server, which removes in the background and lists with a delay. */
+  /** Waits for the server, which removes executions in the background and updates its lists with a delay. */
   pause(): Promise<void>;
 }
 
-/** The number of empty lists, one after another, after which nothing is left. */
+/** The number of consecutive empty lists after which nothing is left. */
 const EMPTY_LISTS = 2;
 
 /**
- * Removes everything of a user. Ends its runs; then removes entries of memory, content in stores, and at last the executions. So the
- * list of the server says what is left to do, and a call after a crash at any point continues from there. Runs that the server has removed
- * before are found in the archive, which then goes last. What was written before the server had removed a run, by a call that outlived it,
+ * Removes everything of a user. Ends its runs, then removes memory entries, content in stores, and finally the executions. So the
+ * server's list says what is left to do, and a call after a crash continues from there. Runs that the server has already removed
+ * are found in the archive, which is then removed last. Data that a call wrote after its run had ended
  * is removed by a later round.
  */
 export async function forgetUser(ports: ForgetPorts): Promise<Omit<Forgotten, 'without'>> {
@@ -171,10 +171,10 @@ export async function forgetUser(ports: ForgetPorts): Promise<Omit<Forgotten, 'w
     if (empty === EMPTY_LISTS) break;
     if (found.length === 0) continue;
     await ports.end(found);
-    // A run may have started others before it ended: they end before anything is removed.
+    // A run may have started others before it ended: end them before anything is removed.
     if ((await ports.runs()).some((runId) => !found.includes(runId))) continue;
     memoryEntries += await ports.forgetMemory();
-    // In each case, what leads to the rest goes last.
+    // The part that leads to the rest is removed last.
     const work = archived.length === 0 ? [removeContent, removeExecutions] : [removeExecutions, removeContent];
     for (const runId of found) for (const remove of work) await remove(runId);
   }
@@ -184,15 +184,15 @@ export async function forgetUser(ports: ForgetPorts): Promise<Omit<Forgotten, 'w
 
 /** The runs that `forget` would find. */
 export interface ForgetPreview {
-  /** The number of runs of which the server has anything. */
+  /** The number of runs that the server has. */
   listed: number;
   /** The number of further runs that the archive has. */
   archived: number;
-  /** The reasons why there may be none. */
+  /** Likely reasons if no run was found. */
   notice?: string;
 }
 
-/** Counts the runs that `forget` would remove, and changes nothing. */
+/** Counts the runs that `forget` would remove, without changing anything. */
 export async function previewForget(
   client: Client,
   { user, userKey, stores }: Omit<ForgetWork, 'onNotice' | 'stores'> & { stores: Pick<UserStores, 'archive'> },
@@ -213,9 +213,9 @@ interface ListedUser {
 }
 
 /**
- * Lists the runs of a user of which the server has an execution, open or closed, also earlier ones of runs that continued as new. Search
- * attributes, which any client can write, only say where to look: the first event of an execution has its principal. With a user key,
- * it also looks for the user in clear text, as runs that were started without the key are listed. Throws `invalid_input` in a namespace
+ * Lists the runs of a user that have an execution on the server: open, closed, or continued as new. Search
+ * attributes, which any client can write, only say where to look: the first event of an execution holds its principal. With a user key,
+ * it also looks for the user in clear text, to find runs that were started without the key. Throws `invalid_input` in a namespace
  * without these attributes.
  */
 async function runsOfUser(client: Client, { user, userKey, owners, except = new Set() }: ListedUser): Promise<string[]> {
@@ -245,12 +245,12 @@ function withoutAttributes(client: Client, cause: unknown): LonghaulError {
 /** The owner of an execution: the user in question, or another principal. */
 type ExecutionOwner = 'user' | 'other';
 
-/** Executions whose beginnings are read at once. */
+/** Executions whose first events are read at the same time. */
 const READ_AT_ONCE = 10;
 
 /**
- * Tells the executions of a user from those of other principals. The first event of an execution has its principal, and never changes:
- * each is read once. An id of a run is no proof, because it may be taken again once a run has ended, also by another user.
+ * Distinguishes a user's executions from other principals' executions. The first event of an execution holds its principal and never
+ * changes, so each is read once. A run id is no proof: once a run has ended, another user may take its id.
  */
 class ExecutionOwners {
   readonly #client: Client;
@@ -269,7 +269,7 @@ class ExecutionOwners {
     return owner;
   }
 
-  /** Returns those of some executions that have an owner. */
+  /** Returns the executions that have this owner. */
   async only<Execution extends { runId: string; executionId: string }>(
     owner: ExecutionOwner,
     executions: readonly Execution[],
@@ -289,7 +289,7 @@ class ExecutionOwners {
     return isRunType(newest.type) ? this.of(runId, newest.runId) : 'other';
   }
 
-  /** True if the server has an execution with this id that belongs to someone else: to another principal, or to a workflow of another type. */
+  /** True if the server has an execution with this id that belongs to another principal, or to another type of workflow. */
   async hasOthers(runId: string): Promise<boolean> {
     if ((await this.ofNewest(runId)) === 'other') return true;
     const executions: { runId: string; executionId: string }[] = [];
@@ -312,10 +312,10 @@ class ExecutionOwners {
   }
 }
 
-/** Runs that are looked at to see in which form the server lists users. */
+/** Runs that are sampled to see how the server lists users (hashed or in clear text). */
 const LOOKED_AT = 20;
 
-/** Returns a notice that no run of a user was found, with the reasons that there may be for it. */
+/** Returns a notice that no run of a user was found, with likely reasons. */
 async function nothingFound(client: Client, { user, userKey }: { user: Identity; userKey: string | undefined }): Promise<string> {
   const reasons = [
     `runs are found by their tenant and user, exactly${user.tenant === undefined ? ', and this user has no tenant' : ''}`,

@@ -29,33 +29,33 @@ export interface ListFilter extends PrincipalFilter {
   agent?: string;
   /** Only runs with this status. */
   status?: RunStatus;
-  /** Only those that were started with this tag, possibly among others. */
+  /** Only runs with this tag. */
   tag?: string;
-  /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
+  /** Only runs with a call of this tool that waits for a decision; `true`: runs that wait for any decision, also about a limit. */
   waitingFor?: string | true;
   /** Only runs whose id begins with this text. */
   runIdPrefix?: string;
-  /** Only those that were started at that time or later. ISO 8601. */
+  /** Only runs that started at this time or later. ISO 8601. */
   startedAfter?: string;
-  /** Only those that were started before that time. ISO 8601. */
+  /** Only runs that started before this time. ISO 8601. */
   startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
-  /** True: the entries have the steps, tokens and cost of their runs. Each run is read for that. */
+  /** True: the entries have the steps, tokens and cost of their runs, for which each run is read. */
   amounts?: boolean;
   /**
-   * The order: `started` (default), that of the server, in which runs that have not ended come first, the newest first among them, and then
-   * the others by their end, the latest first; or by what the runs have used, the most first. The server knows no other order than its own:
-   * the others put the first 1,000 runs of it in order that match.
+   * The order. `started` (default) is the server's order: open runs first, newest first, then closed runs, latest end first. The other
+   * orders sort by what the runs have used, largest first. The server cannot sort by these, so only the first 1,000 matching runs of
+   * its order are sorted.
    */
   sort?: RunSort;
-  /** The largest number. Default: all. */
+  /** The maximum number of runs. Default: all. */
   limit?: number;
 }
 
-/** What a run has used itself, and of a program its descendants, too. */
+/** What a run has used. A program includes its descendants. */
 export interface RunAmounts {
-  /** The number of steps that are complete. */
+  /** The number of completed steps. */
   steps: number;
   /** With estimates. */
   tokens: number;
@@ -70,7 +70,7 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   kind: oneOf('agent', 'program'),
   /** The name of the agent or the program. Undefined if the namespace lacks Longhaul's search attributes. */
   agentName: optional(shape<string | undefined>(TEXT)),
-  /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
+  /** Undefined for a run that closed as Completed in such a namespace: it may have completed, or a limit may have ended it. */
   status: optional(shape<RunStatus | undefined>(RUN_STATUS)),
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
   waitingFor: listOf(TEXT),
@@ -80,15 +80,15 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   user: optional(TEXT),
   /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
   title: optional(TEXT),
-  /** The tags that it was started with. Absent if there are none, or if the namespace lacks the search attribute. */
+  /** The tags of its start. Absent if there are none, or if the namespace lacks the search attribute. */
   tags: optional(listOf(TEXT)),
   /** ISO 8601. */
   startTime: TIMESTAMP,
-  /** ISO 8601. Null while it continues. */
+  /** ISO 8601. Null while it is running. */
   endTime: orNull(TIMESTAMP),
-  /** Milliseconds from start to end. Absent while it continues. */
+  /** Milliseconds from start to end. Absent while it is running. */
   durationMs: optional(NUMBER),
-  /** The steps that are complete. Only in a list with amounts. */
+  /** The number of completed steps. Only in a list with amounts. */
   steps: optional(NUMBER),
   /** The tokens of its model calls, with estimates. Only in a list with amounts. */
   tokens: optional(NUMBER),
@@ -112,7 +112,7 @@ export interface ExecutionFilter extends ListFilter {
   principalConditions?: readonly string[];
 }
 
-/** Yields the newest execution of each such run, as Temporal lists it. */
+/** Yields the newest execution of each matching run, as Temporal lists it. */
 export async function* listExecutions(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
   const query = visibilityQuery(filter);
@@ -128,7 +128,7 @@ export async function* listExecutions(client: Client, filter: ExecutionFilter = 
   }
 }
 
-/** Returns a page of the executions that a filter selects, each as a list has it. */
+/** Returns a page of the executions that a filter selects, each converted to a list entry. */
 async function paged<Entry>(
   client: Client,
   filter: ExecutionFilter,
@@ -154,7 +154,7 @@ async function paged<Entry>(
   }
 }
 
-/** Yields the runs of the namespace, those that have not ended first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
+/** Yields the runs of the namespace, open ones first. Filters by agent, status, tag or waiting calls need the search attributes. */
 export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
 }
@@ -187,7 +187,7 @@ export function visibilityQuery(all: ExecutionFilter): string {
   return conditions.join(' AND ');
 }
 
-/** Returns the conditions for the time of the start. Throws `invalid_input` for a text that is no time. */
+/** Returns the conditions for the start time. Throws `invalid_input` for an invalid time. */
 function startConditions({ startedAfter, startedBefore }: ListFilter): string[] {
   return [
     ...(startedAfter === undefined ? [] : [`StartTime >= ${quoted(timeOf('startedAfter', startedAfter))}`]),
@@ -202,8 +202,8 @@ function timeOf(name: string, text: string): string {
 }
 
 /**
- * Returns the condition for a status, as `runStatus` reads it: each run has one at most. Temporal's own status comes first: a run that was
- * ended from outside did not publish it, and one that is about to close has published how.
+ * Returns the condition for a status, as `runStatus` reads it: each run has at most one. Temporal's status takes precedence: a run that was
+ * ended from outside could not publish its end, and a run that is about to close has already published it.
  */
 function statusCondition(status: RunStatus): string {
   const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
@@ -225,13 +225,13 @@ function statusCondition(status: RunStatus): string {
   }
 }
 
-/** Returns the condition for waiting calls. It excludes closed runs: one that was ended from outside still publishes its last value. */
+/** Returns the condition for waiting calls. It excludes closed runs: a run that was ended from outside keeps its last value. */
 export function waitingCondition(waitingFor: string | true): string {
   if (waitingFor === true) return statusCondition('pending_confirmation');
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
 }
 
-/** Returns a run as a list shows it. */
+/** Returns the list entry of a run. */
 export async function runEntry(client: Client, info: WorkflowExecutionInfo): Promise<RunListEntry> {
   const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
   const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
@@ -256,7 +256,7 @@ export async function runEntry(client: Client, info: WorkflowExecutionInfo): Pro
   };
 }
 
-/** Returns the title in the memo. Any client of the namespace can write memos: one that cannot be decoded is no title. */
+/** Returns the title in the memo, or undefined if it cannot be decoded: any client of the namespace can write memos. */
 async function titleOf(client: Client, { raw }: WorkflowExecutionInfo): Promise<string | undefined> {
   const payload = raw.memo?.fields?.[TITLE_MEMO];
   if (payload === undefined) return undefined;
@@ -279,7 +279,7 @@ const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reach
 /** The statuses of a running run, besides `running`. */
 const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
 
-/** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */
+/** Combines both sources of the status: the attribute lacks an end from outside, and Temporal's status lacks the details. */
 function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
   const known = statusOf(status.name);
   if (known === 'completed') return CLOSED_AS_COMPLETED.find((one) => one === published);
@@ -294,14 +294,14 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
   });
 }
 
-/** The sessions to list. `agent` is the one that they began with; `idle` is their status between two turns, `completed` once they are closed. */
+/** The sessions to list. `agent` is the agent they began with. Their status is `idle` between turns, and `completed` once closed. */
 export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort'>;
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {
   /** The id of the session. */
   sessionId: string;
-  /** The agent with which the session was opened. */
+  /** The agent that the session began with. */
   agentName: string;
 }
 
@@ -311,7 +311,7 @@ function executionsOf({ agent, ...filter }: ConditionedSessions): ExecutionFilte
   return { ...filter, sessionOf: agent ?? true };
 }
 
-/** Yields the sessions of the namespace, those that are open first. Needs the search attributes of the namespace; one that was started without them is not listed. */
+/** Yields the sessions of the namespace, open ones first. Needs the search attributes: a session started without them is not listed. */
 export async function* listSessions(client: Client, filter: ConditionedSessions = {}): AsyncGenerator<SessionListEntry> {
   for await (const info of listExecutions(client, executionsOf(filter))) yield await sessionEntry(client, info);
 }
@@ -327,8 +327,8 @@ async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promis
 }
 
 /**
- * Returns the beginning of what a run was asked at its start, from the summary that the server has with the run, and no list. Undefined if
- * there is none, if it cannot be decoded, for example without the encryption key, and for a run that was deleted meanwhile.
+ * Returns the beginning of a run's first input, from the summary that the server stores with the run but does not list. Undefined if
+ * there is none, if it cannot be decoded (for example without the encryption key), and for a run that was deleted meanwhile.
  */
 export async function readQuestion(client: Client, { runId, agentName = '' }: RunListEntry): Promise<string | undefined> {
   const { namespace, loadedDataConverter } = client.options;

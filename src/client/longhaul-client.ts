@@ -48,16 +48,16 @@ import { type ListPage, type PageOptions, principalConditions, type PrincipalFil
 
 /** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
-  /** The Temporal Client underneath. */
+  /** The underlying Temporal Client. */
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
   readonly #principal: Principal | undefined;
   readonly #access: RunAccess;
   #feeds: RunFeeds;
-  /** True for a client that another one has made: it shares the connection of the other one. */
+  /** True for a client made by `as`: it shares the connection of the client that made it. */
   #isShared = false;
 
-  /** Throws a UsageError for unknown options, and for versions of Temporal's packages that do not fit together. */
+  /** Throws a UsageError for unknown options, and for incompatible versions of Temporal's packages. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
     requireSdk();
     requireKnown('the client', options, CLIENT_OPTIONS);
@@ -70,15 +70,15 @@ export class LonghaulClient {
     this.#access = new RunAccess(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
   }
 
-  /** The identity on whose behalf the client acts. Undefined: it reaches all runs of its namespace. */
+  /** The identity on whose behalf the client acts. Undefined: it can access all runs of its namespace. */
   get principal(): Principal | undefined {
     return this.#principal;
   }
 
   /**
-   * Returns a client that acts for a principal: it starts runs and sessions for it, and reaches those of the same tenant and the same
-   * user alone; any other id is `run_not_found`, in every method. It uses the connection of this client. Throws a UsageError for a
-   * principal without tenant and user, and on a client that acts for another one.
+   * Returns a client that acts for a principal: it starts runs and sessions for it, and can access only those of the same tenant and
+   * user. For any other id, every method throws `run_not_found`. It uses the connection of this client. Throws a UsageError for a
+   * principal without tenant and user, and on a client that acts for another principal.
    */
   as(principal: Principal): LonghaulClient {
     if (this.#principal !== undefined && !isSameIdentity(this.#principal, principal)) {
@@ -102,7 +102,7 @@ export class LonghaulClient {
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
-  /** Starts a run and waits for its result, whatever its status. Reports within 5 s if no worker takes the run. */
+  /** Starts a run and waits for its result, whatever its status. Sends a notice within 5 s if no worker takes the run. */
   async run<Agent extends AnyAgent | string, Steps extends boolean = false, Trace extends boolean = false>(
     agent: Agent,
     options: StartOptions<GivenDepsOf<Agent>> & AwaitOptions<Steps, Trace>,
@@ -122,7 +122,7 @@ export class LonghaulClient {
   }
 
   /**
-   * Starts a program and returns at once: by its definition or its name, if a worker has it, or as a document. Throws
+   * Starts a program and returns at once. The program is a definition or a name that a worker has, or a document. Throws
    * `invalid_program` with all its problems, `invalid_input`, `payload_too_large`, `run_exists`.
    */
   async startProgram<Program extends StartedProgram>(
@@ -137,7 +137,7 @@ export class LonghaulClient {
     return handle as ProgramHandle<StartedOutputOf<Program>>;
   }
 
-  /** Starts a program and waits for its result, whatever its status. Reports within 5 s if no worker takes the run. */
+  /** Starts a program and waits for its result, whatever its status. Sends a notice within 5 s if no worker takes the run. */
   async runProgram<Program extends StartedProgram, Trace extends boolean = false>(
     program: Program,
     options: ProgramOptions<StartedInputOf<Program>> & Omit<AwaitOptions<never, Trace>, 'steps'> = {},
@@ -156,8 +156,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Returns the session of an agent with that id. It need not exist: its first message starts it, with these options. With a principal,
-   * of the options or of the client, it is reached only if it acts for that one. Throws `invalid_input`, `unknown_agent`, and a UsageError
+   * Returns the handle of a session. The session need not exist: its first message starts it, with these options. If the options or the
+   * client name a principal, only a session of that principal can be accessed. Throws `invalid_input`, `unknown_agent`, and a UsageError
    * for options with which no session can start.
    */
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
@@ -172,8 +172,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Starts a session from a saved context, as `save` returned it, and returns its handle: with the conversation and the deps of the
-   * document, which those of the options override. Throws as `session`, `invalid_input` for a document that cannot be read, and
+   * Starts a session from a saved context, as `save` returned it, and returns its handle. The session has the conversation and the deps
+   * of the document; deps in the options override them. Throws as `session`, `invalid_input` for a document that cannot be read, and
    * `run_exists` if the id is taken.
    */
   async loadSession<Agent extends AnyAgent | string>(
@@ -186,7 +186,7 @@ export class LonghaulClient {
     return session;
   }
 
-  /** Yields the runs of the namespace: those that have not ended first, the newest first among them, and then the latest ends. */
+  /** Yields the runs of the namespace: open runs first, newest first, then closed runs, latest end first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     const conditioned = this.#ofPrincipal(filter);
     return failEachIfUnreachable(this.temporal, async () => {
@@ -206,8 +206,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Counts the runs that `list` yields by their status or their agent, by the server's own count. `agents` names agents that are counted
-   * besides those of the first 1,000 runs of the list. Needs the search attributes of the namespace.
+   * Counts the runs that `list` yields by status or agent, using the server's count. `agents` names further agents to count, in addition
+   * to those of the first 1,000 runs of the list. Needs the search attributes of the namespace.
    */
   async counts(by: RunCounts['by'], filter: CountFilter = {}, { agents = [] }: { agents?: readonly string[] } = {}): Promise<RunCounts> {
     return failIfUnreachable(this.temporal, async () => {
@@ -217,7 +217,7 @@ export class LonghaulClient {
   }
 
   /**
-   * Yields the sessions of the namespace, in the order of `list`, each with its title. Needs the search attributes of the namespace: a session
+   * Yields the sessions of the namespace in the order of `list`, each with its title. Needs the search attributes: a session
    * that was started without them is not listed.
    */
   sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
@@ -231,7 +231,7 @@ export class LonghaulClient {
   }
 
   /**
-   * Yields the pending approvals of all runs of the namespace; with `follow`, also later ones as they begin to wait, until the
+   * Yields the pending approvals of all runs of the namespace; with `follow`, also new ones as they arrive, until the
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
@@ -243,9 +243,10 @@ export class LonghaulClient {
   }
 
   /**
-   * Yields what happens in all runs of the namespace: which start, wait for a decision, wait no more, and end. It begins with the runs that
-   * wait. Those who listen in one process share one reader of the server's lists, which asks every 2 seconds, and soon after a worker has
-   * announced a wait by the sink of `streams`. `cursor` of an item continues behind it, or with a `gap` in another process. Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
+   * Yields what happens in all runs of the namespace: which ones start, wait for a decision, stop waiting, and end. It begins with the
+   * waiting runs. All listeners of a process share one reader of the server's lists, which polls every 2 seconds, and soon after a
+   * worker has announced a wait through the sink `streams`. The `cursor` of an item continues after it, or with a `gap` in another process.
+   * Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
    * reason of the signal.
    */
   feed(options: FeedOptions = {}): AsyncGenerator<FeedItem> {
@@ -265,8 +266,9 @@ export class LonghaulClient {
   }
 
   /**
-   * Returns the whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
-   * Needs no worker. Every caller who has this value may read the content, which it names by its SHA-256. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
+   * Returns the whole content of a spilled tool result: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
+   * Needs no worker. Every caller who has this value, which contains the SHA-256 of the content, may read the content.
+   * Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
    */
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;
@@ -275,11 +277,12 @@ export class LonghaulClient {
   }
 
   /**
-   * Removes everything of a user: ends its runs and sessions, and those below them, and removes its entries in the memory, the spilled
-   * results, the archives and the live output of its runs, and at last their executions; of runs that the server has removed, what the archive leads to.
-   * Resolves when the server has removed its part, which takes a minute or so. May be repeated: a call after one that was interrupted
-   * finishes its work. Start no runs for the user meanwhile. Throws `wait_timeout`, `invalid_input` in a namespace without search
-   * attributes, and a UsageError without a user, and for a store that the client lacks and `without` does not name.
+   * Removes everything of a user: ends its runs and sessions with their descendants, and removes its memory entries, the spilled
+   * results, archives and live output of its runs, and finally their executions. Runs that the server has already removed are found
+   * through the archive.
+   * Resolves when the server has removed its part, which takes a minute or so. May be repeated: a call after an interrupted one
+   * finishes its work. Do not start runs for the user meanwhile. Throws `wait_timeout`, `invalid_input` in a namespace without search
+   * attributes, and a UsageError if there is no user, or if the client lacks a store that `without` does not name.
    */
   async forget(options: ForgetOptions = {}): Promise<Forgotten> {
     const user = forgottenUser(this.#access.identity, options);
@@ -292,12 +295,12 @@ export class LonghaulClient {
     });
   }
 
-  /** Resolves if the sink of the client's streams can carry live output at this moment, or if it has none. Rejects with the reason otherwise. */
+  /** Resolves if the client's sink can carry live output at this moment, or if it has no sink. Otherwise rejects with the reason. */
   async checkStreams(): Promise<void> {
     await this.#feeds.health();
   }
 
-  /** Closes the connection to the server. A client made by `as` leaves it to the client that made it. */
+  /** Closes the connection to the server. Does nothing on a client made by `as`, which shares the connection. */
   async close(): Promise<void> {
     if (this.#isShared) return;
     await this.#feeds.close();
@@ -344,7 +347,7 @@ export class LonghaulClient {
   }
 }
 
-/** True for a list that needs more than the server's own: amounts, or another order. */
+/** True for a list that the server cannot provide by itself: with amounts, or in another order. */
 function isRanked({ amounts = false, sort = 'started' }: ListFilter): boolean {
   return amounts || sort !== 'started';
 }
@@ -353,7 +356,7 @@ function warn(line: string): void {
   process.emitWarning(line, 'LonghaulWarning');
 }
 
-/** Returns the principal that a client acts for. Throws a UsageError for one without tenant and user, or of another form. */
+/** Returns the principal of a client if it is valid. Throws a UsageError for one without tenant and user, or of another form. */
 function checkPrincipal(value: unknown): Principal {
   const problem = principalProblem(value);
   if (problem !== undefined) throw new UsageError(`the client: ${problem}`);
@@ -362,7 +365,7 @@ function checkPrincipal(value: unknown): Principal {
   throw new UsageError('the client: "principal" has no tenant and no user: give "tenant", "user" or both');
 }
 
-/** Returns the principal of a start by a client that acts for one: its own, with the claims of the start. Throws a UsageError for another one. */
+/** Returns the principal of a start: the client's, with the claims of the start. Throws a UsageError if the start names another one. */
 function principalOfStart(own: Principal | undefined, given: Principal | undefined): Principal | undefined {
   if (own === undefined || given === undefined) return own ?? given;
   const { tenant = own.tenant, user = own.user, claims = own.claims } = given;
@@ -376,7 +379,7 @@ function principalOfStart(own: Principal | undefined, given: Principal | undefin
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
   /** Options of the Temporal Client: data converter, interceptors, plugins. */
   client?: Omit<ClientOptions, 'connection' | 'namespace'>;
-  /** Compression and encryption of the data that is sent; the workers need the same. Encoded data is read in any case. */
+  /** Compression and encryption of the data that is sent; the workers need the same. Encoded data can always be read. */
   codec?: CodecOptions;
 }
 
@@ -401,7 +404,7 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
   return await connectTo(resolveServer(options), options);
 }
 
-/** Connects to that server. Nothing comes from the environment and the profile. The options are checked. Throws like `connect`. */
+/** Connects to this server, without the environment and the profile. The options are already checked. Throws like `connect`. */
 export async function connectTo(
   { connection: server, namespace }: { connection: ServerConnectOptions; namespace: string },
   options: Omit<ConnectOptions, 'address' | 'namespace'>,

@@ -11,24 +11,24 @@ import { withoutMemos } from '../temporal/run-workflow.ts';
 import { sleep } from '../temporal/waiting.ts';
 import { quoted } from './visibility.ts';
 
-/** The time after which a worker has said that it lacks something, if it does. */
+/** The time after which a worker that lacks something has said so. */
 const FIRST_LOOK_MS = 700;
 
-/** The time after which there is probably no worker: one takes a run within milliseconds. */
+/** The time after which there is probably no worker: a worker takes a run within milliseconds. */
 const NO_WORKER_MS = 3_000;
 
 /** The events of a history before a worker has taken the run: started, and the first task scheduled. */
 const EVENTS_BEFORE_WORKER = 2;
 
-/** The most events of a history before the run has its agent, and asks a model. */
+/** The most events of a history before the run has resolved its agent and calls a model. */
 const EVENTS_BEFORE_AGENT = 14;
 
-/** Milliseconds between later looks at a run: something that it needs may be missing later, too. */
+/** Milliseconds between later checks of a run: something that it needs may also go missing later. */
 const EVERY_MS = 15_000;
 
 /**
  * Reports if no worker has taken a run a few seconds after its start, and if the workers that take its tasks lack something,
- * such as an agent whose name was misspelt: the run is safe, and the caller who waits for it should know why nothing
+ * such as an agent whose name was misspelt. The run is safe, but the caller who waits for it should know why nothing
  * happens. Never rejects, and stops with the signal.
  */
 export async function watchForWorker(client: Client, runId: string, signal: AbortSignal, report: (line: string) => void): Promise<void> {
@@ -50,7 +50,7 @@ export async function watchForWorker(client: Client, runId: string, signal: Abor
       for (const missing of await missingThings(client, description)) reportOnce(missingText(missing), nameOfMissing(missing));
     }
   } catch {
-    // The wait is over, or the server is unreachable: the caller who waits for the run gets that error itself.
+    // The wait is over, or the server is unreachable: the caller who waits for the run gets that error anyway.
   }
 }
 
@@ -61,7 +61,7 @@ function noWorkerText(client: Client, runId: string, taskQueue: string): string 
   );
 }
 
-/** A run that was started by the name of its agent or program. */
+/** A run whose agent or program was given by name. */
 export interface StartedByName {
   runId: string;
   kind: 'agent' | 'program';
@@ -70,22 +70,22 @@ export interface StartedByName {
 
 const TYPES = { agent: AGENT_RUN, program: PROGRAM_RUN } as const;
 
-/** The names of which a run has begun, in any namespace that the process uses. */
+/** The names with a run that has begun, in any namespace that the process uses. */
 const seenNames = new LRUCache<string, true>({ max: 1_000 });
 
-/** The names of newest runs, by namespace and kind: a minute is short for a person, and long for a client that tries again. */
+/** The names of the newest runs, by namespace and kind. A minute is short for a person, and long for a client that retries. */
 const namesOfRunsKnown = new LRUCache<string, string[]>({ max: 100, ttl: 60_000 });
 
-/** Runs whose names are known to a message. */
+/** The number of newest runs whose names a message may list. */
 const LISTED_RUNS = 200;
 const LISTED_NAMES = 10;
 
-/** Milliseconds between two looks at a run that was started by an unseen name. */
+/** Milliseconds between two checks of a run with an unseen name. */
 const LOOK_EVERY_MS = 100;
 
 /**
- * Returns true if a worker has begun a run of that name, as far as the namespace keeps runs: one request for a name that was not seen
- * before, and none later. Rejects if the server cannot say so, as without the search attributes.
+ * Returns true if a worker has begun a run with this name, as far as the namespace keeps runs. Makes one request for an unseen
+ * name, and none after that. Rejects if the server cannot answer, as without the search attributes.
  */
 async function isSeen({ workflow, options: { namespace } }: Client, { kind, name }: StartedByName): Promise<boolean> {
   const key = JSON.stringify([namespace, kind, name]);
@@ -95,16 +95,16 @@ async function isSeen({ workflow, options: { namespace } }: Client, { kind, name
   return count > 0;
 }
 
-/** What a look at a run tells of its name: a worker has it, one lacks it, or neither is known so far. */
+/** What a check of a run says about its name: a worker has it, a worker lacks it, or neither is known yet. */
 type Look = { type: 'begun' } | { type: 'missing'; missing: Missing } | { type: 'unknown' };
 
-/** How long a run is looked at, in milliseconds: until a worker has taken it, and until that has begun it or lacks its definition. */
+/** How long to wait, in milliseconds: until a worker has taken the run, and until it has begun it or reported a missing definition. */
 export interface LookTimes {
   takenMs: number;
   begunMs: number;
 }
 
-/** Looks at the run until a worker has begun it, or lacks its definition, and no longer than this. */
+/** Checks the run until a worker has begun it or reported a missing definition, for at most these times. */
 async function lookAt(client: Client, { runId, kind }: StartedByName, { takenMs, begunMs }: LookTimes): Promise<Look> {
   const start = performance.now();
   for (let isTaken = false; performance.now() - start < (isTaken ? begunMs : takenMs); await sleep(LOOK_EVERY_MS)) {
@@ -121,15 +121,15 @@ async function lookAt(client: Client, { runId, kind }: StartedByName, { takenMs,
 
 /** How a notice is made. */
 interface NoticeOptions {
-  /** How long the answer of a worker is waited for, which knows better than the list of runs. Default: not at all. */
+  /** How long to wait for a worker's answer, which is more reliable than the list of runs. Default: not at all. */
   watchMs?: number;
-  /** True for a name that the caller may be told. Default: all. */
+  /** True for a name that may be shown to the caller. Default: all. */
   mayName?: (name: string) => boolean;
 }
 
 /**
- * Returns the notice for the caller of a start whose agent or program no worker has run so far: its name may be misspelt. Undefined for a
- * name of which a run has begun, and if the server cannot tell. Never rejects.
+ * Returns a notice for a start whose agent or program no worker has run so far: its name may be misspelt. Undefined if a
+ * run with this name has begun, or if the server cannot answer. Never rejects.
  */
 export async function noticeOfStart(
   client: Client,
@@ -148,8 +148,8 @@ export async function noticeOfStart(
 }
 
 /**
- * Returns what the worker that took a run says of its agent, if that lacks it and no worker has run one of that name so far. Undefined
- * otherwise, and if no worker has said so in time. Never rejects.
+ * Returns what the worker that took a run reports as missing, if it lacks the agent and no worker has run one with this name. Undefined
+ * otherwise, and if no worker has reported in time. Never rejects.
  */
 export async function missingOfStart(client: Client, started: StartedByName, times: LookTimes): Promise<Missing | undefined> {
   try {
@@ -161,7 +161,7 @@ export async function missingOfStart(client: Client, started: StartedByName, tim
   }
 }
 
-/** Returns the sentences about a name that no worker has had, with those that are known. */
+/** Returns the message about a name that no worker has had, with the known names. */
 function unseenText({ kind, name }: StartedByName, names: readonly string[]): string {
   const listed = names.slice(0, LISTED_NAMES).map((one) => JSON.stringify(one));
   const more = names.length > LISTED_NAMES ? ', …' : '';
@@ -172,7 +172,7 @@ function unseenText({ kind, name }: StartedByName, names: readonly string[]): st
   ].join(' ');
 }
 
-/** Returns the names of agents or programs of which the newest runs are, those of the newest first. */
+/** Returns the names of the agents or programs of the newest runs, newest first. */
 async function namesOfRuns(client: Client, { kind }: StartedByName): Promise<string[]> {
   const { namespace } = client.options;
   const key = JSON.stringify([namespace, kind]);
@@ -194,7 +194,7 @@ function payloadText(payload: { data?: Uint8Array | null } | null | undefined): 
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** Returns what activities of a run wait for because no worker has had it so far. The server knows it from their last attempts: no event says so. */
+/** Returns what activities of a run wait for because no worker has had it. Only the failures of their last attempts say so, no event. */
 export async function missingThings(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Missing[]> {
   const all = await Promise.all((raw.pendingActivities ?? []).map((one) => missingFor(client, one)));
   return all.filter((one) => one !== undefined);
@@ -209,7 +209,7 @@ async function missingFor(client: Client, { lastFailure }: Pending): Promise<Mis
   return { kind, name, known: known ?? [], code, ...defined({ worker }), since, until };
 }
 
-/** Returns what the run waits for as it reports it, with the newest information of the server: the worker that lacked it last. */
+/** Returns what the run reports as missing, updated with the server's newest information: the worker that lacked it last. */
 export function withNewest(reported: readonly Missing[], newest: readonly Missing[]): Missing[] {
   const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
   const known = reported.map((one) => ({ ...one, ...defined({ worker: newest.find((other) => isSame(one, other))?.worker }) }));

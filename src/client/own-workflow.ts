@@ -5,10 +5,10 @@ import { AGENT_RUN } from '../core/protocol.ts';
 import { executionChain, type HistoryEvent, runHistory } from '../history/history-events.ts';
 import { describeRun } from '../temporal/run-workflow.ts';
 
-/** The status of a child run as its parent workflow has it. A `failed` run ended with an error or was ended from outside. */
+/** The status of a child run according to its parent workflow. A `failed` run ended with an error or was ended from outside. */
 type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
 
-/** A run of an agent that a workflow of the user's own has started. */
+/** The run of an agent, started by a workflow of the user. */
 interface ChildRun {
   runId: string;
   /** Undefined if its input cannot be read. */
@@ -16,7 +16,7 @@ interface ChildRun {
   status: ChildRunStatus;
 }
 
-/** A workflow of the user's own, with the runs of agents in it. */
+/** A workflow of the user, with the agent runs that it started. */
 export interface OwnWorkflow {
   workflowId: string;
   workflowType: string;
@@ -29,7 +29,7 @@ export interface OwnWorkflow {
   childRuns: ChildRun[];
 }
 
-/** Reads a workflow of the user's own. Needs no worker. Throws `run_not_found`. */
+/** Reads a workflow of the user. Needs no worker. Throws `run_not_found`. */
 export async function readOwnWorkflow(client: Client, workflowId: string): Promise<OwnWorkflow> {
   const { type, status, startTime, closeTime, runId } = await describeRun(client, workflowId);
   const children = new Map<string, ChildRun>();

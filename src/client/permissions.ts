@@ -12,7 +12,7 @@ import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsRec
 /** The options of setting permissions. */
 export type SetPermissionsOptions = RaiseOptions;
 
-/** Sets the permissions of a run. Throws `invalid_input`, before anything is sent, for permissions that the run would refuse by their form. */
+/** Sets the permissions of a run. Throws `invalid_input` before sending anything if the run would refuse the form of the permissions. */
 export async function setRunPermissions(
   client: Client,
   runId: string,

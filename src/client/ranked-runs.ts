@@ -12,16 +12,16 @@ import { RunReader } from './reader.ts';
 import { statusFrom } from './recorded-views.ts';
 import type { ListPage, PageOptions } from './visibility.ts';
 
-/** The newest runs that are looked at to put them in order. */
+/** The number of newest runs that are sorted. */
 const MOST_RANKED = 1_000;
 
-/** Runs whose amounts are read at once. */
+/** Runs whose amounts are read at the same time. */
 const READ_AT_ONCE = 10;
 
 /** The amounts of runs that have ended, of each client: they never change. */
 const ended = new WeakMap<object, LRUCache<string, RunAmounts>>();
 
-/** Yields runs with their amounts or in another order than that of their starts. */
+/** Yields runs with their amounts, or sorted by something else than their start. */
 export async function* rankedRuns(client: Client, filter: ExecutionFilter): AsyncGenerator<RunListEntry> {
   const { sort = 'started', limit, ...rest } = filter;
   if (sort === 'started') return yield* withAmounts(client, listRuns(client, filter));
@@ -29,7 +29,7 @@ export async function* rankedRuns(client: Client, filter: ExecutionFilter): Asyn
   yield* items.slice(0, limit);
 }
 
-/** Returns a page of such runs. Those of another order are looked for among the newest ones alone: `cut` says so. */
+/** Returns a page of such runs. Another order covers only the newest runs: `cut` says if it left out older ones. */
 export async function rankedPage(
   client: Client,
   filter: ExecutionFilter,
@@ -65,16 +65,16 @@ async function ranking(
   return { items: items.toSorted((one, other) => rank(other) - rank(one)), cut: newest.length > MOST_RANKED };
 }
 
-/** Yields runs with what they have used. */
+/** Yields runs with their amounts. */
 function withAmounts(client: Client, runs: Iterable<RunListEntry> | AsyncIterable<RunListEntry>): AsyncGenerator<RunListEntry> {
   return inBatches(runs, READ_AT_ONCE, async (entry) => ({ ...entry, ...(await amountsOf(client, entry)) }));
 }
 
-/** Reads what a run has used: of one that has ended from its result, otherwise from its history, which asks no worker. Nothing is known of a run that was deleted meanwhile. */
+/** Reads what a run has used: from its result if it has ended, otherwise from its history. Needs no worker. Empty for a deleted run. */
 async function amountsOf(client: Client, { runId, startTime, endTime }: RunListEntry): Promise<Partial<RunAmounts>> {
   const known = ended.get(client.connection) ?? new LRUCache<string, RunAmounts>({ max: 10_000 });
   ended.set(client.connection, known);
-  // A run that is retried ends again, at another time.
+  // A retried run ends again, at another time.
   const key = JSON.stringify([client.options.namespace, runId, startTime, endTime]);
   const cached = endTime === null ? undefined : known.get(key);
   if (cached !== undefined) return cached;
@@ -93,7 +93,7 @@ async function resultAmounts(client: Client, runId: string): Promise<RunAmounts>
     const { stepsUsed, usage } = await runOutcome(client, runId);
     return amountsIn(stepsUsed, usage);
   } catch (error) {
-    // It was ended from outside, and has no result.
+    // A run that was ended from outside has no result.
     if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
     return recordedAmounts(client, runId);
   }
@@ -110,19 +110,19 @@ function amountsIn(steps: number, usage: AggregatedUsage): RunAmounts {
 
 /** The number of runs with a value. */
 export interface RunCount {
-  /** The value by which these runs are counted together, such as the name of an agent. */
+  /** The value that these runs share, such as the name of an agent. */
   value: string;
-  /** How many there are. */
+  /** The number of these runs. */
   runs: number;
 }
 
-/** Numbers of runs by a value, the largest first. */
+/** The numbers of runs by value, the largest first. */
 export interface RunCounts {
   /** What the runs were counted by. */
   by: 'agent' | 'status';
-  /** A row for each value, the largest number first. */
+  /** One entry for each value, the largest number first. */
   counts: RunCount[];
-  /** The number of all runs that match, also of those with none of these values. */
+  /** The number of all matching runs, including those with other values. */
   total: number;
 }
 
@@ -130,9 +130,9 @@ export interface RunCounts {
 const MOST_COUNTED = 200;
 
 /**
- * Counts runs, by the server's own count. It counts by no value of a search attribute, so each is asked for: all statuses, and the agents
- * that are named or that the newest runs have. Runs with a tag are read from the list, which looks at their tags again: the count of the
- * server takes a tag for another one that has its words.
+ * Counts runs on the server. The server cannot group by a search attribute, so each value is counted separately: all statuses, and the
+ * agents that are named or that the newest runs have. With a tag, the runs are read from the list, which checks the tag again: the
+ * server's count also matches tags that contain the same words.
  */
 export async function countRuns(
   client: Client,

@@ -20,7 +20,7 @@ import { withNewest } from './missing-workers.ts';
 
 /**
  * Reads a run: the newest execution by query if a worker answers, and everything else from history, across all executions
- * of the run. What reads histories, most of the package, is loaded when it is used: here and in the files that use this reader.
+ * of the run. The code that reads histories is most of the package, so this file and those that use the reader load it on demand.
  */
 export class RunReader {
   readonly chain: RunChain;
@@ -36,7 +36,7 @@ export class RunReader {
   /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
     const execution = await this.chain.newest();
-    // A worker has to replay a run that has ended to answer, which delays the runs that continue: the history says the same.
+    // To answer for an ended run, a worker has to replay it, which delays open runs: the history says the same.
     const view = execution.closed ? undefined : await queryRun<StatusView>(this.#client, this.#runId, QUERIES.status);
     const status = view === undefined ? await this.#recordedStatus(execution) : asEnded(view, execution);
     const { missing: reported = [], ...known } = status;
@@ -61,7 +61,7 @@ export class RunReader {
     return { ...approvals, pending: [...ofRun, ...ofChildren.flat()] };
   }
 
-  /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
+  /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the server has removed the first of them. */
   async context(from: number): Promise<ContextPage> {
     const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
     const newest = asEnded(page ?? (await this.#recordedContext(from)), execution);
@@ -70,7 +70,7 @@ export class RunReader {
     return newest;
   }
 
-  /** Returns the deps and the state of the run as they are now. */
+  /** Returns the current deps and state of the run. */
   async data(): Promise<Pick<ContextPage, 'deps' | 'state'>> {
     return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? this.#recordedContext(Number.MAX_SAFE_INTEGER);
   }
@@ -85,7 +85,7 @@ export class RunReader {
     let silent = false;
     for (;;) {
       signal?.throwIfAborted();
-      // Asked before anything is read: the events up to the end are then among those that are read.
+      // Checked before reading, so that the events read include all up to the end.
       const ended = (silent || wait > SHORTEST_PAUSE_MS) && (await this.chain.newest()).closed;
       const before = offset;
       const page = await this.#page(offset);
@@ -97,7 +97,7 @@ export class RunReader {
         offset += events.length;
       }
       silent = page === undefined;
-      // History alone does not say whether there is more to come.
+      // The history alone does not say whether more is to come.
       const isAll = page === undefined ? !follow || ended || offset === before : offset >= page.total;
       if (!isAll) continue;
       if (!follow || ended || (page !== undefined && isTerminal(page.status))) return;
@@ -112,18 +112,18 @@ export class RunReader {
     for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
   }
 
-  /** Returns the trace of the run so far: of a program by query as long as one execution has all of it, otherwise from the events. */
+  /** Returns the trace of the run so far: by query for a program while one execution has all of it, otherwise from the events. */
   async trace(): Promise<ExecutionTrace> {
     return (await this.#queriedTrace()) ?? this.#recordedTrace();
   }
 
-  /** Returns the span of the run in the operator's traces, in a session that of a turn. */
+  /** Returns the span of the run, or of a turn of a session, in the operator's traces. */
   async traceContext(turn?: number): Promise<TraceContext> {
     const { spanOfRun } = await import('./exported-trace.ts');
     return spanOfRun(this.#client, this.#runId, turn);
   }
 
-  /** Returns all steps that are left. */
+  /** Returns all steps that the server still has. */
   async steps(): Promise<StepResult[]> {
     const steps: StepResult[] = [];
     for (;;) {
@@ -147,7 +147,7 @@ export class RunReader {
     return steps;
   }
 
-  /** Returns the status as the history has it. That of an ended run is kept for a while: it is asked for by all who see the run end. */
+  /** Returns the status from the history. It is cached for an ended run, since everyone who sees the run end asks for it. */
   #recordedStatus(execution: NewestExecution): Promise<StatusView> {
     return execution.closed
       ? endedStatus(this.#client, `${this.#runId} ${execution.executionId}`, () => this.#foldedStatus(execution))
@@ -174,7 +174,7 @@ export class RunReader {
   }
 
   /**
-   * Yields the events that the answer of the newest execution lacks, by execution: those of the executions before, or the one
+   * Yields the events that the answer of the newest execution lacks, by execution: those of earlier executions, or the one
    * that is too large for an answer. Without an answer, all events from the offset on.
    */
   async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
@@ -222,14 +222,14 @@ export class RunReader {
     return traceOf(state.program.document, await Array.fromAsync(this.events({})));
   }
 
-  /** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
+  /** Reads events before steps: a call that ends in between has a step, and is still open in the events. */
   async #traceOfAgent(header: AgentTraceHeader): Promise<ExecutionTrace> {
     const { agentTrace } = await import('../core/domain/agent-trace.ts');
     const events = await Array.fromAsync(this.events({}));
     return agentTrace(header, { events, steps: await this.steps() });
   }
 
-  /** Returns the newest execution as its history has it. Throws `run_not_found`, and `history_removed` if the server has removed it. */
+  /** Reads the newest execution from its history. Throws `run_not_found`, and `history_removed` if the server has removed it. */
   async recordedRun(): Promise<ReadBackRun> {
     const { executionId } = await this.chain.newest();
     const { readExecution } = await import('../history/read-run.ts');
@@ -240,14 +240,14 @@ export class RunReader {
 }
 
 /**
- * The ended runs whose status is kept, and for how long. An execution that has ended does not change. Whether the server still has it, and it
- * is the newest one of its run, is asked each time; a key that is taken away counts after that time.
+ * Bounds of the cached statuses of ended runs. An ended execution does not change. Whether the server still has it, and whether it is
+ * the newest one of its run, is checked each time. A removed encryption key takes effect after the `ttl`.
  */
 const KEPT_STATUSES = { max: 200, ttl: 30_000, ttlAutopurge: true };
 
 const endedStatuses = new WeakMap<Client, LRUCache<string, Promise<StatusView>>>();
 
-/** Returns the status of an execution that has ended: as it was read a moment ago, or is being read. */
+/** Returns the status of an ended execution, cached or shared with a read in progress. */
 function endedStatus(client: Client, execution: string, read: () => Promise<StatusView>): Promise<StatusView> {
   const kept = endedStatuses.get(client) ?? new LRUCache<string, Promise<StatusView>>(KEPT_STATUSES);
   endedStatuses.set(client, kept);
@@ -259,7 +259,7 @@ function endedStatus(client: Client, execution: string, read: () => Promise<Stat
   return status;
 }
 
-/** Sets the status of a run that was ended from outside: its own answer still has the status at that moment. */
+/** Corrects the status of a run that was ended from outside: the run's answer still has the status before that. */
 function asEnded<View extends { status: RunStatus }>(view: View, { closed, status }: NewestExecution): View {
   return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
 }
@@ -273,16 +273,16 @@ export function eventsRemoved(runId: string, from: number, through: number): Lon
   );
 }
 
-/** Children that are queried at once. */
+/** Children that are queried at the same time. */
 const ASKED_AT_ONCE = 10;
 
-/** Returns the pending approvals of a child, each with the run that waits: the child, or a descendant of it. */
+/** Returns the pending approvals of a child, each with the run that waits: the child or one of its descendants. */
 async function approvalsOfChild(client: Client, runId: string): Promise<ApprovalView[]> {
   try {
     const { pending, about } = await new RunReader(client, runId).approvals();
     return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
   } catch (error) {
-    // It has not started yet, or was deleted.
+    // The child has not started yet, or was deleted.
     if (errorCode(error) === 'run_not_found') return [];
     throw error;
   }
@@ -298,11 +298,11 @@ export interface FollowOptions {
   signal?: AbortSignal;
 }
 
-/** The pauses between two queries: short while events come, long while none do, since an idle run must not keep its worker busy. */
+/** The pauses between two queries: short while events arrive, longer otherwise, since an idle run must not keep its worker busy. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** True if the page begins at the requested offset, and is not empty because of an event too large for an answer. */
+/** True if the page begins at the requested offset. A page is empty if its first event is too large for an answer. */
 function beginsAtOffset(page: ContextPage, from: number): boolean {
   return from >= page.firstOffset && (page.events.length > 0 || from >= page.total);
 }
@@ -322,7 +322,7 @@ export class AwaitedResult {
     this.#isRun = isRun;
   }
 
-  /** Returns the result and the requested parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal. */
+  /** Returns the result and requested parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, abort reasons. */
   async read({
     steps = false,
     deps = false,
@@ -332,7 +332,7 @@ export class AwaitedResult {
     ...options
   }: ResultOptions): Promise<{ fields: RunResultFields; parts: RequestedParts }> {
     const fields = await this.#wait(options, async () => {
-      // The result of any workflow could be waited for. A run that this client started is known to be one.
+      // Any workflow has a result to wait for. A run that this client started is known to be a run.
       if (!this.#isRun) await this.#reader.chain.newest();
       this.#isRun = true;
       return runOutcome(this.#client, this.#runId);
@@ -340,7 +340,7 @@ export class AwaitedResult {
     return { fields: await this.#whole(fields, steps), parts: await this.#parts({ deps, state, trace, traceContext }) };
   }
 
-  /** Adds the fields that the closing event leaves out, from the history. */
+  /** Adds the fields that the closing event leaves out, read from the history. */
   async #whole(fields: RunResultFields, steps: boolean): Promise<RunResultFields> {
     const { outputTruncated, ...rest } = fields;
     const recorded = outputTruncated ? (await this.#reader.recordedRun()).result : undefined;
@@ -348,7 +348,7 @@ export class AwaitedResult {
     return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
   }
 
-  /** Reads what the run has at its end, as far as it is asked for. */
+  /** Reads the requested parts at the end of the run. */
   async #parts({ deps, state, trace, traceContext }: Omit<ResultParts, 'steps'>): Promise<RequestedParts> {
     const data = deps || state ? await this.#reader.data() : undefined;
     return {
@@ -359,7 +359,7 @@ export class AwaitedResult {
     };
   }
 
-  /** Returns the likely reasons why the run has not ended in time; none on an error, since the caller has waited long enough. */
+  /** Returns likely reasons why the run has not ended in time. Empty on an error, since the caller has waited long enough. */
   async #missing(): Promise<Missing[]> {
     const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
     return missing;

@@ -9,7 +9,7 @@ import type { ReadBackRun } from '../history/read-run.ts';
 import { statusOf } from '../temporal/run-workflow.ts';
 import type { OwnApprovals } from './executions.ts';
 
-// The answers of a run's queries, made from its history if no worker answers.
+// The answers to a run's queries, computed from its history if no worker answers.
 
 /** Returns the `status` view. `execution` is Temporal's status of the workflow. */
 export function statusFrom(runId: string, execution: { status: string }, newest: ReadBackRun): StatusView {
@@ -25,14 +25,14 @@ export function approvalsFrom(runId: string, execution: { status: string }, newe
   return { version: 1, runId, agentName, about, status: runStatus(execution, newest), pending, remembered, ...childrenField(state) };
 }
 
-/** Returns the run's own status while it is running, and afterwards Temporal's, which is more accurate. */
+/** Returns the run's status while it is running, and Temporal's more accurate status afterwards. */
 function runStatus({ status }: { status: string }, { result, state }: ReadBackRun): RunStatus {
   if (result !== undefined) return result.status;
   const known = statusOf(status);
   return known === 'running' ? (state?.status ?? known) : known;
 }
 
-/** Returns the `context` view with all events of the newest execution from `from` on; a page that begins before them begins with them. */
+/** Returns the `context` view with the events of the newest execution, from `from` or from its first event, whichever is later. */
 export function contextFrom(runId: string, { state, burst }: ReadBackRun, from: number): ContextPage {
   const context = state?.context ?? newExecutionContext(runId);
   const { executionId, currentStep, finalResult, events } = context;
@@ -70,7 +70,7 @@ export function savedContextOf(runId: string, recorded: ReadBackRun): SavedConte
   });
 }
 
-/** Returns the state of a run that has a conversation. Throws `invalid_input` for a program, and for a run whose agent was never resolved. */
+/** Returns the state of an agent's run. Throws `invalid_input` for a program, and for a run whose agent was never resolved. */
 export function conversationState(runId: string, { state }: ReadBackRun): RunState {
   if (state === undefined) {
     throw new LonghaulError('invalid_input', `Run "${runId}" has no conversation: no worker has resolved its agent so far`);

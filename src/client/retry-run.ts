@@ -16,7 +16,7 @@ import { updateRun } from './updates.ts';
 
 /** The options of a retry. */
 export interface RetryOptions {
-  /** The step whose model call is made again, 1-based. Default: the last step that the run asked the model for. */
+  /** The step whose model call is made again, 1-based. Default: the last step for which the run called the model. */
   fromStep?: number;
 }
 
@@ -28,17 +28,17 @@ export interface RetryReceipt {
   fromStep: number;
   /** Temporal's run id of the execution that continues. */
   executionId: string;
-  /** Names of the Updates and Signals that came after that point, in order. Their content is no longer part of the run. */
+  /** Names of the Updates and Signals after that point, in order. Their content is no longer part of the run. */
   dropped: string[];
 }
 
-/** Temporal's names by their numbers: `RESET_REAPPLY_TYPE_NONE`, and exclude types for Signals, Updates and cancellations. */
+/** Temporal's enum values: `RESET_REAPPLY_TYPE_NONE`, and the exclude types for Signals, Updates and cancellations. */
 const REAPPLY_NOTHING = { resetReapplyType: 2, resetReapplyExcludeTypes: [1, 2, 4] };
 
 /**
- * Lets a run that has ended continue from a step: Temporal resets its newest execution to the workflow task that asked the
- * model for it. See docs/decisions/retries-are-resets.md. Throws `run_open`, `run_not_found`, `invalid_input` for a step that
- * is not there.
+ * Lets a run that has ended continue from a step: Temporal resets its newest execution to the workflow task that called the
+ * model for it. See docs/decisions/retries-are-resets.md. Throws `run_open`, `run_not_found`, and `invalid_input` for a step that
+ * does not exist.
  */
 export async function retryRun(client: Client, runId: string, options: RetryOptions): Promise<RetryReceipt> {
   requireKnown('"retry"', options, { fromStep: true });
@@ -55,7 +55,7 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
     workflowExecution: { workflowId: runId, runId: ended },
     reason: `retried from step ${fromStep}`,
     workflowTaskFinishEventId: task,
-    // The server resets once for each request id: callers that saw the same end get the same execution.
+    // The server resets once per request id: callers that saw the same end get the same execution.
     requestId: `retry ${ended}`,
     ...REAPPLY_NOTHING,
   });
@@ -66,7 +66,7 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
 }
 
 /**
- * Sends the Updates that led to the step again: an answer to a question, `resume`. Their events come after the task that
+ * Resends the Updates that led to the step, such as an answer to a question or `resume`. Their events come after the task that
  * accepted them, so a reset to this task drops them.
  */
 async function sendAgain(client: Client, runId: string, requests: RetryPoints['accepted']): Promise<void> {
@@ -85,7 +85,7 @@ async function sendAgain(client: Client, runId: string, requests: RetryPoints['a
   }
 }
 
-/** Returns the step that a run continues from, and the task that asked for it. Throws `invalid_input` if it cannot continue from there. */
+/** Returns the step to continue from, and the task that called the model for it. Throws `invalid_input` if that is impossible. */
 export function retriedStep(
   runId: string,
   points: RetryPoints,
@@ -97,7 +97,7 @@ export function retriedStep(
     const next = `start it again under its id with ifExists: 'restartFailed'`;
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried: it ended before a worker had begun it. Instead, ${next}`);
   }
-  // A run that never asked the model begins this execution again.
+  // A run that never called the model begins this execution again.
   const known = tasks.size === 0 ? new Map([[firstStep, firstTask]]) : tasks;
   const steps = [...known.keys()];
   const fromStep = wanted ?? Math.max(...steps);
@@ -117,7 +117,7 @@ export function retriedStep(
   throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried from there: ${why}. Retry it from ${there}`);
 }
 
-/** Throws if the deadline has passed. It counts from the start of the run: a retry would end at once and lose what it drops. */
+/** Throws if the deadline has passed. It counts from the start of the run, so a retry would end at once and lose what it dropped. */
 function requireTime(runId: string, { deadline }: RetryPoints): void {
   if (deadline === undefined || Date.now() < deadline) return;
   throw new LonghaulError(
@@ -126,29 +126,29 @@ function requireTime(runId: string, { deadline }: RetryPoints): void {
   );
 }
 
-/** The number of an event in its history, as the server takes it. */
+/** The id of an event in its history, in the server's type. */
 type EventId = NonNullable<HistoryEvent['eventId']>;
 
-/** An Update or a Signal that a run accepted: the event that has it, and the workflow task that accepted it. */
+/** An Update or Signal that a run accepted: its event, and the workflow task that accepted it. */
 interface AcceptedRequest {
   name: string;
   eventId: EventId;
-  /** The content to send again. Present for an Update only. */
+  /** The content to resend. Present only for an Update. */
   update?: { updateId: string; argument: unknown; acceptedIn: EventId };
 }
 
-/** The points in the history of an execution from which a retry can continue. Tasks are named by the id of the event that completed them. */
+/** The points in an execution's history from which a retry can continue. A task is identified by the event that completed it. */
 export interface RetryPoints {
   /** Undefined if no worker had begun the run. */
   firstTask?: EventId;
-  /** The step that comes first in this execution. 1-based. */
+  /** The first step of this execution. 1-based. */
   firstStep: number;
-  /** The task that asked the model for each step, in the order of the steps. If it asked several times, the last task. */
+  /** The last task that called the model for each step, in the order of the steps. */
   tasks: ReadonlyMap<number, EventId>;
-  /** The number of the last step that is complete. */
+  /** The number of the last completed step. */
   steps: number;
   isContinued: boolean;
-  /** The time at which the run ends in any case, in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit then. */
+  /** The deadline in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit when it is reached. */
   deadline?: number;
   accepted: readonly AcceptedRequest[];
 }
@@ -156,19 +156,19 @@ export interface RetryPoints {
 /** The Signals that stop a run: a retry does not count them as dropped. */
 const STOPPING = new Set<string>([SIGNALS.cancel, SIGNALS.cancelReason]);
 
-/** Finds the workflow tasks that asked the model for each step of an execution. */
+/** Finds the workflow task that called the model for each step of an execution. */
 export async function retryPoints(
   { runId, executionId, converter }: { runId: string; executionId: string; converter: LoadedDataConverter },
   history: AsyncIterable<HistoryEvent> | Iterable<HistoryEvent>,
 ): Promise<RetryPoints> {
   const reader = new ExecutionReader(executionId, converter);
   const { execution } = reader;
-  /** The tasks that asked for the model calls of the execution, in the order of the calls. */
+  /** The tasks that scheduled the model calls of the execution, in the order of the calls. */
   const asking: EventId[] = [];
   const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
-  // A burst begins with a model call: a run continues from there, and not from a step in its middle.
+  // A run continues from the model call that begins a burst, not from a step inside it.
   const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => execution.activities.filter(isModelCall);
   for await (const event of history) {
     const { eventId } = event;
@@ -209,7 +209,7 @@ export async function retryPoints(
   };
 }
 
-/** The offsets of the events that completed the steps of an execution. */
+/** Returns the offsets of the events that completed the steps of an execution. */
 function stepEnds({ firstOffset, context, steps }: RunState): number[] {
   const ends: number[] = [];
   let offset = -1;

@@ -8,39 +8,39 @@ import type { DecidedOn } from './approvals.ts';
 import type { RunFeeds } from './stream/run-feeds.ts';
 
 /**
- * The runs that a client remembers, and the time for which it does, in milliseconds: long enough for the requests that come together, and
- * short because the id of a run that was deleted may be taken by another user.
+ * Bounds of a client's cache of runs, in milliseconds: long enough for requests that come together, and short because another user
+ * may take the id of a deleted run.
  */
 const REMEMBERED = { max: 1_000, ttl: 5_000 };
 
 /**
- * The access of a client to runs: to all, or to those of its principal alone. The principal of a run never changes, so requests that come
- * together ask for it once.
+ * A client's access to runs: all, or only those of its principal. The principal of a run never changes, so requests that come
+ * together look it up once.
  */
 export class RunAccess {
   readonly #client: Client;
   readonly #identity: Identity | undefined;
   readonly #known = new LRUCache<string, true>(REMEMBERED);
 
-  /** Without an identity, the client reaches all runs. */
+  /** Without an identity, the client can access all runs. */
   constructor(client: Client, identity: Identity | undefined) {
     this.#client = client;
     this.#identity = identity;
   }
 
-  /** The principal of the runs; undefined if the client reaches all runs. */
+  /** The principal of the runs; undefined if the client can access all runs. */
   get identity(): Identity | undefined {
     return this.#identity;
   }
 
-  /** Returns the access to the runs of a principal: this one if it is to those of a principal already, so that it keeps what it remembers. */
+  /** Returns the access to the runs of a principal. If this one is already restricted to a principal, returns it with its cache. */
   narrowedTo(principal: Principal | undefined): RunAccess {
     return principal === undefined || this.#identity !== undefined ? this : new RunAccess(this.#client, identityOf(principal));
   }
 
   /**
-   * Throws `run_not_found` for the run of another principal, for a run without a principal, and for an id that does not exist: the three
-   * cannot be told apart. The first event of a run has its principal, at once and without a worker: search attributes would lag, and
+   * Throws `run_not_found` for another principal's run, for a run without a principal, and for an id that does not exist: the three
+   * cannot be distinguished. The first event of a run holds its principal, at once and without a worker: search attributes would lag, and
    * any client could change them.
    */
   async require(runId: string): Promise<void> {
@@ -49,7 +49,7 @@ export class RunAccess {
     this.#requireOwn(runId, await executionBeginning(this.#client, runId));
   }
 
-  /** Throws `run_not_found` for a workflow that exists and is no run of the principal: nothing must be sent to it. */
+  /** Throws `run_not_found` for a workflow that exists and is not a run of the principal: nothing must be sent to it. */
   async requireUnlessAbsent(id: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(id)) return;
     const { executionBeginning } = await import('../history/execution-reader.ts');
@@ -63,23 +63,23 @@ export class RunAccess {
     this.note(runId);
   }
 
-  /** Notes that a run acts for the principal: it has accepted a message that names it. */
+  /** Records that a run acts for the principal: it has accepted a message that names it. */
   note(runId: string): void {
     this.#known.set(runId, true);
   }
 }
 
-/** The things that a client knows about a run before it asks the server. */
+/** What a client knows about a run before it asks the server. */
 export interface KnownRun {
   /** True if the workflow with its id is known to be a run of an agent. */
   isRun?: boolean;
-  /** The access of the client to runs. Default: to all. */
+  /** The client's access to runs. Default: all runs. */
   access?: RunAccess;
   /** The feeds of runs that the client's readers share. */
   feeds?: RunFeeds;
 }
 
-/** A run to which a client sends only authorized requests: each is refused with `run_not_found` if the run belongs to another principal. */
+/** A run whose requests are authorized first: each throws `run_not_found` if the run belongs to another principal. */
 export class AuthorizedRun {
   readonly #client: Client;
   readonly #runId: string;
@@ -99,7 +99,7 @@ export class AuthorizedRun {
     });
   }
 
-  /** Does the work for a decision, which may name a descendant. */
+  /** Does the work for a decision, which may concern a descendant. */
   forDecision<Value>(about: DecidedOn, work: () => Promise<Value>): Promise<Value> {
     return this.for(async () => {
       const owner = typeof about === 'string' ? undefined : about.runId;
@@ -108,7 +108,7 @@ export class AuthorizedRun {
     });
   }
 
-  /** Yields the items. Nothing is done before the first of them is asked for. */
+  /** Yields the items. Does nothing before the first one is requested. */
   forEach<Item>(items: () => Promise<AsyncGenerator<Item>>): AsyncGenerator<Item> {
     return failEachIfUnreachable(this.#client, async () => {
       await this.#access?.require(this.#runId);

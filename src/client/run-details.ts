@@ -20,7 +20,7 @@ export interface ReadableRun {
   reader: Pick<RunReader, 'chain' | 'recordedRun'>;
 }
 
-/** Returns the agent that acts now or, with an offset, the one that acted at that place of the record. Throws `busy` before one is resolved, and `history_removed`. */
+/** Returns the current agent or, with an offset, the agent at that event. Throws `busy` before one is resolved, and `history_removed`. */
 export async function pinnedAgent({ client, runId, reader }: ReadableRun, at?: number): Promise<PinnedAgent> {
   if (at === undefined) return { runId, snapshot: resolvedAgent(runId, (await reader.recordedRun()).state?.snapshot) };
   const executions = await reader.chain.executions();
@@ -36,7 +36,7 @@ function resolvedAgent(runId: string, snapshot: AgentSnapshot | undefined): Agen
   throw new LonghaulError('busy', `Run "${runId}" has not resolved its agent yet: ask again in a moment`);
 }
 
-/** What is known of a call so far, from the newest execution back to the one that has the call itself. */
+/** What is known about a call so far, read from the newest execution back to the one that has the call. */
 interface CollectedCall {
   decisions: NonNullable<Event['decision']>[];
   result?: CallDetails['result'];
@@ -45,7 +45,7 @@ interface CollectedCall {
   waiting?: CallDetails['waiting'];
 }
 
-/** Reads one call of a run. Of several with the same id, that is the newest. Throws `call_not_found`, and `history_removed` if the call may have been in what the server has removed. */
+/** Reads the newest call of a run with this id. Throws `call_not_found`, or `history_removed` if the server may have removed it. */
 export async function callDetails({ client, runId, reader }: ReadableRun, callId: string): Promise<CallDetails> {
   const found: CollectedCall = { decisions: [] };
   const executions = await reader.chain.executions();
@@ -63,7 +63,7 @@ export async function callDetails({ client, runId, reader }: ReadableRun, callId
   throw new LonghaulError('call_not_found', `Run "${runId}" has no call "${callId}": its steps list the calls that it has made`);
 }
 
-/** Returns what waits for a decision about a call, with all arguments that the decision is about: a gate may have changed those of the model. */
+/** Returns the pending decision about a call, with the arguments that it applies to: a gate may have changed the model's. */
 function waitingCall({ run: { state } }: ReadExecution, callId: string): CallDetails['waiting'] {
   return state === undefined ? undefined : approvalViews(state, { isWhole: true }).find((one) => one.callId === callId);
 }
@@ -74,7 +74,7 @@ interface CallPlace {
   offset: number;
 }
 
-/** Adds what an execution says about a call, and returns the place of the call if it is in there. */
+/** Adds what an execution says about a call, and returns the place of the call if this execution has it. */
 function collect(found: CollectedCall, { events, steps, firstOffset }: ReadExecution, callId: string): CallPlace | undefined {
   let place: CallPlace | undefined;
   const here: CollectedCall = { decisions: [] };
@@ -132,30 +132,30 @@ function detailsOf(
   };
 }
 
-/** Bytes of a question and of an answer in a list: an entry has at most 2 kB. */
+/** Bytes of a question or an answer in a list: an entry has at most 2 kB. */
 const TEXT_BYTES = 300;
 
-/** The characters of a message that are looked at. */
+/** The characters of a message that are read. */
 const READ_CHARACTERS = 2_000;
 
-/** The turns of a page that names no other number. */
+/** The default number of turns of a page. */
 export const DEFAULT_TURNS = 50;
 
 /** The options of a list of turns. */
 export interface TurnsOptions {
   /** The first turn, from 1. Default 1. */
   from?: number;
-  /** The largest number of turns. Default 50. */
+  /** The maximum number of turns. Default 50. */
   limit?: number;
 }
 
-/** Reads a page of the turns of a session from a turn on. Throws `invalid_input` for a run that is no session, and `history_removed`. */
+/** Reads a page of the turns of a session. Throws `invalid_input` for a run that is not a session, and `history_removed`. */
 export async function turnsPage(
   { client, runId, reader }: Pick<ReadableRun, 'client' | 'runId'> & { reader: Pick<RunReader, 'chain'> },
   { from = 1, limit = DEFAULT_TURNS }: TurnsOptions = {},
 ): Promise<TurnsPage> {
   const executions = await reader.chain.executions();
-  // A turn may have begun in the execution before the one that its end is in.
+  // A turn may have begun in the execution before the one in which it ends.
   const beginning =
     executions[
       Math.max(
@@ -178,7 +178,7 @@ export async function turnsPage(
   return { sessionId: runId, turns: turns.slice(0, limit), ...defined({ next }) };
 }
 
-/** True for an execution of a session. Before the first task of a run, only its input says it. */
+/** True for an execution of a session. Before its first task, only its input says so. */
 function isOfSession({ run: { state }, recorded }: ReadExecution): boolean {
   return state === undefined ? recorded.input?.session !== undefined : sessionOf(state) !== undefined;
 }
@@ -187,7 +187,7 @@ function isOfSession({ run: { state }, recorded }: ReadExecution): boolean {
 class TurnList {
   readonly ended: TurnEntry[] = [];
   #number: number;
-  /** The record begins in the middle of a turn. */
+  /** True if the record begins in the middle of a turn. */
   #isCut: boolean;
   #current: TurnEntry | undefined;
   #usage = noUsage();
@@ -197,14 +197,14 @@ class TurnList {
     this.#isCut = isCut;
   }
 
-  /** All turns, also the one that continues. */
+  /** All turns, including the current one. */
   get all(): TurnEntry[] {
     return this.#current === undefined ? this.ended : [...this.ended, this.#current];
   }
 
   add(event: Event, offset: number): void {
     const { turn: end, content, given, timestamp } = event;
-    // Titles, raises and so on may stand between two turns.
+    // Titles, raised limits and so on may be recorded between two turns.
     if (this.#current === undefined && (given || content.length === 0) && end === undefined) return;
     const turn = (this.#current ??= this.#begun(offset, timestamp));
     turn.events += 1;
@@ -234,7 +234,7 @@ class TurnList {
   }
 }
 
-/** Returns the beginning of the first message of a role; undefined without one. */
+/** Returns the beginning of the first message of a role, or undefined. */
 function textOf(content: readonly ContentItem[], role: 'user' | 'assistant'): string | undefined {
   const message = content.find((item) => item.type === 'message' && item.role === role);
   if (message?.type !== 'message') return undefined;

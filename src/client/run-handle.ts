@@ -47,11 +47,11 @@ import type { SetPermissionsReceipt } from '../core/domain/permission-requests.t
 
 /** The options of a cancellation. */
 export interface CancelOptions {
-  /** The person or service that cancels it. */
+  /** The person or service that cancels the run. */
   by?: string;
 }
 
-/** The handle of a run of an agent, given by the type of the agent or by its name, or of a run with the output type. */
+/** The type of a run's handle, given the type of its agent, the agent's name, or the type of its output. */
 export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
   ? RunHandle<OutputOf<AgentOrOutput>, UnfinishedOf<AgentOrOutput>>
   : [AgentOrOutput] extends [string]
@@ -60,7 +60,7 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
 
 /** The handle of the run of a program. */
 export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output>, 'result'> {
-  /** Waits for the end and returns the result, whatever its status, with an entry for each unit and the parts that are asked for. */
+  /** Waits for the end and returns the result, whatever its status, with an entry for each unit and the requested parts. */
   result<Trace extends boolean = false, Deps extends boolean = false, State extends boolean = false>(
     options?: Omit<ResultOptions<never, Trace, Deps, State>, 'steps'>,
   ): Promise<ProgramResult<Output> & RequestedBy<false, Trace, Deps, State>>;
@@ -69,7 +69,7 @@ export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output
 /**
  * The handle of one run. All reading methods work with and without a running worker. `Output` is the type of the run's
  * output, and `Unfinished` its type if the run does not complete. Every method throws `run_not_found`, `not_a_run` for a
- * workflow of the user, and `server_unreachable` if the server does not answer.
+ * workflow that is not a run, and `server_unreachable` if the server does not answer.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /** The id of the run. */
@@ -81,7 +81,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #result: AwaitedResult;
   readonly #feeds: RunFeeds | undefined;
 
-  /** `stores`: the other stores that hold parts of the run. @internal */
+  /** `stores`: further stores that hold parts of the run. @internal */
   constructor(client: Client, runId: string, { isRun = false, access, feeds, ...stores }: RunStores & KnownRun = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);
@@ -93,7 +93,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Waits for the end and returns the result, whatever its status. With `steps`, `deps`, `state`, `trace` and `traceContext` it also has these,
+   * Waits for the end and returns the result, whatever its status. `steps`, `deps`, `state`, `trace` and `traceContext` add these parts,
    * as they are at the end of the run.
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
@@ -121,17 +121,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Returns the trace of the run so far: what it did, step by step, in nested spans. That of an agent has a span for each step, with its
-   * model call, its tool calls and its waits for decisions. It is made from the record and stored nowhere.
+   * Returns the trace of the run so far: what it did, step by step, in nested spans. An agent's trace has a span for each step, with its
+   * model call, tool calls and waits for decisions. The trace is computed from the record and not stored.
    */
   async trace(): Promise<ExecutionTrace> {
     return this.#allowed.for(() => this.#reader.trace());
   }
 
   /**
-   * Returns the spans that follow from the record of the run, with the ids that workers give them, as the body of a request to `/v1/traces`
-   * of an OpenTelemetry collector: of the run once it has ended, of its turns, its waits for decisions, its calls of children, and its last
-   * attempts whose workers were lost. `calls`: of calls that have ended, too.
+   * Returns the spans that can be computed from the record, with the ids that workers use, as the body of a request to `/v1/traces`
+   * of an OpenTelemetry collector: the run once it has ended, its turns, waits for decisions, calls of children, and last
+   * attempts whose workers were lost. `calls` adds the calls that have ended.
    */
   async exportTrace(options: ExportTraceOptions = {}): Promise<OtlpTraces> {
     const { exportedTrace } = await import('./exported-trace.ts');
@@ -139,17 +139,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Returns the span of the run in the traces of the operator (docs/telemetry.md), also before it has ended: the ids follow from the run. In
-   * a session that of a turn, by default of the first.
+   * Returns the span of the run in the operator's traces (docs/telemetry.md), also before it has ended: the ids follow from the run id.
+   * For a session, returns the span of a turn, by default the first.
    */
   async traceContext({ turn }: { turn?: number } = {}): Promise<TraceContext> {
     return this.#allowed.for(() => this.#reader.traceContext(turn));
   }
 
   /**
-   * Returns a page of the timeline of the run: model calls, tool calls, workflow tasks, waits for people and children, each from its request
-   * to its end, with the wait for a worker apart and the failures of attempts. It is made from the history alone. Children have timelines
-   * of their own. Throws `history_removed` if the server has removed the history at that offset.
+   * Returns a page of the run's timeline: model calls, tool calls, workflow tasks, waits for people and children, each from its request
+   * to its end, with the wait for a worker and the failed attempts. It is computed from the history alone. Children have separate
+   * timelines. Throws `history_removed` if the server has removed the history at that offset.
    */
   async timeline(options: TimelineOptions = {}): Promise<RunTimeline> {
     return this.#allowed.for(async () => {
@@ -158,7 +158,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns the agent of the run as it is pinned: the one that acts now or, with `at`, the one that acted at that offset. Throws `busy` before one is resolved, and `history_removed`. */
+  /** Returns the pinned agent: the current one or, with `at`, the one at that offset. Throws `busy` if none is resolved yet. */
   async snapshot({ at }: { at?: number } = {}): Promise<PinnedAgent> {
     return this.#allowed.for(async () => {
       const { pinnedAgent } = await import('./run-details.ts');
@@ -167,9 +167,9 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Returns what the model was asked in a step, built from the history by the code of the worker: the request and, with `providers`, its form
-   * on the wire; with `diff: 'previous'`, how it differs from the one before. Parts that the record does not hold are named in `unknown`.
-   * Throws `unknown_step` with the steps that there are, and `history_removed`.
+   * Returns the model request of a step, rebuilt from the history by the worker's code. With `providers`, also returns its form
+   * on the wire; with `diff: 'previous'`, its differences from the previous request. `unknown` names parts that the record does not hold.
+   * Throws `unknown_step` with the existing steps, and `history_removed`.
    */
   async request(step: number, options: StepRequestOptions = {}): Promise<StepRequest> {
     return this.#allowed.for(async () => {
@@ -178,7 +178,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns one call of the run with its whole arguments, its schema, its decisions and its result. Throws `call_not_found` and `history_removed`. */
+  /** Returns one call of the run with its whole arguments, schema, decisions and result. Throws `call_not_found` and `history_removed`. */
   async call(callId: string): Promise<CallDetails> {
     return this.#allowed.for(async () => {
       const { callDetails } = await import('./run-details.ts');
@@ -186,14 +186,14 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */
+  /** Returns the recorded steps. If the server has removed the beginning of the run, only the remaining ones: see their `step`. */
   async steps(): Promise<StepResult[]> {
     return this.#allowed.for(() => this.#reader.steps());
   }
 
   /**
    * Yields the events from an offset on; with `follow` as they happen, until the run ends. Offsets are indexes: no event is
-   * skipped or repeated. With `tree`, the events of the run and of all its descendants by their times, each with its run and its offset
+   * skipped or repeated. With `tree`, yields the events of the run and all its descendants by time, each with its run and its offset
    * there. Throws `history_removed` if the server has removed the events at that offset.
    */
   events(options: TreeEventOptions): AsyncGenerator<TreeEvent>;
@@ -207,8 +207,8 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Yields what happens in the run as it happens, until it has ended: events and steps of its record, and before them pieces of answers
-   * as they arrive, if workers and client share a sink (`streams`). `cursor` of an item continues after it, in any process and at any time.
+   * Yields what happens in the run until it has ended: recorded events and steps, and before them pieces of answers
+   * as they arrive, if workers and client share a sink (`streams`). The `cursor` of an item continues after it, in any process at any time.
    * Throws `invalid_cursor`, `history_removed`, `run_terminated`, `run_timed_out`, or the reason of the signal.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
@@ -221,7 +221,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     );
   }
 
-  /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
+  /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it with `saved`. */
   async save(): Promise<SavedContext> {
     return this.#allowed.for(async () => {
       const { savedContextOf } = await import('./recorded-views.ts');
@@ -239,7 +239,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Yields the complete run, line by line, while it is running or after it has ended: see `ExportLine`. The last line lists the
-   * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
+   * missing ranges. Records that the server has removed come from `archive`, by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
     return this.#allowed.forEach(async () => {
@@ -249,8 +249,8 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Removes a run that has ended and all its descendants: executions, spilled results and archives, in the given stores; by default the
-   * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
+   * Removes a run that has ended and all its descendants: executions, spilled results and archives. The stores default to the
+   * client's. The server removes its part within a minute or so. Repeating the call is safe. Throws `run_open`, unless `end` is set.
    */
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
     return this.#allowed.for(async () => {
@@ -261,17 +261,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions of
-   * the run itself, which hold for further calls.
+   * the run itself, which apply to further calls.
    */
   async approvals(): Promise<RunApprovals> {
     return this.#allowed.for(() => this.#reader.approvals());
   }
 
   /**
-   * Lets a waiting call run. `about` is the pending approval as it was listed: the decision holds for exactly that call with
-   * those arguments, and is refused if another one waits by then. The id of a call instead means the call that waits under
-   * that id now, in the run or a descendant: it is looked up first. A decision on a call of a descendant goes to that run, which checks and
-   * keeps it. A decision that is sent again with the same id is answered with its first outcome as
+   * Approves a waiting call, which then runs. `about` is the listed approval: the decision applies to exactly that call with
+   * those arguments, and is refused if another one waits by then. A call id instead means the call that waits under
+   * that id now, in the run or a descendant: it is looked up first. A decision on a descendant's call goes to that run, which checks and
+   * keeps it. A decision that is sent again with the same id gets the first outcome as
    * `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`, `ambiguous_call`
    * if calls of several runs have that id, `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
    */
@@ -288,12 +288,12 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#decide({ type: 'reject', about, content, options });
   }
 
-  /** Answers a waiting call instead of the tool: a question to a person, or any other call. `about` and the errors are as for `approve`. */
+  /** Answers a waiting call in place of the tool: a question to a person, or any other. `about` and the errors are as for `approve`. */
   async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
     return this.#decide({ type: 'respond', about, content: { content }, options });
   }
 
-  /** Ends a remembered decision: it holds for no further calls. Throws `run_ended`, `wait_timeout`. */
+  /** Revokes a remembered decision: it no longer applies to new calls. Throws `run_ended`, `wait_timeout`. */
   async revoke(decisionId: string, options: UpdateOptions = {}): Promise<RevokeReceipt> {
     const argument: RevokeInput = { decision: decisionId };
     return this.#allowed.for(() => updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options));
@@ -301,7 +301,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Raises limits of the run while it is running or waits, each to its new value: `{steps: 30, totalTokens: 90_000, deadline: '4h'}`.
-   * Accepted once for each id. Throws `run_ended`, `invalid_input` for a limit that would be lower or that the run does not
+   * Accepted once per id. Throws `run_ended`, `invalid_input` for a limit that would be lower or that the run does not
    * have, `wait_timeout`.
    */
   async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
@@ -310,8 +310,8 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Sets the permissions of the run, in place of those of its agent; rules of its start and of its ancestors still apply.
-   * Narrower ones hold for calls that have not begun. Wider ones hold once the worker's `authorize` has allowed them, before
-   * the next model call. Accepted once for each id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
+   * Narrower ones apply to calls that have not begun. Wider ones apply once the worker's `authorize` has allowed them, before
+   * the next model call. Accepted once per id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
    */
   async setPermissions(permissions: PermissionOptions, options: SetPermissionsOptions = {}): Promise<SetPermissionsReceipt> {
     return this.#allowed.for(() => setRunPermissions(this.#client, this.runId, permissions, options));
@@ -319,14 +319,14 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Sends a message to the running run: the model reads it before its next call, or at the moment that `mode` names. The
-   * message is accepted once for each id and never lost, even if the run continues in another execution. Throws `run_ended`,
+   * message is accepted once per id and never lost, even if the run continues in another execution. Throws `run_ended`,
    * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return this.#allowed.for(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));
   }
 
-  /** Pauses the run: after the current step it starts nothing new until it is resumed. Waiting costs nothing. */
+  /** Pauses the run: after the current step it starts nothing new until it is resumed. A paused run uses no resources. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
     return this.#allowed.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
   }
@@ -342,16 +342,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async cancel(reason: string, { by }: CancelOptions = {}): Promise<'requested' | 'already_ended'> {
     return this.#allowed.for(async () => {
-      // Asked first: some servers accept a request to cancel a closed workflow, and do nothing.
+      // Checked first: some servers accept a request to cancel a closed workflow, and do nothing.
       if ((await this.#reader.chain.newest()).closed) return 'already_ended';
       return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
     });
   }
 
   /**
-   * Lets a run that has ended continue from a step: the model is called again for that step, and no call of the steps before it
-   * is made again. The run id and existing handles stay valid. If two callers retry at once, the run is retried once, from
-   * the step of the first. Throws `run_open`, and `invalid_input` for a step that is not there.
+   * Lets a run that has ended continue from a step: the model is called again for that step, and no call of an earlier step
+   * is repeated. The run id and existing handles stay valid. If two callers retry at once, the run is retried once, from
+   * the step of the first caller. Throws `run_open`, and `invalid_input` for a step that does not exist.
    */
   async retry(options: RetryOptions = {}): Promise<RetryReceipt> {
     return this.#allowed.for(async () => {
@@ -372,13 +372,13 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 }
 
-/** A decision as a value, with what belongs to its type. */
+/** A decision as a value, with the fields of its type. */
 type TypedDecision =
   | { type: 'approve'; arguments?: JsonObject; remember?: Remember }
   | { type: 'reject'; reason?: string; remember?: Remember }
   | { type: 'respond'; content: JsonValue };
 
-/** Sends a run a decision of any type. */
+/** Sends a decision of any type to a run. */
 export function sendDecision(
   run: Pick<RunHandle<unknown>, TypedDecision['type']>,
   about: DecidedOn,

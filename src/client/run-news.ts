@@ -12,31 +12,31 @@ import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-ite
 import { type ExecutionFilter, listExecutions, runEntry, waitingCondition } from './list.ts';
 import { quoted } from './visibility.ts';
 
-/** Milliseconds between two questions to the server while somebody listens. */
+/** Milliseconds between two requests to the server while somebody listens. */
 const ASK_MS = 2_000;
 
 /**
- * Milliseconds after an announcement of the sink until the server is asked, and until it is asked again: its lists may lag behind. The last
- * question is one for everything, the others are for what was announced alone. Further announcements begin anew.
+ * Milliseconds from an announcement of the sink to each request, repeated since the server's lists may lag. The last request
+ * lists everything, the others only what was announced. A further announcement restarts the sequence.
  */
 const SOON_MS = [150, 250, 600] as const;
 
-/** The most executions that are asked for by their ids. Of more, everything is listed. */
+/** The most executions that are requested by id. With more, everything is listed. */
 const MOST_NAMED = 50;
 
-/** Milliseconds between two questions for everything at least, also on a service where something begins to wait all the time. */
+/** Minimum milliseconds between two requests for everything, also on a service where runs begin to wait all the time. */
 const LEAST_MS = 500;
 
-/** Milliseconds by which a question goes back before the one before: the lists of the server lag, and its clock is another one. */
+/** Milliseconds by which two requests overlap: the server's lists lag, and its clock may differ. */
 const OVERLAP_MS = 30_000;
 
-/** After a longer time without a listener, what has happened meanwhile is not looked for: the feed has a gap. */
+/** After a longer pause without a listener, the feed does not look for what happened meanwhile, and has a gap. */
 const LONGEST_PAUSE_MS = 10 * 60_000;
 
-/** The items that are kept for those who come back. */
+/** Bounds of the items that are kept for returning listeners. */
 const KEPT = { entries: 1_000, bytes: 500_000 };
 
-/** The most readers of one connection: one for each principal that is listened to. */
+/** The most readers of one connection: each principal has one. */
 const MOST_READERS = 200;
 
 /** The readers of each connection. */
@@ -63,20 +63,20 @@ export async function* runFeed(
   }
 }
 
-/** Yields an entry whenever a run begins to wait for a decision, or waits for another one. A sink also yields those that it keeps from before. */
+/** Yields an entry whenever a run begins to wait for a decision, or for another one. A sink also yields earlier entries it has kept. */
 type Announcements = (options: ReadStreamOptions) => AsyncIterable<StreamRead>;
 
-/** When a reader asks the server: when waits are announced, and every so many milliseconds. */
+/** When a reader asks the server: after announcements, and at an interval in milliseconds. */
 interface Asking {
   waits: Announcements | undefined;
   askMs: number;
 }
 
-/** What was heard last of an execution. */
+/** The last announcement of an execution. */
 interface Heard {
-  /** The events that it had recorded. */
+  /** The number of events that it had recorded. */
   events: number;
-  /** The time of the question whose answer had the execution when it was heard for the first time. */
+  /** The time of the request whose answer listed the execution when it was first announced. */
   pastAt?: number;
 }
 
@@ -85,17 +85,17 @@ const NEVER = new AbortController().signal;
 
 const OF_WAITS: ReadonlySet<string> = new Set(['waiting', 'decided']);
 
-/** Reads the lists of the server for all who listen, as long as somebody does. */
+/** Polls the server's lists for all listeners, while there are any. */
 class RunNews {
   readonly #client: Client;
   readonly #principalConditions: readonly string[];
-  /** Cursors of another process, or of a reader before this one, name other items. */
+  /** Distinguishes the cursors of this reader from those of an earlier reader or another process. */
   readonly #id = randomUUID().slice(0, 8);
   readonly #log = new BoundedLog<FeedItemContent>();
-  /** The runs that wait, by their ids, and since when those have been missing that the last list lacked. */
+  /** The waiting runs by id, and since when the last lists have lacked some of them. */
   #waiting = new Map<string, FeedRun>();
   #missing = new Map<string, number>();
-  /** What was noted already, until the questions do not go back that far any more. */
+  /** What was already noted, kept until requests no longer go back that far. */
   readonly #noted = new LRUCache<string, true>({ max: 20_000, ttl: 4 * OVERLAP_MS });
   #listeners = 0;
   /** The time of the last answer. */
@@ -104,24 +104,24 @@ class RunNews {
   #first: Promise<void> | undefined;
   #failure: { cause: unknown } | undefined;
   readonly #asks: Asking;
-  /** Rings when the server is to be asked. */
+  /** Rings when a request to the server is due. */
   readonly #due = new Bell();
   /**
-   * The executions that were announced to wait, until it is noted. The lists name the tools alone: a run that waits again for the same one
-   * would look as if nothing had happened.
+   * The executions announced as waiting, until that is noted. The lists only name tools: a run that waits again for the same tool
+   * would look unchanged.
    */
   readonly #announced = new LRUCache<string, true>({ max: 10_000, ttl: OVERLAP_MS });
-  /** The position of the last announcement read from the sink: after a pause, reading continues there, and nothing is read twice. */
+  /** The position of the last announcement read from the sink. After a pause, reading continues there. */
   #position: string | undefined;
-  /** What was heard last of each execution: a sink that has lost its place begins anew. */
+  /** The last announcement of each execution: a sink that has lost its place repeats earlier ones. */
   readonly #heard = new LRUCache<string, Heard>({ max: 20_000 });
-  /** The executions that the last answer had among those that wait. */
+  /** The waiting executions in the last answer. */
   #listed: ReadonlySet<string> = new Set();
-  /** True if the sink may have lost announcements since the last question for everything: no question for the announced alone makes up for it. */
+  /** True if the sink may have lost announcements since the last request for everything: only such a request makes up for it. */
   #isLost = false;
-  /** The pauses before the questions that are still due because of an announcement. */
+  /** The pauses before the remaining requests after an announcement. */
   #soon: number[] = [];
-  /** The time of the last question. */
+  /** The time of the last request. */
   #askedAt = 0;
 
   constructor(client: Client, principalConditions: readonly string[], asks: Asking) {
@@ -169,13 +169,13 @@ class RunNews {
     if (this.#failure !== undefined) throw this.#failure.cause;
   }
 
-  /** Asks once for all who begin to listen together. */
+  /** Makes one request for all who begin to listen together. */
   #askNow(): Promise<void> {
     this.#first ??= this.#ask(Date.now()).finally(() => (this.#first = undefined));
     return this.#first;
   }
 
-  /** Asks the server again and again, until nobody listens. */
+  /** Polls the server until nobody listens. */
   async #askUntilAlone(): Promise<void> {
     const alone = new AbortController();
     void this.#hear(alone.signal);
@@ -193,7 +193,7 @@ class RunNews {
     }
   }
 
-  /** Listens to the announcements of the sink. Without them, the lists of the server are asked as often as ever. */
+  /** Listens to the announcements of the sink. Without them, the server is polled at the usual interval. */
   async #hear(signal: AbortSignal): Promise<void> {
     try {
       for await (const read of this.#asks.waits?.({ signal, ...defined({ after: this.#position }) }) ?? []) {
@@ -204,22 +204,22 @@ class RunNews {
         this.#due.ring();
       }
     } catch {
-      // The channel was closed, or the sink of a user has thrown.
+      // The channel was closed, or a user's sink has thrown.
     }
   }
 
-  /** Takes what is heard of an execution. False if that was heard before, or may be what the lists have said already. */
+  /** Takes an announcement. False if it was heard before, or if the lists may already include it. */
   #isNews({ executionId, events }: { executionId: string; events: number }): boolean {
     const last = this.#heard.get(executionId);
     if (last !== undefined && events <= last.events) return false;
-    // What a sink keeps comes all at once: up to the next question, it is the past of a run that the lists already have among those that wait.
+    // A sink delivers all that it keeps at once: until the next request, that is the past of a run that is already listed as waiting.
     const isPast = last === undefined ? this.#listed.has(executionId) : last.pastAt === this.#askedAt;
     this.#heard.set(executionId, { events, ...(isPast ? { pastAt: this.#askedAt } : {}) });
     if (!isPast) this.#announced.set(executionId, true);
     return !isPast;
   }
 
-  /** Waits until the server is to be asked: after a time, or soon after an announcement. True for a question for everything. */
+  /** Waits until the next request is due: after a time, or soon after an announcement. True for a request for everything. */
   async #untilDue(): Promise<boolean> {
     if (this.#soon.length === 0) {
       const timer = setTimeout(() => this.#due.ring(), this.#asks.askMs);
@@ -231,21 +231,21 @@ class RunNews {
     const isLast = this.#soon.length === 0;
     await sleep(pauseMs);
     const named = this.#stillAnnounced();
-    // Announcements that come all the time must not keep what has started and ended from being told.
+    // Frequent announcements must not delay the news of starts and ends.
     const isLate = Date.now() - this.#askedAt >= this.#asks.askMs;
     if (!isLast && !isLate && !this.#isLost && named > 0 && named <= MOST_NAMED) return false;
     await sleep(Math.max(0, this.#askedAt + LEAST_MS - Date.now()));
     return true;
   }
 
-  /** Returns how many executions are announced. One that the lists do not have, or not for this principal, is forgotten after a time. */
+  /** Returns the number of announced executions. One that is not listed for this principal is forgotten after a time. */
   #stillAnnounced(): number {
-    // The size counts what is past its time, too.
+    // The size includes expired entries.
     this.#announced.purgeStale();
     return this.#announced.size;
   }
 
-  /** Asks for the runs that were announced, as far as they wait: a question that costs the same wherever much waits. */
+  /** Requests the announced runs that wait: the cost does not depend on how many runs wait. */
   async #askAnnounced(): Promise<void> {
     const ids = [...this.#announced.keys()].map(quoted);
     const query = `RunId IN (${ids.join(', ')}) AND (${waitingCondition(true)})`;
@@ -258,7 +258,7 @@ class RunNews {
       this.#missing.delete(run.runId);
       this.#note({ type: 'waiting', run });
     }
-    // What comes next is heard of as before.
+    // Later announcements start a new sequence.
     if (this.#stillAnnounced() === 0 && !this.#isLost) this.#soon = [];
   }
 
@@ -268,7 +268,7 @@ class RunNews {
     if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
   }
 
-  /** Asks for the runs that wait, and those that have started or ended since the last answer: one question. */
+  /** Requests the waiting runs, and those that have started or ended since the last answer, in one request. */
   async #ask(now: number): Promise<void> {
     this.#askedAt = now;
     this.#isLost = false;
@@ -292,7 +292,7 @@ class RunNews {
         listed.add(info.runId);
         if (this.#announced.delete(info.runId)) again.add(run.runId);
       }
-      // What had started before anybody listened is no news.
+      // A run that started before anybody listened is not news.
       if (!isFirst) await this.#noteStart(info, run, since);
       else if (info.startTime >= since) this.#isNoted('started', run.runId, run.startTime);
     }
@@ -335,7 +335,7 @@ class RunNews {
     this.#log.append(item, jsonBytes(item), KEPT);
   }
 
-  /** True if the same was noted before. */
+  /** True if it was already noted. */
   #isNoted(type: string, runId: string, time: string | undefined): boolean {
     const key = JSON.stringify([type, runId, time]);
     if (this.#noted.has(key)) return true;
@@ -347,7 +347,7 @@ class RunNews {
     return Buffer.from(JSON.stringify([this.#id, index])).toString('base64url');
   }
 
-  /** Returns the index behind which a cursor of this reader is; undefined for that of another one. Throws `invalid_cursor` for anything else. */
+  /** Returns the index of a cursor of this reader; undefined for another reader's cursor. Throws `invalid_cursor` for anything else. */
   #placeOf(cursor: string): number | undefined {
     const read: unknown = parsedJson(Buffer.from(cursor, 'base64url').toString());
     const [id, index]: unknown[] = Array.isArray(read) ? read : [];
@@ -357,7 +357,7 @@ class RunNews {
   }
 }
 
-/** True for an execution that continues another one: the run has started before. The lists of the server do not say it. */
+/** True for an execution that continues another one, so the run has started before. The server's lists do not say so. */
 async function isContinued(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<boolean> {
   const begun = await startedEvent(client, workflowId, runId);
   return begun !== undefined && continuedFrom(begun) !== undefined;

@@ -13,7 +13,7 @@ import { type FollowOptions, RunReader } from './reader.ts';
 
 const READ_AT_ONCE = 10;
 
-/** The runs of a tree that were read before, by their ids. */
+/** The runs of a tree that were already read, by id. */
 type KnownRuns = Map<string, TreeRun>;
 
 /** A run that was read, with its view. */
@@ -53,7 +53,7 @@ export async function readTree(client: Client, runId: string): Promise<RunTree> 
   return treeOf(runId, new Map(runs.map(({ run, view }) => [run.runId, view])));
 }
 
-/** Assembles a tree from the views of its runs, and adds up what they have used. */
+/** Assembles a tree from the views of its runs, and sums their usage. */
 function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): RunTree {
   const view = views.get(runId);
   if (view === undefined) throw new TypeError(`Run "${runId}" was not read`);
@@ -78,19 +78,19 @@ interface TreeRunView {
   status: StatusView;
   /** The usage of the run without that of its children. */
   usage: AggregatedUsage;
-  /** The ids of all children that it has started so far. */
+  /** The ids of all children started so far. */
   children: readonly string[];
 }
 
-/** A run of a tree, which can be read again as it continues. Records that were read are not read again. */
+/** A run of a tree, which can be read repeatedly. Each record is read once. */
 class TreeRun {
   readonly runId: string;
   readonly reader: RunReader;
   readonly #children = new Set<string>();
-  /** The number of events that were read, for a program. */
+  /** For a program: the number of events read so far. */
   #events = 0;
   #usage = noUsage();
-  /** The step of the last reading, for an agent. */
+  /** For an agent: the step at the last reading. */
   #step = -1;
 
   constructor(client: Client, runId: string) {
@@ -102,7 +102,7 @@ class TreeRun {
   async view(): Promise<TreeRunView | undefined> {
     try {
       const { kind } = await this.reader.chain.newest();
-      // Together: each waits for seconds if no worker answers.
+      // In parallel: each takes seconds if no worker answers.
       const [status] = await Promise.all([this.reader.status(), kind === 'program' ? this.#readEvents() : undefined]);
       for (const runId of [...(status.endedChildren ?? []), ...(status.children ?? [])]) this.#note(runId);
       if (kind === 'agent') await this.#readSteps(status);
@@ -114,14 +114,14 @@ class TreeRun {
     }
   }
 
-  /** The events of a program name its children, and say what it has used itself. */
+  /** Reads the events of a program, which name its children and its usage. */
   async #readEvents(): Promise<void> {
     try {
       if (this.#events === 0) this.#usage = noUsage();
       for await (const event of this.reader.events({ from: this.#events })) this.#read(event);
     } catch (error) {
       if (errorCode(error) !== 'history_removed') throw error;
-      // The server has removed the beginning: nothing of the rest was read before.
+      // The server has removed the beginning, and none of the rest was read yet.
       for await (const event of this.reader.eventsLeft()) this.#read(event);
       this.#events = 0;
     }
@@ -159,43 +159,44 @@ export interface RunTree {
   agentName: string;
   /** Its status when the tree was read. */
   status: RunStatus;
-  /** The steps of the run itself; for a program, its own model calls. */
+  /** The steps of the run itself; for a program, its model calls. */
   steps: number;
-  /** The number of turns that have begun, if the run is a session: the limit of steps is then that of each turn. */
+  /** The number of turns that have begun, if the run is a session. The step limit then applies to each turn. */
   turns?: number;
   /** The limits of the run. Absent until its agent is resolved. Those of a program include what its children use. */
   limits?: RunLimits;
   /** The usage of the run itself. */
   usage: AggregatedUsage;
-  /** The usage of the run and of all its descendants, also of running ones. */
+  /** The usage of the run and all its descendants, including running ones. */
   treeUsage: AggregatedUsage;
-  /** The names of the tools, or the steps of a program, whose calls wait for a decision in the run itself. */
+  /** The tools, or the steps of a program, whose calls wait for a decision in the run itself. */
   waitingFor: string[];
-  /** The runs that it has started, in the order in which they are known. */
+  /** The runs that it has started, in the order in which they were found. */
   children: RunTree[];
 }
 
 /** The options of reading the events of a tree. */
 export interface TreeEventOptions extends Omit<FollowOptions, 'from'> {
-  /** With the events of all descendants, each with the id of its run. */
+  /** Includes the events of all descendants, each with the id of its run. */
   tree: true;
 }
 
 /** An event of a run of a tree. */
 export interface TreeEvent extends Event {
-  /** The run that has recorded the event. */
+  /** The run that recorded the event. */
   runId: string;
   /** The number of the event in that run, from 0. */
   offset: number;
 }
 
-/** The pauses between two rounds: short while events come, long while none do. */
+/** The pauses between two rounds: short while events arrive, longer otherwise. */
 const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Yields the events of a run and of all its descendants, in the order of their times; those of one run in the order of their
- * offsets. The input of a parallel flow is yielded once, and not again for each of its agents. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
+ * Yields the events of a run and all its descendants by time, and the events of one run in the order of their
+ * offsets. The input of a parallel flow is yielded once, and not again for each of its agents. With `follow`, works in rounds until the
+ * run has ended, each of which yields the new events by time.
  */
 export async function* treeEvents(client: Client, runId: string, options: TreeEventOptions): AsyncGenerator<TreeEvent> {
   requireKnown('"events"', options, { tree: true, follow: true, signal: true });
@@ -208,7 +209,7 @@ export async function* treeEvents(client: Client, runId: string, options: TreeEv
   for (;;) {
     signal?.throwIfAborted();
     const runs = await readTreeRuns(client, runId, known);
-    // Read before the events: those up to the end are then in this round.
+    // Read before the events, so that this round has all events up to the end.
     const isOver = runs.some(({ run, view }) => run.runId === runId && isTerminal(view.status.status));
     let isNew = false;
     for await (const event of mergeByTime(runs.map((read) => eventsOf(read, offsets.get(read.run.runId) ?? 0)))) {
@@ -234,7 +235,7 @@ async function* eventsOf({ run }: ReadTreeRun, from: number): AsyncGenerator<Tre
   }
 }
 
-/** Merges sequences by time, in ISO 8601 with the same number of digits. The items of one sequence keep their order; at equal times, those of the earlier sequence come first. */
+/** Merges sequences by time (ISO 8601, equal digits). Each sequence keeps its order; at equal times, the earlier sequence comes first. */
 export async function* mergeByTime<Item extends { timestamp: string }>(sequences: readonly AsyncGenerator<Item>[]): AsyncGenerator<Item> {
   try {
     const heads: (Item | undefined)[] = [];

@@ -12,7 +12,7 @@ import { checkRunId, runNotFound } from '../temporal/run-workflow.ts';
 import { RunReader } from './reader.ts';
 import { RunAccess } from './run-access.ts';
 
-/** The conversation that a run begins with, if it is an earlier one: a document, or the conversation of a run that has ended. */
+/** The earlier conversation that a run begins with: a document, or the conversation of a run that has ended. */
 export type EarlierOpening =
   | {
       /** A saved context, as `save` returned it. */
@@ -31,9 +31,9 @@ export type EarlierOpening =
 interface Earlier {
   messages: ContentItem[];
   deps: JsonObject;
-  /** The limit of steps. */
+  /** The step limit. */
   steps?: number;
-  /** Texts for the person who starts the run. */
+  /** Notices for the person who starts the run. */
   notices: string[];
 }
 
@@ -45,7 +45,7 @@ interface NewRun {
 }
 
 /**
- * Reads the conversation that a run begins with; undefined if it begins with none. Throws `invalid_input` for a document that
+ * Reads the earlier conversation that a run begins with, or undefined. Throws `invalid_input` for a document that
  * cannot be read, `run_not_found` for a run of another principal, `run_open`, and a UsageError for several conversations.
  */
 export async function readEarlier(client: Client, options: Record<string, unknown>, run: NewRun): Promise<Earlier | undefined> {
@@ -56,8 +56,8 @@ export async function readEarlier(client: Client, options: Record<string, unknow
 }
 
 /**
- * Reads the saved context that a session begins with; undefined if it begins with none. The limit of steps of the document stays
- * behind: it is that of a whole run, and each turn of a session has the limits of its agent. Throws `invalid_input` for a document that
+ * Reads the saved context that a session begins with, or undefined. The step limit of the document is
+ * ignored: it is for a whole run, and each turn of a session has the limits of its agent. Throws `invalid_input` for a document that
  * cannot be read, and a UsageError for several conversations.
  */
 export function readSaved(options: Record<string, unknown>, agent: string): Omit<Earlier, 'steps'> | undefined {
@@ -66,7 +66,7 @@ export function readSaved(options: Record<string, unknown>, agent: string): Omit
   return saved === undefined ? undefined : fittingEarlier(fromDocument(saved, { agent }), {});
 }
 
-/** Returns options with the conversation and the deps of an earlier run, if there is one. Deps of their own replace them, each by its key. */
+/** Returns options with the conversation and the deps of an earlier run, if any. Deps in the options override the earlier ones by key. */
 export function withEarlier<Options extends { deps?: unknown }>(
   options: Options,
   earlier: Omit<Earlier, 'steps'> | undefined,
@@ -84,7 +84,7 @@ function requireOneConversation(owner: string, { messages, saved, previousRunId 
   throw new UsageError(`${owner} has several conversations, ${given.map(([name]) => `"${name}"`).join(' and ')}: give one of them`);
 }
 
-/** Returns the conversation without the oldest results of tools, if it is too large for the input of a run. */
+/** Returns the conversation, without the oldest tool results if it is too large for the input of a run. */
 function fittingEarlier(earlier: Earlier, { input }: Record<string, unknown>): Earlier {
   const room = BYTE_BUDGETS.startInput - (input === undefined ? 0 : jsonBytes(input));
   const { messages, evicted } = fitMessages(earlier.messages, room);
@@ -100,7 +100,7 @@ export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
   const { context, warnings } = read;
   const { messages, notices } = givenMessages(context);
   const { agent_name: savedAgent, deps } = context;
-  // Only a limit that the document has: the default of a document is not that of the agent.
+  // Only a limit that the document sets: the default of documents is not the agent's default.
   const steps = isJsonObject(saved) && typeof saved['max_iterations'] === 'number' ? saved['max_iterations'] : 0;
   return {
     messages,
@@ -116,11 +116,11 @@ export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
 }
 
 async function fromRun(client: Client, runId: string, { principal }: NewRun): Promise<Earlier> {
-  // A caller with a principal must not learn that a workflow which is not its own exists, not even that it is no run.
+  // A caller with a principal must not learn that another workflow exists, not even that it is not a run.
   if (principal !== undefined) await new RunAccess(client, identityOf(principal)).require(runId);
   const reader = new RunReader(client, runId);
   const { closed } = await reader.chain.newest();
-  // Read afterwards: the history of a run that has ended is whole.
+  // Read after the run has ended, when its history is complete.
   const recorded = await reader.recordedRun();
   // The caller must not learn that the run of another principal exists.
   if (!isSameIdentity(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
@@ -132,8 +132,8 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
 }
 
 /**
- * Replaces the content of the oldest results of tools by a marker, as the compaction of a run does, until the conversation has at
- * most `bytes` of JSON. The conversation may still be larger if its messages alone are. `evicted`: the number of those results.
+ * Replaces the content of the oldest tool results with a marker, as the compaction of a run does, until the conversation has at
+ * most `bytes` of JSON. It may still be larger if its messages alone are. `evicted`: the number of replaced results.
  */
 export function fitMessages(messages: readonly ContentItem[], bytes: number): { messages: ContentItem[]; evicted: number } {
   let over = jsonBytes(messages) - bytes;
@@ -150,20 +150,20 @@ export function fitMessages(messages: readonly ContentItem[], bytes: number): { 
   return { messages: fitting, evicted };
 }
 
-/** The conversation of a document in the form in which a start takes it, and a notice for each message that is left out. */
+/** The conversation of a document in the form that a start takes, and a notice for each message that is left out. */
 interface GivenMessages {
   messages: ContentItem[];
   notices: string[];
 }
 
 /**
- * Returns the conversation of a saved context. The instructions at its beginning are left out, because the agent of a run has
- * its own. A result is put after the message that asked for it, wherever it stands; one that no message has asked for is left out,
- * with a notice. A call with the id of an earlier one gets another id, and so does its result.
+ * Returns the conversation of a saved context. The instructions at its beginning are left out, because the agent of the run has
+ * its own. A result is moved after the message that asked for it; one that no message has asked for is left out,
+ * with a notice. A call that reuses an earlier id gets another id, and so does its result.
  */
 export function givenMessages({ messages, system_prompt }: Pick<SavedContext, 'messages' | 'system_prompt'>): GivenMessages {
   const groups: ContentItem[][] = [];
-  // The calls whose results have not been found yet, and the results that stand after their messages.
+  // The calls whose results have not been found yet, and the results to put after their messages.
   const open = new Map<string, { call: ToolCall; results: ToolResult[] }>();
   const ids = new Set<string>();
   const notices: string[] = [];
@@ -185,7 +185,7 @@ export function givenMessages({ messages, system_prompt }: Pick<SavedContext, 'm
   return { messages: groups.flat(), notices };
 }
 
-/** Returns a call under an id that no other call has, with the id that its result names. */
+/** Returns a call with a unique id, and the original id, which its result names. */
 function toCall(saved: JsonValue, ids: Set<string>): { givenId: string; call: ToolCall } {
   const { toolCallId, name, arguments: args } = parseToolCall(saved);
   let id = toolCallId;
@@ -194,7 +194,7 @@ function toCall(saved: JsonValue, ids: Set<string>): { givenId: string; call: To
   return { givenId: toolCallId, call: { type: 'tool_call', toolCallId: id, name, arguments: args } };
 }
 
-/** An assistant that only called tools, or said nothing, has no message. */
+/** Returns no message for an assistant that only called tools or said nothing. */
 function toMessage({ role, content }: SavedMessage): ContentItem[] {
   if (role === 'tool' || content === null || (role === 'assistant' && content.length === 0)) return [];
   // Parts are checked with the input of the run.

@@ -77,7 +77,7 @@ import {
 } from './updates.ts';
 import { principalAttributes } from './visibility.ts';
 
-/** The session of an agent, given by its type or by its name. */
+/** The type of a session's handle, given the type or the name of its agent. */
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
 
 /** The parts that a session shares with its client. */
@@ -93,14 +93,14 @@ interface SessionParts<Output, Unfinished> {
 }
 
 /**
- * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between two turns.
+ * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between turns.
  * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
- * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
+ * session that has not started. All methods throw it for another principal's session, and `server_unreachable` if no server answers.
  */
 export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
-  /** The id of the session, which is its run id, too. */
+  /** The id of the session, which is also its run id. */
   readonly id: string;
-  /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
+  /** The session as a run: its events, approvals, status, `cancel` and so on. `result` is the result of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
   readonly #allowed: AuthorizedRun;
@@ -110,10 +110,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly #access: RunAccess;
   readonly #sender: Addressee['sender'];
   readonly #chain: RunChain;
-  /** True once the server has answered a message to the session: it need not be started any more. */
+  /** True once the server has answered a message: the session no longer needs to be started. */
   #isStarted = false;
 
-  /** Throws `invalid_input` and a UsageError for options with which no session can start. @internal */
+  /** Throws `invalid_input` or a UsageError for invalid options. @internal */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, SESSION_OPTIONS);
     this.id = checkNewRunId(options.id);
@@ -127,9 +127,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const given = withEarlier(options, earlier);
     this.#access = access;
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
-    // The limits of a run are those of a turn; those of the session are part of `session`.
+    // The run's limits apply to a turn; the limits of the session are part of `session`.
     const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
-    // Lists know a session by the first one: the agent that it begins with. The server carries it over.
+    // The first attribute marks a session in lists: the agent that it begins with. The server carries it over.
     this.#attributes = [{ key: SESSION, value: input.agent }, ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
@@ -141,13 +141,13 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
   }
 
-  /** Yields what happens in the session as it happens, over all its turns, until it is closed: see `RunHandle.stream`. */
+  /** Yields what happens in the session, over all its turns, until it is closed: see `RunHandle.stream`. */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
     return this.run.stream(options);
   }
 
   /**
-   * Starts the session without a message: it waits for its first one. Nothing needs to be opened: a message starts a session, too.
+   * Starts the session without a message: it waits for its first one. Optional, since a message also starts a session.
    * Throws `run_exists` if the id is taken.
    */
   async open(): Promise<void> {
@@ -158,16 +158,16 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   /**
-   * Sends a message, and starts the session with it if there is none: one request to the server. The receipt names the turn that
-   * answers it. A message during a turn belongs to that turn. It is accepted once for each id. Throws `session_limit` once a limit of
-   * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   * Sends a message, and starts the session if it does not exist, in one request. The receipt names the turn that
+   * answers it. A message during a turn belongs to that turn. It is accepted once per id. Throws `session_limit` once a limit of
+   * the session is reached, `run_ended` for a closed session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return failIfUnreachable(this.#client, async () => {
-      // The session itself refuses the message of another principal; a workflow that is no session would take it.
+      // A session refuses another principal's message, but a workflow that is not a session would accept it.
       await this.#access.requireUnlessAbsent(this.id);
       const run = { client: this.#client, runId: this.id, ...defined({ sender: this.#sender }) };
-      // The same message, if it is sent twice.
+      // The id makes it the same message if it is sent twice.
       const message = { id: randomUUID(), ...options };
       const sent = this.#isStarted
         ? sendMessage(run, content, message)
@@ -175,7 +175,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
             sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
           );
       const receipt = await sent.catch(async (error: unknown) => {
-        // Other refusals, such as that of a session which has ended, must not tell that another principal has that id.
+        // Other refusals, such as `run_ended`, must not reveal that another principal has this id.
         await this.#access.require(this.id);
         throw error;
       });
@@ -186,19 +186,19 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   /**
-   * Sends a message and waits for the end of the turn that answers it. `timeout` is the time for both. Throws as `send`, `wait_timeout` if
-   * it takes longer, `invalid_input` for a run that is no session, and the reason of the signal.
+   * Sends a message and waits for the end of the turn that answers it. `timeout` covers both. Throws as `send`, `wait_timeout` if
+   * it takes longer, `invalid_input` for a run that is not a session, and the reason of the signal.
    */
   async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const { signal: _, ...sending } = options;
-    // Its time begins now.
+    // The timeout starts now.
     const signal = waitSignal(options);
     return this.#answer(await this.send(content, sending), options, signal);
   }
 
   /**
    * Waits for the end of the turn that answers a message, given by its receipt. Throws `wait_timeout`, `invalid_input` for the receipt of a
-   * run that is no session, and the reason of the signal.
+   * run that is not a session, and the reason of the signal.
    */
   async answer(receipt: Pick<MessageReceipt, 'id' | 'turn'>, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     return this.#answer(receipt, options, waitSignal(options));
@@ -211,15 +211,16 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   ): Promise<TurnResult<Output, Unfinished>> {
     for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
       const result = await this.#allowed.for(() => this.#wait(turn, options, signal));
-      // A turn that was interrupted, for instance, may end before the model reads the message.
+      // An interrupted turn, for example, may end before the model reads the message.
       if (!result.unanswered?.includes(receipt.id)) return result;
     }
   }
 
   /**
-   * Returns the result of a turn: that of the newest one that has begun, without a number, or of the first one if none has. Waits for its
-   * end. A session that ended before it could end the turn, such as one whose agent could not be resolved, gives its own result. Throws
-   * `invalid_input` for a turn that has not begun, `run_ended` for one that the session ended before, `run_terminated`, `wait_timeout`, and the reason of the signal.
+   * Waits for the end of a turn and returns its result. Without a number, this is the newest turn that has begun, or the first turn if
+   * none has. If the session ended before the turn did, for example because its agent could not be resolved, returns its result. Throws
+   * `invalid_input` for a turn that has not begun, `run_ended` if the session ended before it, `run_terminated`, `wait_timeout`, and the
+   * reason of the signal.
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const turn = number ?? (await this.status()).session?.turns ?? 0;
@@ -230,7 +231,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
   }
 
-  /** Returns a page of the turns, the oldest first, with the beginnings of their questions and answers. Throws `history_removed` if the server has removed the first of them. */
+  /** Returns a page of the turns, oldest first, with the beginnings of questions and answers. Throws `history_removed` if it is gone. */
   async turns(options: TurnsOptions = {}): Promise<TurnsPage> {
     return this.#allowed.for(async () => {
       const { turnsPage } = await import('./run-details.ts');
@@ -244,12 +245,12 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.#allowed.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
-  /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
+  /** Resolves the agent again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
     return this.#allowed.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
-  /** Empties the conversation, after the current turn: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  /** Empties the conversation after the current turn: the next turn sees none of it. Keeps deps, turns, limits and the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
     return this.#allowed.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
@@ -266,14 +267,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   /**
-   * Raises limits of the whole session, each to its new value; `null` lifts one: `{turns: 50, totalTokens: null}`. Accepted once for
-   * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
+   * Raises limits of the whole session, each to its new value; `null` removes a limit: `{turns: 50, totalTokens: null}`. Accepted once per
+   * id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
    */
   async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
     return this.#allowed.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
-  /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
+  /** Returns the status of the session, `idle` between turns. `session` has its turns, limits and amounts. */
   status(): Promise<StatusView> {
     return this.run.status();
   }
@@ -294,7 +295,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
 const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
 
-/** Returns the memo of a session: the caller's, with its title. Unlike a search attribute, it is encrypted if payloads are. */
+/** Returns the caller's memo with the session's title. Unlike a search attribute, it is encrypted if payloads are. */
 function sessionMemo(
   memo: Record<string, unknown> | undefined,
   { title }: Pick<SessionInput, 'title'>,
@@ -306,7 +307,7 @@ function sessionMemo(
 /** The type of the workflow, for the Temporal Client. */
 type SessionWorkflow = (input: RunInput) => Promise<unknown>;
 
-/** Returns the start of a session together with its first message. It can be used once: an attempt that is repeated needs another. */
+/** Returns the start of a session for use with its first message. It can be used once: another attempt needs a new one. */
 function startOfSession(options: WorkflowStartOptions<SessionWorkflow>): StartOperation {
   return new WithStartWorkflowOperation<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
 }
@@ -327,13 +328,13 @@ interface ReadSession {
   chain: RunChain;
 }
 
-/** The pauses between two looks at a running turn: short at first, since most turns end soon. */
+/** The pauses between two checks of a running turn: short at first, since most turns end soon. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * Returns the result of a turn, or undefined while it is running. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
- * for a session that has ended as `waitForTurn`.
+ * as `waitForTurn` for a session that has ended.
  */
 async function readTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
   const { client, sessionId, chain } = session;
@@ -353,10 +354,10 @@ async function readTurn(session: ReadSession, turn: number): Promise<TurnResultF
 }
 
 /**
- * Waits until a turn that was accepted has ended, and returns its result: that of the session, if it has ended without ending the turn.
- * Throws `run_not_found`, `run_ended` for a turn that the session ended before, `run_terminated`, `run_timed_out`, and the reason of the
- * signal. A worker is asked once the session is at rest, since a query to a session that is not in its cache replays the
- * session, and in the middle of a workflow task is refused. The history of a session with much to do is read every second.
+ * Waits for the end of an accepted turn and returns its result, or the session's result if the session ended without ending the turn.
+ * Throws `run_not_found`, `run_ended` if the session ended before the turn, `run_terminated`, `run_timed_out`, and the reason of the
+ * signal. Queries the session only when it is at rest: a query replays a session that is not in the worker's cache,
+ * and is refused in the middle of a workflow task. The history of a busy session is read every second.
  */
 async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
   const { client, sessionId } = session;
@@ -380,17 +381,17 @@ async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSig
   }
 }
 
-/** Returns the result of a turn of a session that has ended. The result of a session has no place in it. */
+/** Returns the result of a turn of an ended session. A session's result lacks the turn and its first step. */
 function endedTurn(result: RunResultFields | TurnResultFields, turn: number): TurnResultFields {
   return 'turn' in result ? result : { ...result, turn, firstStep: result.stepsUsed + 1 };
 }
 
-/** Returns the result of a turn that was accepted, or undefined if it has not ended. */
+/** Returns the result of an accepted turn, or undefined if it has not ended. */
 async function askForTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
   const { client, sessionId } = session;
   const view = await queryLoadedRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
-  // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
+  // If no worker answers, or the turn belongs to an earlier execution, the history has the result, if there is one. The
   // first turn of a session begins only once its agent is resolved.
   return view === undefined || turn < view.firstTurn ? recordedTurn(session, turn) : undefined;
 }
@@ -404,7 +405,7 @@ interface SessionPlace {
   hasEnded: boolean;
   /** True if the session has no activity and no workflow task. */
   isAtRest: boolean;
-  /** Another text once the history has grown. */
+  /** Changes whenever the history grows. */
   place: string;
 }
 
@@ -420,11 +421,11 @@ export interface OfSession {
   readonly turn: number;
   /** The step of the session with which the turn began. 1-based. */
   readonly firstStep: number;
-  /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
+  /** The ids of accepted messages that the turn did not read: the next turn answers them. Absent if there are none. */
   readonly unanswered?: readonly string[];
 }
 
-/** The result of a turn: a RunResult of what happened between a message and its answer. */
+/** The result of a turn: a RunResult for what happened between a message and its answer. */
 export type TurnResult<Output = JsonValue, Unfinished = Output | string> = (CompletedRun<Output> | UnfinishedRun<Unfinished>) & OfSession;
 
 class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
@@ -451,33 +452,33 @@ export const TurnResult = EndedTurn as new <Output = JsonValue, Unfinished = Out
   fields: TurnResultFields,
 ) => TurnResult<Output, Unfinished>;
 
-/** The limits of a whole session. The agent's own hold for each turn. `null`: no limit. */
+/** The limits of a whole session. The agent's limits apply to each turn. `null`: no limit. */
 export interface SessionLimitOptions extends Omit<SessionLimits, 'deadlineMs'> {
   /** From the start of the session. */
   deadline?: Duration | null;
 }
 
-/** The options of a session without its deps. Those besides `id` count when the first message starts it. */
+/** The options of a session without its deps. All except `id` are used when the first message starts it. */
 export interface SessionSettings extends SessionStart {
   /** Identifies the session: choose it yourself, one for each conversation. */
   id: string;
-  /** The user that the session acts for: short for `principal: {user}`. */
+  /** The user on whose behalf the session acts: short for `principal: {user}`. */
   user?: string;
   /** Limits of the whole session. Default: 200,000 tokens, and no limit of turns. */
   limits?: SessionLimitOptions;
   /** Limits of each turn, in place of the agent's. */
   turnLimits?: LimitOptions;
-  /** The number of turns after which the conversation is compacted. Default 20; `null`: only if its window is full. */
+  /** The number of turns after which the conversation is compacted. Default 20; `null`: only when its window is full. */
   compactAfter?: number | null;
   /** Shown in lists. */
   title?: string;
-  /** True: if there is no title, a model call after the first answer makes one. Its usage counts in the session, and in no turn. */
+  /** True: without a title, a model call after the first answer makes one. Its usage counts for the session, and for no turn. */
   generateTitle?: boolean;
   /** `never`: the agent stays as it was when the session began. */
   refresh?: 'never';
   /** The conversation before the first message. */
   messages?: readonly ContentItem[];
-  /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
+  /** In place of `messages`: a saved context, as `save` returned it. Deps of the session override its deps. */
   saved?: SavedContext;
 }
 
@@ -500,7 +501,7 @@ const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   deps: true,
 };
 
-/** Returns what the input of a run says about its session. */
+/** Returns the session's part of the input of a run. */
 function sessionInput({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
   return {
     ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
@@ -516,7 +517,7 @@ function plainSessionLimits({ deadline, ...limits }: SessionLimitOptions): Sessi
   return { ...limits, deadlineMs: deadline === null ? null : timerMilliseconds(deadline, 'the session: "limits.deadline"') };
 }
 
-/** Returns the principal of a session. Throws a UsageError if two options contradict each other. */
+/** Returns the principal of a session. Throws a UsageError if the options contradict each other. */
 export function principalOf({ user, principal }: Pick<SessionSettings, 'user' | 'principal'>): Principal | undefined {
   if (user === undefined) return principal;
   if (principal?.user !== undefined && principal.user !== user) {
@@ -525,7 +526,7 @@ export function principalOf({ user, principal }: Pick<SessionSettings, 'user' | 
   return { ...principal, user };
 }
 
-/** Returns the number of the turn that answers a message. Throws `invalid_input` for a message to a run that is no session. */
+/** Returns the number of the turn that answers a message. Throws `invalid_input` for a message to a run that is not a session. */
 export function answeringTurn(sessionId: string, { id, turn }: Pick<MessageReceipt, 'id' | 'turn'>): number {
   if (turn !== undefined) return turn;
   throw new LonghaulError(

@@ -50,17 +50,17 @@ import { invalidProgram } from '../core/program/check/problems.ts';
 import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutputOf } from '../define/program/program-definition.ts';
 import { type EarlierOpening, readEarlier, withEarlier } from './saved-context.ts';
 
-/** The options of a start that do not depend on what is run. */
+/** The options of every workflow start. */
 interface WorkflowOptions extends StartCircumstances {
-  /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
+  /** The id of the run. If you choose it, a repeated start makes one run. Default: the agent's name and a UUID. */
   runId?: string;
   /**
-   * The action if the run id is taken: `fail` throws `run_exists` (default), `return` returns the run that exists, and
+   * What happens if the run id is taken: `fail` throws `run_exists` (default), `return` returns the existing run, and
    * `restartFailed` starts it again if it ended with status `error`, was terminated or timed out, and otherwise returns the
-   * run that exists. If several callers start it at once, one of them does.
+   * existing run. If several callers do so at once, it is started once.
    */
   ifExists?: IfExists;
-  /** The task queue of the workers that have the definition. Default: that of the client. */
+  /** The task queue of the workers that have the definition. Default: the client's task queue. */
   taskQueue?: string;
 }
 
@@ -68,34 +68,34 @@ interface WorkflowOptions extends StartCircumstances {
 interface CommonStart extends WorkflowOptions {
   /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
   state?: JsonObject;
-  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  /** The identity on whose behalf run and children act: `{tenant, user, claims}`, up to 8,000 bytes of JSON. Fixed, read-only for tools. */
   principal?: Principal;
-  /** Overrides limits of the agent or the program, each by itself: `{steps: 30, totalTokens: 90_000, deadline: '2h'}`. */
+  /** Overrides individual limits of the agent or the program: `{steps: 30, totalTokens: 90_000, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
-  /** Up to 20 words of up to 100 characters. Runs are found by them (`list({tag})`), and a provider may choose its key by them. They are always in clear text. */
+  /** Up to 20 words of up to 100 characters, in clear text. `list({tag})` finds runs by tag, and a provider may choose its key by tag. */
   tags?: readonly string[];
-  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  /** True: lets live output of the run and its children travel in heartbeats, for a worker and a client with `heartbeatStreams()`. */
   live?: boolean;
-  /** The place of the caller in a trace, as W3C Trace Context writes it (`00-<trace id>-<span id>-01`): the spans of the run are below it. Stored once. */
+  /** The caller's span as W3C Trace Context (`00-<trace id>-<span id>-01`): the parent of the run's spans. Stored once. */
   traceparent?: string;
-  /** `batch`: the model calls of the run and its children wait for batches of the provider, at half the price. The worker needs `batch` for it. Default: the agent's own, or `interactive`. */
+  /** `batch`: model calls wait for provider batches at half the price; needs the worker's `batch`. Default: the agent's tier. */
   tier?: Tier;
 }
 
-/** The options of the start of a run without the deps and without the conversation that it begins with. */
+/** The options of starting an agent, without its deps and conversation. */
 export interface StartSettings extends CommonStart {
-  /** The model of this run instead of the agent's: `provider/model`, with a provider of the worker. */
+  /** Replaces the agent's model for this run: `provider/model`, with a provider of the worker. */
   model?: ModelName;
-  /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
+  /** Model settings that override the agent's, one by one (`extra` as a whole). At most 16,000 bytes of JSON. */
   settings?: ModelSettings;
 }
 
-/** The options of a session that a start has too. */
+/** The options that sessions share with starts. */
 export type SessionStart = Omit<StartSettings, 'runId' | 'ifExists' | 'limits' | 'deadline'>;
 
-/** All of them by name: the compiler reports one that is added to the type and missing here. */
+/** All options by name: the compiler reports one that is added to the type and missing here. */
 export const SESSION_START_OPTIONS: OptionTable<SessionStart> = {
   state: true,
   principal: true,
@@ -124,12 +124,12 @@ const START_SETTINGS: OptionTable<StartSettings> = {
 /** The type of the workflow, for the Temporal Client. */
 type RunWorkflow = (input: RunInput | ProgramInput) => Promise<unknown>;
 
-/** The client's own settings that a start uses. */
+/** The client's settings that a start uses. */
 export interface ClientSettings {
   taskQueue?: string | undefined;
   /** The key that hashes users in search attributes. */
   userKey?: string | undefined;
-  /** The access of the client to runs. Default: to all. */
+  /** The client's access to runs. Default: all runs. */
   access?: RunAccess;
 }
 
@@ -158,7 +158,7 @@ async function startWorkflow(
   const published = principalAttributes(input.principal ?? {}, settings.userKey);
   const begun: WorkflowBeginning = { client, type, workflow, published };
   const isStarted = await beginWorkflow(begun, options);
-  // An id that is taken is refused, also if another principal has it: only a run of its own is returned to a client that acts for a principal.
+  // An id taken by another principal is also refused: a client that acts for a principal gets only runs of that principal.
   if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.access, runId)))) {
     throw new LonghaulError(
       'run_exists',
@@ -179,7 +179,7 @@ async function reaches(access: RunAccess | undefined, runId: string): Promise<bo
   }
 }
 
-/** Returns the options of the workflow of a run besides its id. */
+/** Returns the workflow options of a run, without its id. */
 export function workflowOptions<Input>(
   input: Input,
   { summary, ...options }: WorkflowOptions & Pick<WorkflowStart, 'summary'>,
@@ -201,11 +201,11 @@ interface WorkflowBeginning {
   client: Client;
   type: WorkflowStart['type'];
   workflow: WorkflowStartOptions<RunWorkflow>;
-  /** The search attributes that the run has if the namespace has them. */
+  /** The search attributes of the run, dropped if the namespace lacks them. */
   published: SearchAttributePair[];
 }
 
-/** Starts the workflow. False if the server has one with that id. */
+/** Starts the workflow. Returns false if the server has one with this id. */
 async function beginWorkflow({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<boolean> {
   try {
     const { typedSearchAttributes, ...others } = workflow;
@@ -221,8 +221,8 @@ async function beginWorkflow({ client, type, workflow, published }: WorkflowBegi
 }
 
 /**
- * Starts the workflow of a failed run again. The server starts one for each request id: callers that saw the same failure
- * request the same start, even if that run has ended meanwhile.
+ * Starts the workflow of a failed run again. The server starts one per request id: callers that saw the same failure
+ * make the same request, even if the new run has ended meanwhile.
  */
 async function restartFailed({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<void> {
   const executionId = await failedExecution(client, workflow.workflowId);
@@ -249,7 +249,7 @@ async function failedExecution(client: Client, runId: string): Promise<string | 
   return FAILED.has(newest.status.name) ? newest.runId : undefined;
 }
 
-/** Returns the error for attributes that the namespace does not have, or has with another type. */
+/** Returns the error for search attributes that the namespace lacks or has with another type. */
 function attributeProblem(error: unknown, { searchAttributes }: WorkflowOptions): LonghaulError | undefined {
   const cause = memberOf(error, 'cause') ?? error;
   if (searchAttributes === undefined || grpcCode(cause) !== GRPC.invalidArgument) return undefined;
@@ -260,24 +260,24 @@ function attributeProblem(error: unknown, { searchAttributes }: WorkflowOptions)
   );
 }
 
-/** The options of a start that are in the input of the run. */
+/** The options of a start that are part of the run's input. */
 type RunInputOptions = Partial<RunOpening> &
   Omit<StartSettings, 'state'> & {
-    /** The run is a session. */
+    /** Present if the run is a session. */
     session?: SessionInput;
     deps?: unknown;
     state?: unknown;
   };
 
 /**
- * Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start, and
- * a UsageError for messages that end with an answer, without an input after them.
+ * Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for invalid input, and
+ * a UsageError for messages that end with an answer and have no input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
   const { input, messages, deps, state, principal, session, model, settings, tags, live, tier, traceparent } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const limits = plainLimits('the run cannot start', withDeadline ?? {});
-  // Without deps, the agent's schema is checked against none: it may require some.
+  // Without deps, an empty object is checked against the agent's schema, which may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
   const inClaims = claimsProblem(principal);
   if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
@@ -303,7 +303,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   throw checked.lacksInput ? new UsageError(message) : new LonghaulError(checked.code, message);
 }
 
-/** Throws `invalid_input` for a text that is no place in a trace. */
+/** Throws `invalid_input` for an invalid trace parent. */
 function checkedTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || readTraceparent(traceparent) !== undefined) return traceparent;
   const message = `The run cannot start: "traceparent" is ${JSON.stringify(traceparent)}: write "00-<trace id>-<span id>-01", or leave it out`;
@@ -320,7 +320,7 @@ function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void 
   }
 }
 
-/** Returns the deps as they will be read: plain JSON without secrets that fits the agent's schema, if the agent is known. */
+/** Returns the deps as plain JSON without secrets. If the agent is known, they fit its schema. */
 function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
   const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
@@ -330,19 +330,19 @@ function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
   throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
 }
 
-/** Returns the state that a run begins with as plain JSON without secrets. */
+/** Returns the initial state of a run as plain JSON without secrets. */
 function plainState(state: unknown): JsonObject {
   const problem = startStateProblem(state);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   return JSON.parse(JSON.stringify(state)) as JsonObject;
 }
 
-/** Returns the tier if it is one. Throws a UsageError. */
+/** Returns the tier. Throws a UsageError if it is invalid. */
 function tierOf(tier: Tier | undefined): Tier | undefined {
   return tier === undefined ? undefined : checkedTier('the run cannot start: "tier"', tier);
 }
 
-/** Returns a flag as it is sent: only if it is set. */
+/** Returns the flag as it is sent: only if it is set. */
 function liveOf(live: boolean | undefined): boolean | undefined {
   return live === false ? undefined : live;
 }
@@ -351,22 +351,22 @@ function stripUndefined(value: Record<string, unknown>): Record<string, unknown>
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
-/** The options of a start that the server reads: they are not in the input of the run. */
+/** The options of a start that are for the server, not part of the run's input. */
 export interface StartCircumstances {
   /** Your search attributes, which the namespace must have: `[{ key: defineSearchAttributeKey('Tenant', 'KEYWORD'), value: 'acme' }]`. */
   searchAttributes?: SearchAttributePair[] | TypedSearchAttributes;
-  /** Data that is shown with the run when it is listed or described. At most 32,000 bytes of JSON. */
+  /** Data to show when the run is listed or described. At most 32,000 bytes of JSON. */
   memo?: JsonObject;
-  /** The priority of the run's tasks if a task queue has a backlog: 1 and up, lower numbers first, default 3. Servers without priorities ignore it. */
+  /** The priority of the run's tasks in a backlog: 1 and up, lower numbers first, default 3. Servers without priorities ignore it. */
   priority?: number;
-  /** The key by which a task queue with a backlog is shared: each key gets an equal share, for example each tenant. At most 64 bytes. Servers without fairness ignore it. */
+  /** Each fairness key, for example a tenant, gets an equal share of a backlog. At most 64 bytes. Servers without fairness ignore it. */
   fairnessKey?: string;
 }
 
-/** The largest memo in bytes of JSON: each execution of the run carries it on. */
+/** The largest memo in bytes of JSON: every execution of the run carries it. */
 const MEMO_BYTES = 32_000;
 
-/** Returns the options of the workflow. Throws `invalid_input` and `payload_too_large` for values that it cannot have. */
+/** Returns the workflow options. Throws `invalid_input` and `payload_too_large` for invalid values. */
 function serverOptionsOf({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
   typedSearchAttributes?: TypedSearchAttributes;
   memo?: JsonObject;
@@ -409,21 +409,21 @@ function invalidStart(problem: string): LonghaulError {
 }
 
 /**
- * The time for which a namespace is taken to lack an attribute that it refused: an administrator, or a worker that starts, may add it
- * at any moment, and a run that was started without it is in no list.
+ * How long a refused attribute is assumed to be missing: an administrator, or a worker that starts, may add it
+ * at any moment, and a run that was started without it is not listed.
  */
 const FORGET_AFTER_MS = 5_000;
 
-/** The texts by which servers say that a namespace does not have an attribute, and not that its value is wrong. */
+/** Matches server errors that say an attribute is missing, as opposed to having a wrong value. */
 const IS_MISSING = /no mapping|not defined|not registered|not a valid search attribute/i;
 
-/** For each client, the times at which the namespace refused attributes, by their names. */
+/** For each client, the times at which the namespace refused attributes, by name. */
 const refusals = new WeakMap<Client, Map<string, number>>();
 
 /**
- * Starts a run with search attributes of Longhaul's own, and without those that the namespace does not have: a run that lists do not show
- * as a session, for example, still works. `begin` is called again if the server refuses the request as invalid: without the attributes
- * that it names, or without all of them if it names none.
+ * Starts a run with Longhaul's search attributes, without those that the namespace lacks: a run that lists do not show
+ * as a session, for example, still works. Calls `begin` again if the server refuses the request as invalid: without the attributes
+ * that the error names, or without all of them if it names none.
  */
 export async function withPublishedAttributes<Value>(
   client: Client,
@@ -440,20 +440,20 @@ export async function withPublishedAttributes<Value>(
       if (left.length === 0 || grpcCode(error) !== GRPC.invalidArgument) throw error;
       const text = errorTexts(error);
       const named = left.filter(({ key }) => new RegExp(`\\b${key.name}\\b`).test(text));
-      // The value of one user must not leave out the attribute for others.
+      // A wrong value in one start must not drop the attribute for other starts.
       if (IS_MISSING.test(text)) for (const { key } of named) refused.set(key.name, Date.now());
       left = left.filter((one) => named.length > 0 && !named.includes(one));
     }
   }
 }
 
-/** Returns all that an error of the server says: the SDK wraps some of them. */
+/** Returns the messages of an error and its causes: the SDK wraps some server errors. */
 function errorTexts(error: unknown): string {
   const texts = [error, memberOf(error, 'cause')].flatMap((one) => [memberOf(one, 'message'), memberOf(one, 'details')]);
   return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
-/** Returns the attributes of a start with those of Longhaul added. */
+/** Returns the attributes of a start plus Longhaul's. */
 export function mergedAttributes(
   own: TypedSearchAttributes | undefined,
   published: SearchAttributePair[],
@@ -463,12 +463,12 @@ export function mergedAttributes(
 }
 
 /**
- * The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. A start from
- * an earlier conversation has the deps of that one, and `deps` replaces members of them.
+ * The options of a start, with the deps that the agent takes, which are optional if its schema requires none. A start from
+ * an earlier conversation has the deps of that conversation, and `deps` overrides members of them.
  */
 export type StartOptions<GivenDeps = unknown> = NewStart<GivenDeps> | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
 
-/** The options of a start that begins a conversation. The deps come first: the compiler names what is missing in this order. */
+/** The options of a start that begins a conversation. The deps come first, since the compiler reports missing options in this order. */
 export type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
 
 /** The options of a start without the deps. */
@@ -484,13 +484,13 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
   deps: true,
 };
 
-/** The client's own settings that the start of a run uses. */
+/** The client's settings that the start of a run uses. */
 export interface RunSettings extends ClientSettings {
   /** Called with each notice for the person who starts the run. */
   onNotice?: (line: string) => void;
 }
 
-/** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options and for messages that end with an answer. */
+/** Starts the workflow of a run and returns its id. Throws before sending anything for invalid input or options. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
@@ -508,24 +508,24 @@ export async function startRun(
   return startWorkflow(client, start, options, settings);
 }
 
-/** A program to start: its definition, its document, or the name under which a worker has it. */
+/** A program to start: its definition, its document, or its name on the worker. */
 export type StartedProgram = AnyProgram | ProgramDocument | string;
 
-/** The type of the input that a program takes: any object if it is not known by its definition. */
+/** The input type of a program: any object unless the program is given by its definition. */
 export type StartedInputOf<Program> = Program extends AnyProgram ? GivenInputOf<Program> : JsonObject;
 
 /** The type of a program's output. */
 export type StartedOutputOf<Program> = Program extends AnyProgram ? ProgramOutputOf<Program> : JsonValue;
 
-/** The options of the start of a program. */
+/** The options of starting a program. */
 export interface ProgramOptions<Input = JsonObject> extends CommonStart {
-  /** The input of the program, as its schema has it. Defaults of a zod schema are filled in before it is sent. */
+  /** The input of the program, which must fit its schema. Defaults of a zod schema are filled in before it is sent. */
   input?: Input;
   /** Data of the run for its tools. */
   deps?: JsonObject;
   /**
-   * Takes over the results of an earlier run of the same or an edited program: of each step whose definition and inputs are
-   * equal, and that comes before `from` (`unit.step`), if that is given. They cost nothing, and nothing in them is asked again. Both
+   * Reuses the results of an earlier run of the same or an edited program, for each step whose definition and inputs are
+   * equal and that comes before `from` (`unit.step`), if given. Reused steps cost nothing, and ask no person again. Both
    * runs must act for the same principal.
    */
   resume?: { run: string; from?: string };
@@ -535,9 +535,9 @@ const { model: _model, settings: _settings, ...COMMON_OPTIONS } = START_SETTINGS
 const OPTIONS: OptionTable<ProgramOptions> = { ...COMMON_OPTIONS, input: true, deps: true, resume: true };
 
 /**
- * Starts the workflow of a program's run and returns its id. Throws, before anything is sent, `invalid_program` with all
- * problems of a document, `invalid_input` for an input that does not fit its schema, and `run_not_found` for `resume` of the run
- * of another principal. A program of the worker goes by its name.
+ * Starts the workflow of a program's run and returns its id. Before sending anything, throws `invalid_program` with all
+ * problems of a document, `invalid_input` for an input that does not fit its schema, and `run_not_found` if `resume` names a run
+ * of another principal.
  */
 export async function startProgram(
   client: Client,
@@ -548,7 +548,7 @@ export async function startProgram(
   requireKnown('the start', options, { ...OPTIONS, ...AWAIT_OPTIONS });
   const input = programInput(program, options);
   const name = nameOf(input.program);
-  // The activity that reads the earlier run checks this for every caller: the client can say so before anything is started.
+  // The activity that reads the earlier run also checks this. Here it fails before anything is started.
   if (input.resume !== undefined) await settings.access?.require(input.resume.run);
   return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, settings);
 }

@@ -17,22 +17,22 @@ import { resultText } from '../core/domain/tool-calls.ts';
 
 /** The options of reading the request of a step. */
 export interface StepRequestOptions {
-  /** Also says how the request differs from that of the step before. */
+  /** Adds the differences from the request of the previous step. */
   diff?: 'previous';
-  /** The providers of the workers, by their names: they say how the request goes over the wire, and are not called. */
+  /** The workers' providers by name. They convert the request to its wire form, and are not called. */
   providers?: Readonly<Record<string, ModelClient>>;
 }
 
 /**
- * Returns the request of a step, built from the history by the code of the worker: for steps that are complete, and for the one whose
- * model call continues. Throws `unknown_step` with the steps that there are, and `history_removed`.
+ * Returns the model request of a step, rebuilt from the history by the worker's code: for completed steps, and for the step whose
+ * model call is running. Throws `unknown_step` with the existing steps, and `history_removed`.
  */
 export async function stepRequest(run: ReadableRun, step: number, { diff, providers = {} }: StepRequestOptions = {}): Promise<StepRequest> {
   const { client, runId } = run;
   const found = await findStep(run, step);
   const { rebuilt, call, unknown } = found;
   const { model, snapshot, request } = rebuilt;
-  // The same as in the worker: a run is named by its namespace and its id.
+  // The same key as in the worker: the namespace and id of the run.
   const cache = promptCache(`${client.options.namespace}/${runId}`, snapshot, call.input);
   const { wire, unknown: ofWire } = await wireOf(rebuilt, call, { providers, cache, tags: snapshot.tags ?? [] });
   const before = diff === undefined || step === 1 ? undefined : (await findStep(run, step - 1, found.read)).rebuilt;
@@ -58,11 +58,11 @@ interface FoundStep {
   unknown: UnknownPart[];
 }
 
-/** Finds the model call of a step. `known`: an execution that was read before. */
+/** Finds the model call of a step. `known`: an execution that was already read. */
 async function findStep(run: ReadableRun, step: number, known?: ReadExecution): Promise<FoundStep> {
   const { client, runId, reader } = run;
   const executions = await reader.chain.executions();
-  // A step whose calls wait may have its answer in the execution before the one that completes it.
+  // A step whose calls wait may have its answer in an earlier execution than the one that completes it.
   for (const { executionId, firstStep } of executions.toReversed()) {
     if (firstStep >= step && executions[0]?.executionId !== executionId) continue;
     const read = known?.executionId === executionId ? known : await readExecution(client, runId, executionId);
@@ -81,7 +81,7 @@ async function findStep(run: ReadableRun, step: number, known?: ReadExecution): 
   throw new LonghaulError('unknown_step', `Run "${runId}" has no request of a step ${step}: ${why}`);
 }
 
-/** Returns the model call of a step: the one that was answered, or the one that continues. */
+/** Returns the model call of a step: the answered one, or the one that is running. */
 function callOfStep(read: ReadExecution, step: number): RecordedModelCall | undefined {
   const { events, firstStep, run } = read;
   const calls = modelCallsOf(read);
@@ -93,7 +93,7 @@ function callOfStep(read: ReadExecution, step: number): RecordedModelCall | unde
     }
     if (completesStep(event)) complete += 1;
   }
-  // The last one that nobody has answered, unless the run has ended without it.
+  // The last unanswered call, unless the run has ended without it.
   const last = calls.at(-1);
   const isOpen = last !== undefined && last.task === undefined && run.result === undefined;
   return isOpen && step === complete + 1 ? last : undefined;
@@ -103,7 +103,7 @@ function isAnswer(event: Event): boolean {
   return isResponse(event) && !event.interrupted && !event.given && event.caller === undefined;
 }
 
-/** Builds the request of a model call of an execution. */
+/** Rebuilds the request of a model call. */
 function rebuild(read: ReadExecution, { input, output }: RecordedModelCall, step: number): Pick<FoundStep, 'rebuilt' | 'unknown'> {
   const { recorded } = read;
   const unknown: UnknownPart[] = [];
@@ -124,7 +124,7 @@ function rebuild(read: ReadExecution, { input, output }: RecordedModelCall, step
   return { rebuilt: { step, model, snapshot, events: events.events, request }, unknown };
 }
 
-/** Returns the window of an execution after so many events of the run. */
+/** Returns the window of an execution after the first `through` events of the run. */
 function windowThrough({ recorded, events, firstOffset }: ReadExecution, through: number): Window {
   const before = recorded.continuedState?.window ?? emptyWindow();
   return events
@@ -133,7 +133,7 @@ function windowThrough({ recorded, events, firstOffset }: ReadExecution, through
     .reduce(extendWindow, before);
 }
 
-/** Returns the request as its provider sends it, as far as one is known. */
+/** Returns the request as its provider sends it, if the provider is known. */
 async function wireOf(
   { model, request }: RebuiltRequest,
   { output }: RecordedModelCall,
@@ -173,7 +173,7 @@ interface RebuiltRequest {
   step: number;
   model: string;
   snapshot: AgentSnapshot;
-  /** The conversation, by the events of the record. */
+  /** The conversation as recorded events. */
   events: readonly WindowEvent[];
   request: ModelRequest;
 }
@@ -181,10 +181,10 @@ interface RebuiltRequest {
 /** Bytes of the text of an item. */
 const TEXT_BYTES = 200;
 
-/** The characters of an item that are looked at. */
+/** The characters of an item that are read. */
 const READ_CHARACTERS = 1_000;
 
-/** Returns how a request differs from another one of the same run. */
+/** Returns the differences between two requests of a run. */
 function requestDiff(before: RebuiltRequest, now: RebuiltRequest): RequestDiff {
   const known = new Map(before.events.map((event) => [event.offset, event]));
   const present = new Map(now.events.map((event) => [event.offset, event]));
@@ -226,7 +226,7 @@ function beginning(text: string): string {
   return oneLine(text.slice(0, READ_CHARACTERS), TEXT_BYTES);
 }
 
-/** Returns the names of the parts besides the conversation that differ. */
+/** Returns the names of the parts that differ, apart from the conversation. */
 function changedParts(before: ModelRequest, now: ModelRequest): string[] {
   const parts = (request: ModelRequest): Map<string, string> =>
     new Map([
@@ -241,7 +241,7 @@ function changedParts(before: ModelRequest, now: ModelRequest): string[] {
   return [...new Set([...then.keys(), ...after.keys()])].filter((name) => then.get(name) !== after.get(name));
 }
 
-/** Returns what two requests begin with, in tokens. The caches of providers take tools first, then instructions, then the conversation. */
+/** Returns the common prefix of two requests in tokens, in the order of provider caches: tools, instructions, conversation. */
 function commonPrefix(before: ModelRequest, now: ModelRequest): RequestDiff['commonPrefix'] {
   const texts = ({ tools, hosted = [], output, instructions, conversation }: ModelRequest): string[] =>
     [...tools, ...hosted, ...(output === undefined ? [] : [output]), ...instructions, ...conversation].map((part) => JSON.stringify(part));

@@ -6,19 +6,19 @@ import { ExecutionTimeline } from '../history/timeline.ts';
 import { eventsRemoved } from './reader.ts';
 import type { ReadableRun } from './run-details.ts';
 
-/** The spans of a page that names no other number. */
+/** The default number of spans of a page. */
 const DEFAULT_SPANS = 500;
 
 /** The options of a timeline. */
 export interface TimelineOptions {
-  /** Only spans that began when the run had recorded at least so many events: the `next` of the page before. Default 0. */
+  /** Only spans that began when the run had recorded at least this many events: the `next` of the previous page. Default 0. */
   from?: number;
-  /** The number of spans after which the page ends. Those that began together stay together, so there may be more. Default 500. */
+  /** The number of spans after which the page ends. Spans that began together stay together, so there may be more. Default 500. */
   limit?: number;
 }
 
 /**
- * Reads a page of the timeline of a run, from its histories alone. Pages are read execution by execution: a page reads those that it needs.
+ * Reads a page of a run's timeline from its histories alone, execution by execution, and only those that the page needs.
  * Throws `history_removed` if the server has removed the execution at that offset.
  */
 export async function runTimeline(
@@ -44,14 +44,14 @@ export async function runTimeline(
         next = span.offset;
         break;
       }
-      // The ids of events are those of one execution.
+      // Event ids are unique only within an execution.
       spans.push({ ...span, id: `${executionId}/${span.id}` });
     }
   }
   return { runId, from, spans, ms: timeByKind(spans), ...defined({ next }) };
 }
 
-/** Returns the index of the first execution that has spans from an offset on. One without events begins with the same as the next. */
+/** Returns the index of the first execution with spans from an offset on. An execution without events shares its offset with the next. */
 function holding(executions: readonly ChainedExecution[], from: number): number {
   const same = executions.findIndex(({ firstOffset }) => firstOffset === from);
   return same >= 0

@@ -20,21 +20,21 @@ import { GRPC, grpcCode, unreachableError } from '../temporal/server-calls.ts';
 import { jitter, patienceMs, sleep } from '../temporal/waiting.ts';
 import { requireRun } from './visibility.ts';
 
-/** The time for which an Update is tried by default. */
+/** How long an Update is tried by default. */
 const DEFAULT_TIMEOUT: Duration = '30s';
 
 /** The pauses between two attempts: the first, the first after congestion, and the longest. */
 const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
 
 /**
- * Refusals that pass: the run is about to continue in its next execution, or has a full queue, or its worker has completed a workflow task
+ * Temporary refusals: the run is about to continue as new, its queue is full, or its worker has completed a workflow task
  * without the Update that came with it.
  */
 const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full', 'AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate']);
 
 /** The options of sending an Update. */
 export interface UpdateOptions {
-  /** The time for which the Update is tried. Default 30 seconds. */
+  /** How long the Update is tried. Default 30 seconds. */
   timeout?: Duration;
 }
 
@@ -43,9 +43,9 @@ interface RunUpdate {
   argument?: unknown;
   /** The caller's id of the request. */
   id?: string;
-  /** The id of the Update: one execution answers the same Update once, with the same answer. Default: each call is a separate Update. */
+  /** The id of the Update: an execution handles the same Update once, and repeats its answer. Default: each call is a separate Update. */
   updateId?: string;
-  /** Starts the run in the same request if there is none of that id. A start is made for each attempt. */
+  /** Starts the run in the same request if it does not exist. Called for each attempt. */
   start?: () => StartOperation;
 }
 
@@ -68,7 +68,7 @@ export async function updateRun<Answer>(client: Client, runId: string, update: R
   return accepted.answer;
 }
 
-/** The deadline of an Update, and the throttle that it goes through. */
+/** The deadline of an Update, and its throttle. */
 interface Bounds {
   deadline: number;
   throttle: UpdateThrottle;
@@ -76,7 +76,7 @@ interface Bounds {
 
 async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdate, { deadline, throttle }: Bounds): Promise<Answer> {
   const { name, argument = null, updateId = randomUUID() } = update;
-  // Without a run id: each attempt goes to the execution that is the newest then.
+  // Without a Temporal run id, each attempt goes to the newest execution.
   const handle = client.workflow.getHandle(runId);
   let wait = PAUSES_MS.shortest;
   let obstacle: unknown;
@@ -101,7 +101,7 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
         throw await goneError(client, runId);
       if (isUnknownUpdate(error)) requireRun(client, runId, (await describeRun(client, runId)).type);
       if (!isPassing(error)) throw refusal(error);
-      // A timeout alone says less than the obstacle that took the time.
+      // The obstacle says more than the timeout that it caused.
       if (obstacle === undefined || error instanceof WorkflowUpdateFailedError) obstacle = error;
       const isOver = Date.now() + wait > deadline || (isUnreachable(error) && Date.now() + wait > impatientAt);
       if (isOver) throw isUnreachable(obstacle) ? serverUnreachable(client, update, obstacle) : gaveUp(runId, update, obstacle);
@@ -109,10 +109,10 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
         throttle.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);
       }
-      // Until the run has worked on the Updates that the server accepted, it would shed this one again, and abort those.
+      // Until the run has handled the accepted Updates, the server would shed this one again, and abort those.
       if (isShed(error)) await waitForWorkflowTask(client, runId, deadline);
     }
-    // Callers that were refused together must not come back together.
+    // Callers that were refused at the same time must not retry at the same time.
     await sleep(jitter(wait));
     wait = Math.min(wait * 2, PAUSES_MS.longest);
   }
@@ -123,17 +123,17 @@ function isCongestion(error: unknown): boolean {
   return isShed(error) || (grpcCode(error) === GRPC.unavailable && errorText(error).includes('update was aborted'));
 }
 
-/** True if the server shed the Update. A run that continues in its next execution accepts none for a moment: that does not count. */
+/** True if the server shed the Update. A refusal during continue-as-new does not count. */
 function isShed(error: unknown): boolean {
   return grpcCode(error) === GRPC.resourceExhausted && !errorText(error).includes('workflow is closing');
 }
 
-/** True if the server does not answer at all, as opposed to the run. */
+/** True if the server, as opposed to the run, does not answer. */
 function isUnreachable(error: unknown): boolean {
   return grpcCode(error) === GRPC.unavailable && !isCongestion(error);
 }
 
-/** True if the workflow has no such Update: it is not Longhaul's, or its worker does not know the Update. */
+/** True if the workflow has no such Update: it is not a run, or its worker does not know the Update. */
 function isUnknownUpdate(error: unknown): boolean {
   if (!(error instanceof WorkflowUpdateFailedError)) return false;
   const { cause } = error;
@@ -151,7 +151,7 @@ function isPassing(error: unknown): boolean {
   return code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure');
 }
 
-/** True if the server did not pass the Update on, because the last attempts of a workflow task have failed: its worker was killed, or cannot continue. */
+/** True if the server did not deliver the Update because workflow tasks keep failing: the worker was killed, or cannot continue. */
 function isOfFailedTasks(error: unknown): boolean {
   return grpcCode(error) === GRPC.failedPrecondition && errorText(error).includes('Workflow Task in failed state');
 }
@@ -160,14 +160,14 @@ function errorText(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `${error.message} ${errorMessage(error.cause)}` : errorMessage(error);
 }
 
-/** Returns the run's own refusal with its code, and any other error unchanged. */
+/** Returns a refusal of the run with its code, and any other error unchanged. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return error;
   const { type, message } = error.cause;
   return isErrorCode(type) ? new LonghaulError(type, message, { cause: error }) : error;
 }
 
-/** Returns the error for a workflow that does not exist or has closed: Temporal says "not found" of both. */
+/** Returns the error for a workflow that does not exist or has closed: Temporal says "not found" for both. */
 async function goneError(client: Client, runId: string): Promise<LonghaulError> {
   await describeRun(client, runId);
   return new LonghaulError('run_ended', `Run "${runId}" has ended: start a new one`);
@@ -184,7 +184,7 @@ function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): Longhau
   return new LonghaulError('wait_timeout', `Run "${runId}" did not accept "${name}" in time (${why}). ${again}`, { cause });
 }
 
-/** Returns the reason for which an Update was not answered. The text of the connection names addresses, which not every caller may know. */
+/** Returns why an Update was not answered, without connection errors: they contain addresses, which not every caller may see. */
 function reasonOf(cause: unknown): string {
   if (isCongestion(cause)) return 'it gets too many requests at once';
   if (isOfFailedTasks(cause)) return 'its last workflow tasks have failed: its worker may log the reason';
@@ -194,18 +194,18 @@ function reasonOf(cause: unknown): string {
   return code === undefined ? errorText(cause) : `the server has answered with the gRPC status ${code}`;
 }
 
-/** Milliseconds between two looks: they cost the run nothing, but many callers may look. */
+/** Milliseconds between two checks: they cost the run nothing, but many callers may check. */
 const LOOKS_MS = { shortest: 200, longest: 1_000 };
 
-/** Looks in a row without a workflow task after which the run has nothing to do. A single one proves nothing, since tasks get lost when the server sheds Updates. */
+/** Consecutive checks without a workflow task until a run counts as idle. One is not enough: shedding Updates also loses tasks. */
 const IDLE_LOOKS = 3;
 
-/** The longest wait: a run that has made no progress for this long may be tried again all the same. */
+/** The longest wait: after this time without progress, the run is tried again anyway. */
 const LONGEST_MS = 30_000;
 
 /**
  * Waits until a run has made progress: its history has grown or continues in the next execution, or it has nothing to do.
- * Asks the server, not the run. Returns at the deadline or after a while in any case.
+ * Asks the server, not the run. Returns at the deadline, or after `LONGEST_MS`.
  */
 async function waitForWorkflowTask(client: Client, runId: string, deadline: number): Promise<void> {
   const end = Math.min(deadline, Date.now() + LONGEST_MS);
@@ -222,7 +222,7 @@ async function waitForWorkflowTask(client: Client, runId: string, deadline: numb
   }
 }
 
-/** Returns the execution with the length of its history. Undefined if the server does not answer: the caller learns the reason when it tries again. */
+/** Returns the execution and the length of its history. Undefined if the server does not answer: the next attempt reports why. */
 async function lookAt(client: Client, runId: string): Promise<{ progress: string; isIdle: boolean } | undefined> {
   try {
     const { runId: executionId, historyLength, raw } = await describeRun(client, runId);
@@ -240,10 +240,10 @@ async function lookAt(client: Client, runId: string): Promise<{ progress: string
  * learns that others do the same.
  */
 
-/** Updates that one client has in flight to one run at a time. Messages go one after the other, so that they stay in order. */
+/** Updates that one client has in flight to a run. Messages are sent one at a time, so they stay in order. */
 const AT_ONCE = { messages: 1, others: 2 };
 
-/** The part of the time in which a client has an Update in flight: it falls when an Update is shed, at most once a second, and grows with every accepted one. */
+/** The share of time with an Update in flight. It falls, at most once a second, when one is shed, and grows with each accepted one. */
 const SHARE = { least: 0.05, factor: 0.6, growth: 0.002 };
 const FALLS_EVERY_MS = 1_000;
 
@@ -252,7 +252,7 @@ const USUAL_MS = 25;
 const NEWEST_WEIGHT = 0.2;
 const LONGEST_GAP_MS = 1_000;
 
-/** A throttle that was not used for this long is dropped, with what it has learned. */
+/** A throttle that was idle for this long is dropped, with its estimates. */
 const IDLE_MS = 10_000;
 
 /** Limits the Updates of one client to one run. */
@@ -269,26 +269,26 @@ class UpdateThrottle {
     this.#atOnce = atOnce;
   }
 
-  /** True if nothing is in flight, and nothing was shed recently. */
+  /** True if nothing is in flight and nothing was shed recently. */
   isFree(now: number): boolean {
     return this.#open === 0 && (this.#share === 1 || now - this.#usedAt > IDLE_MS);
   }
 
-  /** Waits for its turn and then does the work, whether that succeeds or not. Undefined if the turn has not come at the deadline. */
+  /** Waits for a turn, then does the work. Undefined if the turn has not come at the deadline. */
   async throttled<Result>(deadline: number, work: () => Promise<Result>): Promise<Result | undefined> {
     if (!(await this.#turn(deadline))) return undefined;
     try {
       return await work();
     } finally {
       this.#usedAt = Date.now();
-      // The turn goes to the next in the queue directly, so that no later caller gets ahead of it.
+      // The turn passes directly to the next in the queue, so that no later caller gets ahead.
       const [next] = this.#queue;
       if (next === undefined) this.#open -= 1;
       else next();
     }
   }
 
-  /** Pauses before the next Update, if that is needed. */
+  /** Pauses before the next Update if needed. */
   async keepGap(): Promise<void> {
     const gapMs = Math.min(LONGEST_GAP_MS, this.#usualMs * (1 / this.#share - 1));
     if (gapMs > 0) await sleep(jitter(gapMs));
@@ -296,7 +296,7 @@ class UpdateThrottle {
 
   /** Records that an Update was accepted, after this many milliseconds. */
   accepted(ms: number): void {
-    // An Update that took long may have met a pause of the run: its excess is cut off.
+    // A slow Update may have hit a pause of the run, so its excess is cut off.
     this.#usualMs += (Math.min(ms, 2 * this.#usualMs) - this.#usualMs) * NEWEST_WEIGHT;
     this.#share = Math.min(1, this.#share + SHARE.growth);
   }
@@ -326,7 +326,7 @@ class UpdateThrottle {
 
 const throttles = new WeakMap<Client, Map<string, UpdateThrottle>>();
 
-/** Returns the throttle of this client for the run: one for messages, and one for everything else, which must not wait behind them. */
+/** Returns the client's throttle for a run. Messages have a separate one, so that nothing else waits for them. */
 export function throttleOf(client: Client, runId: string, kind: keyof typeof AT_ONCE): UpdateThrottle {
   const own = throttles.get(client) ?? new Map<string, UpdateThrottle>();
   throttles.set(client, own);
@@ -343,7 +343,7 @@ export interface SendOptions extends UpdateOptions {
   /** Your id, at most 64 characters: a message with the same id is accepted once, however often it is sent. Default: a UUID. */
   id?: string;
   /**
-   * The moment at which the model reads it: after the current step (`queue`, the default); before its next call, giving up
+   * When the model reads it: after the current step (`queue`, the default); before its next call, giving up
    * calls that wait or have not started (`steer`); at once, aborting the model call in flight as well (`interrupt`).
    */
   mode?: MessageMode;
@@ -357,7 +357,7 @@ export interface Addressee extends Pick<RunUpdate, 'start'> {
   sender?: { principal: Identity; key: string | undefined };
 }
 
-/** Sends a message to a running run; with `start`, to one that is started for it if there is none. Throws, before anything is sent, for a message that the run would refuse. */
+/** Sends a message to a run, which `start` starts if it does not exist. Throws before sending a message that the run would refuse. */
 export async function sendMessage(
   { client, runId, start, sender }: Addressee,
   content: string | ContentPart[],
@@ -368,7 +368,7 @@ export async function sendMessage(
   const message: SendInput = { id, content, ...defined({ mode, principal }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
-  // The same id at both levels: the server knows it within one execution, the run across executions. The server answers a known id
+  // The same id at both levels: the server deduplicates within one execution, the run across executions. The server answers a known id
   // without asking the run, so it must be one that no other principal sends.
   const ofSender =
     principal === undefined ? '' : ` ${createHmac('sha256', key).update(JSON.stringify(principal)).digest('hex').slice(0, 32)}`;
@@ -389,8 +389,8 @@ export interface RaiseOptions extends UpdateOptions {
 }
 
 /**
- * Raises limits of a run, or of a whole session, each to its new value: `{steps: 30, totalTokens: 90_000, deadline: '4h'}`. Throws `invalid_input`, before
- * anything is sent, for limits whose form the run would refuse.
+ * Raises limits of a run or a whole session, each to its new value: `{steps: 30, totalTokens: 90_000, deadline: '4h'}`.
+ * Throws `invalid_input` before sending limits whose form the run would refuse.
  */
 export async function raiseLimits(
   client: Client,

@@ -8,9 +8,9 @@ import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../core/protocol.ts';
 
 /** The page of a list to return. */
 export interface PageOptions {
-  /** The largest number of items that the server looks at. */
+  /** The maximum number of items that the server reads. */
   pageSize: number;
-  /** The `next` of the page before, of the same list with the same filter. Absent: the first page. */
+  /** The `next` of the previous page, of the same list with the same filter. Absent: the first page. */
   after?: string;
 }
 
@@ -18,13 +18,13 @@ export interface PageOptions {
 export interface ListPage<Item> {
   /** The entries of this page. */
   items: Item[];
-  /** Leads to the next page, in any process. Absent on the last one. */
+  /** The cursor of the next page, valid in any process. Absent on the last one. */
   next?: string;
-  /** More items match than were looked at to put them in order. */
+  /** More items match than were sorted. */
   cut?: true;
 }
 
-/** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */
+/** Throws `not_a_run` for a workflow whose type is not a run of an agent or a program. */
 export function requireRun(client: Client, workflowId: string, type: string): void {
   if (isRunType(type)) return;
   throw new LonghaulError(
@@ -36,7 +36,7 @@ export function requireRun(client: Client, workflowId: string, type: string): vo
 
 const RUN_TYPES: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
 
-/** The condition of a list that selects runs, and no other workflows. */
+/** The list condition that selects only runs. */
 export const IS_RUN = `WorkflowType IN (${RUN_TYPES.map(quoted).join(', ')})`;
 
 /** True for the workflow type of a run. */
@@ -69,8 +69,8 @@ interface ListedPrincipal {
 }
 
 /**
- * Returns the conditions of a list: those of its filter, or those of the principal of the client, which no filter widens. Throws a
- * UsageError for a filter that a client with a principal does not take.
+ * Returns the principal conditions of a list: from its filter, or from the client's principal, which no filter widens. Throws a
+ * UsageError for a filter that a client with a principal does not accept.
  */
 export function principalConditions({ identity, userKey }: ListedPrincipal, filter: PrincipalFilter & { query?: string }): string[] {
   const shown = (user: string | undefined): string | undefined => (user === undefined ? undefined : publishedUser(user, userKey));
@@ -94,7 +94,7 @@ function equalsOrNull(name: string, value: string | undefined): string {
 const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
 const USER = defineSearchAttributeKey(SEARCH_ATTRIBUTES.user, SearchAttributeType.KEYWORD);
 
-/** Returns the search attributes of a run that acts for a principal. The server carries them over, and children get those of their parent. */
+/** Returns the search attributes for a run's principal. The server carries them over, and children get their parent's. */
 export function principalAttributes({ tenant, user }: Identity, userKey: string | undefined): SearchAttributePair[] {
   return [
     ...(tenant === undefined ? [] : [{ key: TENANT, value: tenant }]),
@@ -102,15 +102,15 @@ export function principalAttributes({ tenant, user }: Identity, userKey: string 
   ];
 }
 
-/** A user as a client with a user key lists it: an HMAC-SHA-256. */
+/** A hashed user, as a client with a user key lists it: an HMAC-SHA-256. */
 const HASHED = /^[0-9a-f]{64}$/;
 
-/** True for a user as search attributes have it that is, to all appearances, the hash of one. */
+/** True if a listed user looks like a hash. */
 export function isHashedUser(listed: string): boolean {
   return HASHED.test(listed);
 }
 
-/** Returns a user as search attributes have it: in clear text, or as its HMAC if the client has a key. */
+/** Returns the search attribute value for a user: clear text, or its HMAC if the client has a key. */
 function publishedUser(user: string, userKey: string | undefined): string {
   return userKey === undefined ? user : createHmac('sha256', userKey).update(user).digest('hex');
 }

@@ -2,17 +2,17 @@ import { UsageError } from '../core/domain/errors.ts';
 
 /** The pages of other origins that may call the server. */
 export interface CorsOptions {
-  /** The origins, such as `https://app.example`: each exactly as a browser writes it. Default: none may call. */
+  /** The allowed origins, such as `https://app.example`, exactly as browsers write them. Default: none. */
   origins?: readonly string[];
-  /** True if pages may send cookies, which `authenticate` of the operator reads. Default false. */
+  /** True if pages may send cookies, for an `authenticate` function that reads them. Default false. */
   credentials?: boolean;
 }
 
-/** The part of the answer to a request that a browser reads before a page may read the rest. */
+/** The part of a response that decides whether the browser lets a page read it. */
 interface CorsAnswer {
-  /** To be set on the response, also on that of an error. */
+  /** Headers to set on the response, also for an error. */
   headers: Record<string, string>;
-  /** True for a question of the browser about a request that it has not sent yet: the answer is 204 with the headers, without authentication. */
+  /** True for a preflight request: the answer is 204 with the headers, without authentication. */
   isPreflight: boolean;
 }
 
@@ -22,10 +22,10 @@ const EXPOSED =
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 
-/** The seconds for which a browser keeps the answer to a preflight. */
+/** The seconds for which a browser caches the answer to a preflight. */
 const MAX_AGE = '600';
 
-/** Throws a UsageError for an origin that no browser sends, such as one with a path, and for `*`. */
+/** Throws a UsageError for `*`, and for an origin that no browser sends, such as one with a path. */
 export function checkCorsOptions({ origins = [] }: CorsOptions): void {
   for (const origin of origins) {
     if (!isOrigin(origin))
@@ -39,7 +39,7 @@ function isOrigin(text: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && origin === text;
 }
 
-/** Returns the answer to a request for its page. Without listed origins, and for a page of another origin, the browser keeps the response from the page. */
+/** Returns the CORS answer to a request. For a page whose origin is not listed, the browser withholds the response. */
 export function corsAnswer(request: Request, { origins = [], credentials = false }: CorsOptions): CorsAnswer {
   if (origins.length === 0) return { headers: {}, isPreflight: false };
   const { method, headers: asked } = request;
@@ -58,7 +58,7 @@ export function corsAnswer(request: Request, { origins = [], credentials = false
   };
 }
 
-/** Allows the headers that the page asks for: clients send many of their own, and the origin is trusted. */
+/** Allows the headers that the page asks for: clients send many custom headers, and the origin is trusted. */
 function preflightHeaders(asked: Headers): Record<string, string> {
   const names = (asked.get('access-control-request-headers') ?? '').split(',').map((name) => name.trim());
   const allowed = names.filter((name) => /^[a-z0-9-]+$/i.test(name));

@@ -37,8 +37,8 @@ import { type HandlerOptions, type ServerSettings, settingsOf } from './server-o
 import { STUDIO_PATH, studioFiles } from './studio.ts';
 
 /**
- * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
- * the web. Throws a UsageError for unknown options.
+ * Returns a function that answers HTTP requests about the runs of a client, for any server with the web-standard `Request` and
+ * `Response`. Throws a UsageError for unknown options.
  *
  * @example
  * const handler = createHandler(await connect(), { agents: [clerk] });
@@ -46,19 +46,19 @@ import { STUDIO_PATH, studioFiles } from './studio.ts';
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
   const settings = settingsOf(options, client.principal);
-  // A client loads it with its first stream: the first reader of a service does not wait for that.
+  // Otherwise loaded with the first stream, whose reader would have to wait for it.
   void import('../client/stream/stream-run.ts');
   const { cors = {} } = options;
   const { report } = settings;
   const app = new Hono<ServerEnv>();
   if (options.telemetry !== undefined) app.use('*', measureRequests(options.telemetry, settings.prefix));
-  // Also for a request that no route takes.
+  // Also applies to requests that match no route.
   app.use('*', async (context, next) => {
     const { headers, isPreflight } = corsAnswer(context.req.raw, cors);
     if (isPreflight) return new Response(null, { status: 204, headers });
     await next();
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
-    // Files of Studio have names that change with their content, and say so.
+    // Studio's files have names that change with their content, and set their own header.
     if (!context.res.headers.has('cache-control'))
       context.res.headers.set('cache-control', cacheControl(context.res.headers.get('content-type')));
     context.res.headers.set('x-content-type-options', 'nosniff');
@@ -84,7 +84,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request), bindings));
       return await app.fetch(request, bindings);
     } catch (error) {
-      // The router hands over instances of Error alone.
+      // The router passes only instances of Error.
       return refuse(error, { req: reportedRequest(request) });
     }
   };
@@ -93,7 +93,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   return handler;
 }
 
-/** Measures the time until a request is answered; of a stream, until it begins. */
+/** Measures the time until a request is answered, or until a stream begins. */
 function measureRequests(telemetry: Telemetry, prefix: string): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
     const begun = performance.now();
@@ -105,38 +105,38 @@ function measureRequests(telemetry: Telemetry, prefix: string): MiddlewareHandle
   };
 }
 
-/** The methods that are named in metrics: any other one is the caller's text. */
+/** The methods that are named in metrics: any other would be the caller's text. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** The name that the conventions of OpenTelemetry have for such a method. */
+/** The name for other methods in OpenTelemetry's semantic conventions. */
 const OTHER_METHOD = '_OTHER';
 
 /**
- * Returns the pattern of the route that takes a request, as the service's document has it: the first that matches, because a path that is
- * named as a whole may look like one with a parameter, too. `none`: a path that no route takes is the caller's text.
+ * Returns the pattern of the route for a request, as in the OpenAPI document: the first that matches, because a literal path may
+ * also match one with a parameter. `none` if no route matches: the path would be the caller's text.
  */
 function routeOf(context: Context<ServerEnv>, prefix: string): string {
   const taken = matchedRoutes(context).find(({ path }) => !path.endsWith('*'));
   return taken === undefined ? 'none' : taken.path.slice(prefix.length).replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** Returns the request whose response has the head that is asked for. */
+/** Converts a HEAD request to the corresponding GET request. */
 function asGet({ url, headers, signal }: Request): Request {
   return new Request(url, { headers, signal });
 }
 
-/** Returns the head of a response. A stream is told that it has no reader. */
+/** Returns the response without its body. Cancels a stream. */
 async function withoutBody(response: Response): Promise<Response> {
   await response.body?.cancel();
   return new Response(null, response);
 }
 
-/** Returns the rule for caches. What comes piece by piece must not be compressed on its way, which would hold back the pieces. */
+/** Returns the `cache-control` header. Streams must not be compressed on the way, which would hold back their pieces. */
 function cacheControl(type: string | null): string {
   return type !== null && /^(?:text\/event-stream|application\/x-ndjson)\b/.test(type) ? 'no-store, no-transform' : 'no-store';
 }
 
-/** Returns the refusal of a request that no route takes. */
+/** Returns the error for a request that matches no route. */
 function routeNotFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix: string): RequestError {
   const methods = allowedMethods(app, req.path);
   if (methods.length === 0)
@@ -153,7 +153,7 @@ function responseOf(error: unknown, request: { method: string; path: string }, r
   });
 }
 
-/** Returns the methods that the routes of a service take at a path; none if no route has that path. */
+/** Returns the methods that the service accepts at a path; empty if no route has this path. */
 function allowedMethods(app: Hono<ServerEnv>, path: string): string[] {
   const routes = app.routes.filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path));
   const whole = routes.filter((route) => route.path === path);
@@ -166,17 +166,17 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${parts.join('/')}$`);
 }
 
-/** Stands for the address of a socket that has none any more, or never had one: no request of it counts as one of this machine. */
+/** Replaces the address of a socket that has none: its requests never count as local. */
 const NO_ADDRESS = 'unknown';
 
 /**
- * Returns the address that a request comes from: of what a runtime passes next to the request, Node's bindings (`incoming.socket`, as
- * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), that of Bun's server (`requestIP`), or an `address` that
- * was passed by hand. Undefined if the runtime tells nothing.
+ * Returns the address that a request comes from, as the runtime passes it: Node's bindings (`incoming.socket`, as
+ * `nodeListener` and `@hono/node-server` pass them), Deno's `remoteAddr`, Bun's `requestIP`, or an `address` that
+ * was passed by hand. Undefined if the runtime does not provide it.
  */
 function peerAddress(request: Request, environment: unknown): string | undefined {
   const socket = memberOf(memberOf(environment, 'incoming'), 'socket');
-  // A peer that breaks its connection at once leaves a socket without an address behind.
+  // A peer that disconnects at once leaves a socket without an address.
   if (socket !== undefined) return asText(memberOf(socket, 'remoteAddress')) ?? NO_ADDRESS;
   const askBun = memberOf(environment, 'requestIP');
   if (typeof askBun === 'function') return asText(memberOf(askBun.call(environment, request), 'address')) ?? NO_ADDRESS;
@@ -187,7 +187,7 @@ function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the route of the document that describes these routes, and itself. It is made once, when it is asked for first. */
+/** Returns the route of the OpenAPI document, which describes these routes and itself. It is built on the first request. */
 function openapiRoute(routes: readonly Route[]): Route {
   let document: Record<string, unknown> | undefined;
   const route: Route = defineRoute(
@@ -206,12 +206,12 @@ function openapiRoute(routes: readonly Route[]): Route {
   return route;
 }
 
-/** The clients of principals that are kept: each remembers the runs that its principal reaches. */
+/** The most cached clients: there is one per principal, which caches the runs that it can access. */
 const MOST_CLIENTS = 1_000;
 
 /**
- * Sets the caller of a request and the client that acts for it, and counts the request. Throws `unauthenticated` for a request that is not
- * verified, `forbidden` for one of another machine to a service without authentication, and `too_many_requests`.
+ * Sets the caller of a request and the client that acts for it, and counts the request. Throws `unauthenticated` for an unverified
+ * request, `forbidden` for one from another machine to a service without authentication, and `too_many_requests`.
  */
 function identifyCaller(client: LonghaulClient, { authenticate, openTo, limits }: ServerSettings): MiddlewareHandler<ServerEnv> {
   const clientFor = clientsOf(client);
@@ -237,7 +237,7 @@ function clientsOf(client: LonghaulClient): (principal: Principal | undefined) =
   };
 }
 
-/** Throws `forbidden` if the service acts for another principal itself (`longhaul serve --tenant`). */
+/** Returns the client of a principal. Throws `forbidden` if the service itself acts for another one (`longhaul serve --tenant`). */
 function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient {
   try {
     return client.as(principal);
@@ -247,8 +247,8 @@ function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient 
 }
 
 /**
- * Returns the caller of a request. Throws `unauthenticated` if it bears no credentials, or wrong ones, and `authorization_failed` if they
- * could not be verified: then the request may be sent again later. An error of `authenticate` that has a code is thrown as it is.
+ * Returns the caller of a request. Throws `unauthenticated` for missing or wrong credentials, and `authorization_failed` if they
+ * could not be verified, so that the request may be retried later. An error of `authenticate` with a code is rethrown.
  */
 export async function requireCaller(request: Request, authenticate: Authenticate): Promise<Caller> {
   const caller = await verified(request, authenticate);
@@ -257,7 +257,7 @@ export async function requireCaller(request: Request, authenticate: Authenticate
     throw bearsSome ? wrongCredentials() : missingCredentials();
   }
   checkCaller(caller);
-  // A time that is no number counts as over.
+  // A time that is not a number counts as past.
   if (caller.expiresAt !== undefined && !(Date.now() < caller.expiresAt)) throw wrongCredentials();
   return caller;
 }
@@ -271,7 +271,7 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
   }
 }
 
-/** Checks a caller that code of the operator has made: a mistake there must not widen the rights. */
+/** Checks a caller returned by the operator's code: a mistake there must not widen the rights. */
 function checkCaller({ id, scopes, principal, agents }: Caller): void {
   const problem =
     typeof id !== 'string' || id === ''
@@ -291,12 +291,12 @@ function problemOfPrincipal(principal: Caller['principal']): string | undefined 
   return principal.tenant === undefined && principal.user === undefined ? '"principal" has no tenant and no user' : undefined;
 }
 
-/** Adds routes to the service: each checks the rights of the caller, then the request, and then answers. */
+/** Adds routes to the service. Each checks the caller's rights, then the request, and then answers. */
 function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
   const isWhole = ({ definition }: Route): boolean => !definition.path.includes('{');
   const whole = routes.filter(isWhole);
   for (const route of whole) mountRoute(app, route, settings);
-  // A path that is named as a whole, such as "/v1/runs/counts", is never read as one with a parameter, such as the id of a run.
+  // A literal path, such as "/v1/runs/counts", never matches a path with a parameter, such as the id of a run.
   for (const path of new Set(whole.map(({ definition }) => definition.path))) app.all(path, (context) => context.notFound());
   for (const route of routes) if (!isWhole(route)) mountRoute(app, route, settings);
 }
@@ -326,7 +326,7 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
       settings,
       raw,
       peer: context.env.peer,
-      // Only requests that wait need it.
+      // Only needed by requests that wait.
       get signal() {
         return AbortSignal.any([raw.signal, settings.closing]);
       },
@@ -334,7 +334,7 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
   return isShared ? sharedAnswer(client, context.req.url, answer) : answer();
 }
 
-/** Returns the id of the run that a request is about. A session is a run, too. Undefined for a request about more than one run. */
+/** Returns the id of the run or session that a request is about. Undefined for a request about more than one run. */
 function runIn(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null) return undefined;
   const { runId, sessionId } = params as Partial<Record<string, unknown>>;
@@ -351,7 +351,7 @@ function responseTo(reply: Reply, allowsDirectText: boolean): Response {
   return allowsDirectText ? directText(text, init) : new Response(text, init);
 }
 
-/** The texts of answers: those who are answered together are sent the same, which is written once. */
+/** The JSON of shared answers, so that it is serialized once. */
 const TEXTS = new WeakMap<object, string>();
 
 function textOf(reply: object, body: unknown): string {
@@ -360,7 +360,7 @@ function textOf(reply: object, body: unknown): string {
   return text;
 }
 
-/** The parts of a request that its route has read. */
+/** The parsed parts of a request. */
 interface ReadRequest {
   params: unknown;
   query: unknown;
@@ -368,7 +368,7 @@ interface ReadRequest {
   idempotencyKey: string | undefined;
 }
 
-/** Reads the rest of a request. Throws `invalid_request` with all problems, and the errors of `readJsonBody`. */
+/** Parses the query and the body. Throws `invalid_request` with all problems, and the errors of `readJsonBody`. */
 async function readRequest({ definition }: Route, { req }: Context<ServerEnv>): Promise<Omit<ReadRequest, 'params'>> {
   const { query, body, idempotencyKey } = definition;
   return {
@@ -378,7 +378,7 @@ async function readRequest({ definition }: Route, { req }: Context<ServerEnv>): 
   };
 }
 
-/** Returns the parameters of a query: a text each, or a list of texts if it is repeated. */
+/** Returns the query parameters: each a text, or a list of texts if it is repeated. */
 function queryOf(url: string): Record<string, string | string[]> {
   const { searchParams } = new URL(url);
   return Object.fromEntries(
@@ -408,24 +408,24 @@ function bodyOf(schema: z.ZodType, value: unknown): unknown {
   throw new RequestError('invalid_request', 'The body does not fit the route: see "errors"', { errors: bodyProblems(read.error.issues) });
 }
 
-/** The variables of a request that the routes of all protocols read. They are set before any route is called. */
+/** The variables of a request for the routes of all protocols. They are set before any route is called. */
 interface ServerEnv {
   Bindings: {
-    /** The address that the request comes from. Undefined: the runtime does not tell. */
+    /** The address that the request comes from. Undefined if the runtime does not provide it. */
     peer: string | undefined;
     /** True if a response may be a `directText`. */
     allowsDirectText: boolean;
   };
   Variables: {
     caller: Caller;
-    /** The client that acts for the caller's principal: every other run is `run_not_found` to it. */
+    /** The client that acts for the caller's principal: for every other run it throws `run_not_found`. */
     client: LonghaulClient;
   };
 }
 
 /**
- * Answers a request. Never rejects. `environment` is what the runtime passes next to the request: a service without authentication reads the
- * address of the peer there (`peerAddress`).
+ * Answers a request. Never rejects. `environment` is what the runtime passes with the request: a service without authentication reads the
+ * peer address from it (`peerAddress`).
  */
 export type Handler = (request: Request, environment?: unknown) => Promise<Response>;
 
@@ -433,8 +433,8 @@ const directTexts = new WeakMap<Response, string>();
 const directHandlers = new WeakMap<Handler, Handler>();
 
 /**
- * Returns a response without a body, whose text is to be written to Node's response directly (`directTextOf`). A body is a stream of the
- * web: to make and to read it takes longer than everything else that the service does for a short response.
+ * Returns a response without a body, whose text is written directly to Node's response (`directTextOf`). A body is a web stream:
+ * making and reading it takes longer than everything else that the service does for a short response.
  */
 function directText(text: string, init: ResponseInit): Response {
   const response = new Response(null, init);
@@ -447,7 +447,7 @@ export function directTextOf(response: Response): string | undefined {
   return directTexts.get(response);
 }
 
-/** Returns a handler that may use `directText`. A function of the user's stays as it is: what it makes of a response is its own affair. */
+/** Returns a handler that may use `directText`. A user's function is returned unchanged, since it may read the responses. */
 export function directHandler(handler: Handler): Handler {
   return directHandlers.get(handler) ?? handler;
 }

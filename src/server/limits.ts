@@ -3,16 +3,16 @@ import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import type { Caller } from './auth/caller.ts';
 
-/** The seconds after which a caller with too many streams may try again: nothing tells when it closes one. */
+/** The seconds after which a caller with too many streams may retry: it is unknown when it will close one. */
 const STREAM_RETRY_SECONDS = 5;
 
-/** A place among the open streams of a caller. */
+/** A slot for an open stream of a caller. */
 interface StreamPlace {
-  /** Gives the place back. Further calls do nothing. */
+  /** Releases the slot. Further calls do nothing. */
   close(): void;
 }
 
-/** The limits of the callers of one server: it counts by itself, so several servers allow as many times as much. */
+/** The limits of a server's callers. Each server counts separately, so several servers allow a multiple. */
 export class CallerLimits {
   readonly #requests: RateLimit | undefined;
   readonly #starts: RateLimit | undefined;
@@ -37,7 +37,7 @@ export class CallerLimits {
     return admissionAfter('starts', this.#starts?.take(countingKey(caller)) ?? 0);
   }
 
-  /** Takes a place for a stream, which is held until it is closed. */
+  /** Takes a slot for a stream, to be held until `close`. */
   stream(caller: Caller): (Extract<Admission, { allowed: true }> & StreamPlace) | Extract<Admission, { allowed: false }> {
     const key = countingKey(caller);
     const open = this.#streams.get(key) ?? 0;
@@ -53,7 +53,7 @@ export class CallerLimits {
     };
   }
 
-  /** Callers without open streams are not kept: there are never more entries than streams. */
+  /** Removes callers without open streams, so that there are never more entries than streams. */
   #closed(key: string): void {
     const left = (this.#streams.get(key) ?? 0) - 1;
     if (left > 0) this.#streams.set(key, left);
@@ -62,8 +62,8 @@ export class CallerLimits {
 }
 
 /**
- * Takes a place among the open streams of a caller, and returns the function that gives it back. Throws `too_many_requests` if the caller
- * has as many as it may.
+ * Takes a slot for an open stream of a caller, and returns the function that releases it. Throws `too_many_requests` if the caller
+ * has reached its limit.
  */
 export function takePlace(limits: CallerLimits | undefined, caller: Caller): () => void {
   const place = limits?.stream(caller);
@@ -74,7 +74,7 @@ export function takePlace(limits: CallerLimits | undefined, caller: Caller): () 
   };
 }
 
-/** Returns the name by which a caller is counted: its principal, however many keys and tokens it has, or else its id. */
+/** Returns the key for counting a caller: its principal, however many keys and tokens it has, or else its id. */
 function countingKey({ id, principal }: Caller): string {
   return JSON.stringify(principal === undefined ? [id] : [principal.tenant ?? null, principal.user ?? null]);
 }
@@ -83,14 +83,14 @@ function admissionAfter(limit: string, waitMs: number): Admission {
   return waitMs <= 0 ? { allowed: true } : { allowed: false, limit, retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) };
 }
 
-/** The sum of many small parts of a token may be a little less than one. */
+/** Rounding error: the sum of many small parts of a token may be a little less than one. */
 const ROUNDING = 1e-9;
 
-/** A rate for each caller: a bucket of tokens that fills evenly, of which each request takes one. */
+/** A rate limit per caller: a token bucket that fills evenly, from which each request takes one token. */
 class RateLimit {
   readonly #rate: CheckedRate;
   readonly #now: () => number;
-  /** The tokens that were left of the rate of each caller, and when. */
+  /** The tokens left for each caller, and when they were counted. */
   readonly #buckets: LRUCache<string, { left: number; at: number }>;
 
   constructor(rate: CheckedRate, callers: number, now: () => number) {
@@ -99,12 +99,12 @@ class RateLimit {
     this.#buckets = new LRUCache({ max: callers });
   }
 
-  /** Takes a token of the caller's. Returns 0, or the milliseconds until there is one. */
+  /** Takes a token from the caller's bucket. Returns 0, or the milliseconds until there is one. */
   take(caller: string): number {
     const { count, perMs } = this.#rate;
     const now = this.#now();
     const { left, at } = this.#buckets.get(caller) ?? { left: count, at: now };
-    // A clock that goes back gives nothing and takes nothing.
+    // A clock that goes backwards changes nothing.
     const filled = Math.min(count, left + (Math.max(0, now - at) * count) / perMs);
     const isAllowed = filled >= 1 - ROUNDING;
     this.#buckets.set(caller, { left: isAllowed ? Math.max(0, filled - 1) : filled, at: now });
@@ -112,36 +112,36 @@ class RateLimit {
   }
 }
 
-/** A number of requests in a time. All of them may come at once; then they are given back evenly over the time. */
+/** A number of requests per time. All of them may come at once; they become available again evenly over the time. */
 export interface Rate {
   /** The number of requests that may come at once. */
   count: number;
-  /** The time over which they are given back. */
+  /** The time over which they become available again. */
   per: Duration;
 }
 
 /**
- * The limits of each principal, that is of a user or a tenant, however many keys and tokens it has. A caller that acts for no principal has
- * limits of its own. `false` turns one off.
+ * The limits of each principal (a user or a tenant), however many keys and tokens it has. A caller without a principal has
+ * separate limits. `false` turns a limit off.
  */
 export interface CallerLimitOptions {
   /** Requests of any kind. Default 6,000 a minute. */
   requests?: Rate | false;
   /** Starts of runs, programs and turns. Default 600 a minute. */
   starts?: Rate | false;
-  /** Streams that are open at the same time, with exports, requests that wait, and calls of MCP clients. Default 1,000. */
+  /** Streams that are open at the same time, including exports, requests that wait, and calls of MCP clients. Default 1,000. */
   streams?: number | false;
-  /** The callers that the server remembers: beyond them, it forgets those that have not called for the longest time. Default 10,000. */
+  /** The most callers that the server tracks: beyond that, it forgets the least recently active. Default 10,000. */
   callers?: number;
 }
 
-/** A rate in the form in which it is checked. */
+/** A validated rate. */
 interface CheckedRate {
   count: number;
   perMs: number;
 }
 
-/** The options in the form in which they are checked. */
+/** The validated options. */
 interface CheckedCallerLimits {
   requests: CheckedRate | undefined;
   starts: CheckedRate | undefined;
@@ -170,10 +170,10 @@ function wholeNumber(name: string, value: number): number {
   throw new UsageError(`The limit "${name}" is ${String(value)}: write a whole number of at least 1, or false for the limit as a whole`);
 }
 
-/** The answer of a limit. `retryAfter` is the time in whole seconds after which another request may be allowed. */
+/** The decision of a limit. `retryAfter` is the time in whole seconds after which another request may be allowed. */
 type Admission = { allowed: true } | { allowed: false; limit: string; retryAfter: number };
 
-/** A request that a limit of its caller refuses. */
+/** A request that is over a limit of its caller. */
 export class TooManyRequestsError extends LonghaulError {
   override readonly name = 'TooManyRequestsError';
   /** The seconds to wait, for the header `Retry-After`. */

@@ -8,21 +8,21 @@ import { directHandler, directTextOf, type Handler } from './create-handler.ts';
 /** The address to listen on. */
 export interface ListenOptions {
   host: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   port: number;
 }
 
-/** A handler behind a port. */
+/** A running HTTP server. */
 export interface HttpServer {
   url: string;
-  /** Takes no more connections, waits for the requests that are under way, and cuts off those that are not answered within the grace. */
+  /** Accepts no more connections, waits for requests in progress, and cuts off those that are not answered within the grace period. */
   close(graceMs: number): Promise<void>;
 }
 
-/** The time between two looks for connections without a request, in milliseconds. */
+/** Milliseconds between two sweeps of idle connections. */
 const SWEEP_MS = 50;
 
-/** Answers HTTP requests by a handler, on a port of this machine. Throws a UsageError for an address that cannot be used. */
+/** Serves a handler on a port of this machine. Throws a UsageError for an address that cannot be used. */
 export async function listen(handler: Handler, { host, port }: ListenOptions): Promise<HttpServer> {
   const server = createServer(nodeListener(handler));
   await new Promise<void>((resolve, reject) => {
@@ -37,7 +37,7 @@ export async function listen(handler: Handler, { host, port }: ListenOptions): P
 }
 
 async function close(server: Server, graceMs: number): Promise<void> {
-  // A connection that is kept alive would keep the server open once its request is answered.
+  // A keep-alive connection would keep the server open after its request is answered.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
   try {
@@ -52,8 +52,8 @@ async function close(server: Server, graceMs: number): Promise<void> {
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Returns a handler as Node's HTTP server, Express and Fastify take it. Mount it before anything that reads bodies, at the path of its
- * `prefix`, in a way that leaves the URL of requests as it is.
+ * Converts a handler to a listener for Node's HTTP server, Express and Fastify. Mount it before anything that reads bodies, at the path
+ * of its `prefix`, in a way that does not change the URL of requests.
  *
  * @example
  * express().all('/api/*path', nodeListener(createHandler(client, { prefix: '/api' })));
@@ -77,24 +77,24 @@ export function nodeListener(handler: Handler): NodeListener {
 
 export interface EndingService {
   server: Pick<HttpServer, 'close'>;
-  /** The signals that its handler was given. */
+  /** The signals passed to its handler. */
   draining: AbortController;
   closing: AbortController;
-  /** The time for which it continues while it is not ready, so that proxies notice. */
+  /** How long it continues to serve while not ready, so that proxies notice. */
   drainMs: number;
-  /** The time that requests under way may take to end. */
+  /** How long requests in progress may take to end. */
   graceMs: number;
 }
 
 /**
- * Ends a service: it is not ready at first, and serves on. Then it takes no more connections, cuts streams, answers requests that wait, and
- * resolves once those under way have ended.
+ * Shuts a service down. First it reports that it is not ready, and continues to serve. Then it accepts no more connections, cuts streams,
+ * answers requests that wait, and resolves once requests in progress have ended.
  */
 export async function shutDown({ server, draining, closing, drainMs, graceMs }: EndingService): Promise<void> {
   draining.abort();
   await sleep(drainMs);
   const closed = server.close(graceMs);
-  // Not before: a reader that is cut comes back within a second, and would find this instance again.
+  // Not earlier: a reader that is cut reconnects within a second, and would reach this instance again.
   closing.abort();
   await closed;
 }

@@ -4,17 +4,17 @@ import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { discoveredUrl, discoveryDocument, isSafeUrl, smallText } from './auth/jwt.ts';
 import { RequestError } from './problems.ts';
 
-/** How people log in at an issuer of OpenID Connect, by the code flow with PKCE. */
+/** How people log in at an OpenID Connect issuer, with the code flow and PKCE. */
 export interface OidcOptions {
-  /** The URL of the issuer: https, or of this machine. Its tokens are those that `authenticate` verifies: `jwt({ issuer, … })`. */
+  /** The URL of the issuer: https, or on this machine. `authenticate` must verify its tokens: `jwt({ issuer, … })`. */
   issuer: string;
-  /** The id that this service has as a client of the issuer. */
+  /** The client id of this service at the issuer. */
   clientId: string;
-  /** The secret of the client, if the issuer demands one. It stays in the service. */
+  /** The client secret, if the issuer requires one. It stays in the service. */
   clientSecret?: string;
-  /** What is asked for, separated by spaces. Default `openid`. */
+  /** The requested scopes, separated by spaces. Default `openid`. */
   scope?: string;
-  /** The audience that is asked for, at an issuer that gives tokens for one. Default: none. */
+  /** The requested audience, for an issuer that supports it. Default: none. */
   audience?: string;
 }
 
@@ -28,30 +28,30 @@ interface LoginStart {
   audience?: string;
 }
 
-/** What the issuer has sent a person back with. */
+/** The code with which the issuer has redirected a person back. */
 interface LoginCode {
   code: string;
   codeVerifier: string;
   redirectUri: string;
-  /** The address that it comes from. Undefined: the runtime does not tell. */
+  /** The address that the request comes from. Undefined if the runtime does not provide it. */
   peer: string | undefined;
 }
 
-/** The time that an issuer has for an answer. */
+/** How long an issuer may take to answer. */
 const TIMEOUT_MS = 10_000;
 
-/** The most codes that are exchanged at once, for one address and for all: anyone may ask for it. */
+/** The most codes exchanged at once, for one address and in total: anyone may request an exchange. */
 const MOST_OF_ONE = 20;
 const MOST_AT_ONCE = 200;
 
-/** The log-in at an issuer. A code is exchanged by the service, so that a page needs to reach no other host. */
+/** The login at an issuer. The service exchanges the code, so a page needs no access to another host. */
 export class OidcLogin {
   readonly #options: OidcOptions;
   #document: ReturnType<typeof discoveryDocument> | undefined;
   #exchanges = 0;
   readonly #exchangesOf = new Map<string | undefined, number>();
 
-  /** Throws a UsageError for options that name no client, and for an issuer to which anyone in between could listen. */
+  /** Throws a UsageError for options without a client, and for an issuer whose connection is not secure. */
   constructor(options: OidcOptions) {
     requireKnown('the handler: "oidc"', options, OPTIONS);
     for (const name of ['issuer', 'clientId'] as const)
@@ -67,7 +67,7 @@ export class OidcLogin {
     return { authorizationEndpoint: (await this.#discovered('authorization_endpoint')).url, clientId, scope, ...defined({ audience }) };
   }
 
-  /** Returns the tokens that the issuer gives for a code: the one for access first. Throws `unauthenticated`, `authorization_failed` and `busy`. */
+  /** Exchanges a code for tokens, the access token first. Throws `unauthenticated`, `authorization_failed` and `busy`. */
   async tokensFor({ code, codeVerifier, redirectUri, peer }: LoginCode): Promise<string[]> {
     const ofPeer = this.#exchangesOf.get(peer) ?? 0;
     if (ofPeer >= MOST_OF_ONE || this.#exchanges >= MOST_AT_ONCE)
@@ -90,7 +90,7 @@ export class OidcLogin {
     else this.#exchangesOf.set(peer, ofPeer);
   }
 
-  /** How the service says which client it is: with its secret by the header, unless the issuer takes it in the form alone. */
+  /** Returns the client's credentials: the secret in the header, unless the issuer only accepts it in the form. */
   #credentials(document: JsonObject): { headers: Record<string, string>; form: Record<string, string> } {
     const { clientId, clientSecret } = this.#options;
     if (clientSecret === undefined) return { headers: {}, form: { client_id: clientId } };
@@ -114,7 +114,7 @@ export class OidcLogin {
     }
     if (status >= 500) throw this.#unavailable(new Error(`The issuer has answered with ${status}`));
     const answer = isJsonObject(found) ? found : {};
-    // Not the words of the issuer: they may repeat the code.
+    // The issuer's message is left out: it may repeat the code.
     if (status !== 200) throw new RequestError('unauthenticated', 'The issuer has refused the log-in: begin it again');
     return [answer['access_token'], answer['id_token']].filter((token) => typeof token === 'string');
   }
@@ -135,7 +135,7 @@ export class OidcLogin {
   }
 }
 
-/** Encodes a part of the credentials of a client as a form does: OAuth demands it before they are joined. */
+/** Form-encodes a part of the client credentials, as OAuth requires before they are joined. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }

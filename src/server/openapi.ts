@@ -9,7 +9,7 @@ import { component, COMPONENTS, SHAPES } from './schemas/values.ts';
 
 type Json = Record<string, unknown>;
 
-/** The refusals of every route that has a caller, and of every route that reads a body. */
+/** The errors of every route with a caller, and of every route with a body. */
 const OF_ALL: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'too_many_requests', 'internal', 'server_unreachable'];
 const OF_BODIES: readonly ErrorCode[] = ['malformed_request', 'body_too_large', 'unsupported_media_type', 'invalid_request'];
 const OF_PUBLIC: readonly ErrorCode[] = ['malformed_request', 'internal'];
@@ -25,7 +25,7 @@ const TAGS: Record<RouteTag, string> = {
   server: 'The service itself.',
 };
 
-/** The ways in which a request bears credentials. */
+/** The ways in which a request can carry credentials. */
 const SECURITY_SCHEMES = {
   bearer: {
     type: 'http',
@@ -40,14 +40,14 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** The headers of refusals, by their status. */
+/** The headers of errors by status. */
 const REFUSAL_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'The kind of credentials that the service takes.' },
   429: { 'Retry-After': 'The seconds after which the request may be sent again.' },
   503: { 'Retry-After': 'The seconds after which the request may be sent again.' },
 };
 
-/** Returns the OpenAPI 3.1 document of routes, from the definitions by which their requests are checked. */
+/** Returns the OpenAPI 3.1 document of routes, from the definitions that also check their requests. */
 export function openapiDocument(routes: readonly Route[], prefix: string): Json {
   return {
     openapi: '3.1.1',
@@ -192,7 +192,7 @@ function referenceTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** Returns a schema without a name. It has no others inside. */
+/** Returns a schema without a name. It contains no other schemas. */
 function plainSchema(schema: z.ZodType): Json {
   const { $schema: _, additionalProperties: __, ...plain } = z.toJSONSchema(schema, { io: 'input' });
   return plain;
@@ -204,7 +204,7 @@ function shapeSchema(shape: JsonObject): JsonObject {
   return id === undefined ? wholeShape(shape) : { $ref: referenceTo(id) };
 }
 
-/** Returns a shape, with the types of fixed values: those who read it may not infer them. */
+/** Returns a shape, adding the types of fixed values: readers may not infer them. */
 function wholeShape(shape: JsonObject): JsonObject {
   const schema = mapSubschemas(shape, shapeSchema);
   const [value] = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
@@ -219,7 +219,7 @@ function componentSchemas(): Json {
   return Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The body of every refusal. */
+/** The body of every error. */
 const problem = component(
   'Problem',
   z

@@ -5,21 +5,21 @@ import { defined } from '../core/domain/json.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { MOST_PROBLEMS } from './schemas/values.ts';
 
-/** The body of a response that reports an error, as RFC 9457 has it. */
+/** The body of an error response, as in RFC 9457. */
 export interface Problem {
-  /** The address at which the documentation describes the error. */
+  /** The URL of the error's documentation. */
   type: string;
   /** What the code means, in a sentence. */
   title: string;
   /** The HTTP status of the response. */
   status: number;
-  /** What is wrong with this request. For an error that the caller is not told: the id under which the service has logged it. */
+  /** What is wrong with this request. For an internal error: the id under which the service has logged it. */
   detail: string;
-  /** Names the occurrence in the log of the service. Present if the error is not told to the caller. */
+  /** The id of the error in the service's log. Present for an internal error. */
   instance?: string;
   /** The code of the error, for programs: `docs/errors.md` lists them. */
   code: ErrorCode;
-  /** The parts of the request that do not have the shape that its route takes. Absent for other problems. */
+  /** The invalid parts of the request. Absent for other problems. */
   errors?: readonly RequestProblem[];
 }
 
@@ -29,10 +29,10 @@ interface Refusal {
   headers: Record<string, string>;
 }
 
-/** Reports an error that the caller is not told, under the id in the problem. */
+/** Reports an internal error to the operator, under the id in the problem. */
 export type ReportError = (error: unknown, occurrence: { id: string; method: string; path: string }) => void;
 
-/** Returns a request as a report of its failure names it. */
+/** Returns the method and path of a request for reports. */
 export function reportedRequest({ method, url }: Request): { method: string; path: string } {
   return { method, path: new URL(url).pathname };
 }
@@ -42,16 +42,16 @@ export function httpStatusOf(code: ErrorCode): number {
   return 'httpStatus' in row ? row.httpStatus : 500;
 }
 
-/** Errors of the service itself whose messages are for the caller. Those of other ones name addresses, keys and causes. */
+/** Server errors whose messages the caller may see. Messages of others contain addresses, keys and causes. */
 const TOLD = new Set<ErrorCode>(['busy', 'wait_timeout', 'shutting_down']);
 
-/** The seconds after which a caller may try again, by the code; otherwise `RETRY_AFTER_SECONDS`. */
+/** The codes after which a caller may retry after the short time; after others, the usual one. */
 const SHORT_WAITS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'queue_full', 'too_many_requests', 'shutting_down']);
 const RETRY_AFTER_SECONDS = { short: 1, usual: 5 };
 
 /**
- * Returns the problem for any thrown value. The message of an error without a code, and of one that the caller can do nothing about,
- * is reported to the operator under an id and not told to the caller.
+ * Returns the problem for any thrown value. If an error has no code or the caller can do nothing about it, its message
+ * is reported to the operator under an id, and not shown to the caller.
  */
 export function problemOf(error: unknown, request: { method: string; path: string }, report: ReportError): Refusal {
   const code = codeOf(error);
@@ -72,7 +72,7 @@ export function problemOf(error: unknown, request: { method: string; path: strin
   return { problem, headers: { ...parts.headers, ...retryAfter(code, status, parts) } };
 }
 
-/** Returns the code of an error. A mistake of a developer, thrown by the client, is one of the caller of the service. */
+/** Returns the code of an error. A UsageError of the client is a mistake of the service's caller. */
 function codeOf(error: unknown): ErrorCode {
   const code = errorCode(error);
   if (code !== undefined) return code;
@@ -80,7 +80,7 @@ function codeOf(error: unknown): ErrorCode {
   return grpcCode(error) === GRPC.resourceExhausted ? 'busy' : 'internal';
 }
 
-/** The most characters of a detail: messages quote parts of requests. */
+/** The longest detail: messages quote parts of requests. */
 const LONGEST_DETAIL = 2_000;
 
 function detailOf(code: ErrorCode, error: unknown): string {
@@ -91,7 +91,7 @@ function detailOf(code: ErrorCode, error: unknown): string {
   return message.length > LONGEST_DETAIL ? `${message.slice(0, LONGEST_DETAIL).toWellFormed()}…` : message;
 }
 
-/** The errors of the service that say what their response needs. Those of others may have `parts` of another kind. */
+/** The errors whose `parts` belong to the response. Other errors may have different `parts`. */
 const REFUSALS: ReadonlySet<unknown> = new Set(['RequestError', 'AccessError', 'TooManyRequestsError']);
 
 function partsOf(error: unknown): RefusalParts {
@@ -105,7 +105,7 @@ function retryAfter(code: ErrorCode, status: number, { retryAfterSeconds }: Refu
   return { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds ?? usual))) };
 }
 
-/** One part of a request that does not have the shape that its route takes. */
+/** One invalid part of a request. */
 export interface RequestProblem {
   /** The part of the body, as a JSON pointer in a URI fragment: `#/limits/steps`. */
   pointer?: string;
@@ -115,24 +115,24 @@ export interface RequestProblem {
   detail: string;
 }
 
-/** The parts of a response that only some refusals have. */
+/** The parts of a response that only some errors have. */
 export interface RefusalParts {
-  /** The parts of the request that do not have the shape that its route takes. Absent for other problems. */
+  /** The invalid parts of the request. Absent for other problems. */
   errors?: readonly RequestProblem[];
-  /** The seconds after which the caller may try again. Default: those of the code. */
+  /** The seconds after which the caller may retry. Default: depends on the code. */
   retryAfterSeconds?: number;
   /** Further headers of the response, such as `Allow`. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the HTTP service refuses. Every protocol of the service throws it, and reports it in its own form. */
+/** An invalid request to the HTTP service. Every protocol of the service throws it, and reports it in its own format. */
 export class RequestError extends LonghaulError {
-  /** The name of the class, which is equal in all copies of the package. */
+  /** The name of the class, equal in all copies of the package. */
   override readonly name = 'RequestError';
   /** What the response has besides code and message. @internal */
   readonly parts: RefusalParts;
 
-  /** Makes the refusal of a request. A check of your own, such as `authenticate`, throws it. */
+  /** Makes an error for a request. Your own checks, such as `authenticate`, may throw it. */
   constructor(code: ErrorCode, message: string, { cause, ...parts }: RefusalParts & ErrorOptions = {}) {
     super(code, message, defined({ cause }));
     this.parts = parts;
@@ -141,17 +141,17 @@ export class RequestError extends LonghaulError {
 
 type Issue = z.core.$ZodIssue;
 
-/** The most characters of one part of a pointer: names of members are the caller's. */
+/** The longest part of a pointer: the caller chooses the names of members. */
 const LONGEST_TOKEN = 100;
 
-/** Returns the parts of a body that its schema refuses, by their JSON pointers. */
+/** Returns the invalid parts of a body with their JSON pointers. */
 export function bodyProblems(issues: readonly Issue[]): RequestProblem[] {
   return flattenedIssues(issues)
     .slice(0, MOST_PROBLEMS)
     .map(({ path, detail }) => ({ pointer: pointerTo(path), detail }));
 }
 
-/** Returns the parameters that a schema refuses, by their names. */
+/** Returns the invalid parameters by name. */
 export function parameterProblems(issues: readonly Issue[]): RequestProblem[] {
   return flattenedIssues(issues)
     .slice(0, MOST_PROBLEMS)
@@ -164,7 +164,7 @@ function pointerTo(path: readonly PropertyKey[]): string {
   return `#${tokens.join('')}`;
 }
 
-/** A name without its end if it is long, of whole characters: half of a pair has no form in a URI. */
+/** Shortens a long name to whole characters: half of a surrogate pair cannot be encoded in a URI. */
 function shortened(name: string): string {
   return (name.length > LONGEST_TOKEN ? `${name.slice(0, LONGEST_TOKEN)}…` : name).toWellFormed();
 }
@@ -174,14 +174,14 @@ interface FlatIssue {
   detail: string;
 }
 
-/** Names each unknown member by itself, and the closest form of a value that may have several. */
+/** Splits issues: one for each unknown member, and for a union, those of the closest branch. */
 function flattenedIssues(issues: readonly Issue[], above: readonly PropertyKey[] = []): FlatIssue[] {
   return issues.flatMap((issue): FlatIssue[] => {
     const path = [...above, ...issue.path];
     if (issue.code === 'unrecognized_keys')
       return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({ path: [...path, key], detail: 'unknown member' }));
     const branches = issue.code === 'invalid_union' ? issue.errors.map((branch) => flattenedIssues(branch, path)) : [];
-    // A value of the right form with a mistake in it has its problems below; a value of another form has one at its own place.
+    // A value that matches a branch except for a mistake has issues deeper down; a value of another form has one at its own path.
     const [closest] = branches
       .filter((branch) => branch.some((one) => one.path.length > path.length))
       .toSorted((a, b) => a.length - b.length);
@@ -189,12 +189,12 @@ function flattenedIssues(issues: readonly Issue[], above: readonly PropertyKey[]
   });
 }
 
-/** Returns the text by which an operator is told an error that a caller is not told. */
+/** Returns the operator's report of an internal error. */
 export function reportText(error: unknown, { id, method, path }: Parameters<ReportError>[1]): string {
   return `${method} ${path} failed (${id}): ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
-/** Prints such an error to standard error. */
+/** Prints an internal error to standard error. */
 export const printError: ReportError = (...failure) => {
   process.stderr.write(`${reportText(...failure)}\n`);
 };

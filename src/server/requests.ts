@@ -25,19 +25,19 @@ import type { ServerSettings } from './server-options.ts';
 /** The largest body of a request, in bytes. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** The most values of a body: numbers, texts, lists and so on, with those inside others. A usual one has one for each 20 bytes or more. */
+/** The most values of a body: numbers, texts, lists and so on, also nested ones. Usual bodies have at most one per 20 bytes. */
 export const MAX_BODY_VALUES = 100_000;
 
-/** `application/json`, and types that are written as JSON: `application/merge-patch+json`. */
+/** `application/json`, and JSON-based types such as `application/merge-patch+json`. */
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)\s*(?:;|$)/i;
 
-/** The only encoding of JSON that is exchanged. */
+/** Matches a charset other than UTF-8, the only encoding for JSON. */
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-?8\b)/i;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the body of a request as JSON; undefined if it has none. Throws `unsupported_media_type`, `body_too_large` as soon as it has
+ * Reads the body of a request as JSON, or undefined. Throws `unsupported_media_type`, `body_too_large` as soon as it has
  * read too much, `malformed_request`, and `invalid_request` for a value that is nested too deeply or has too many parts.
  */
 export async function readJsonBody(request: Request): Promise<unknown> {
@@ -51,12 +51,12 @@ export async function readJsonBody(request: Request): Promise<unknown> {
 const BYTE = { quote: 0x22, comma: 0x2c, openList: 0x5b, backslash: 0x5c, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d };
 
 /**
- * Throws `invalid_request` for a body that is nested too deeply or has too many values, by one pass over its bytes: 1 MB of empty lists
- * takes 30 MB as values, and every later reader of them a multiple of that.
+ * Throws `invalid_request` for a body that is nested too deeply or has too many values, in one pass over its bytes: 1 MB of empty lists
+ * takes 30 MB when parsed, and a multiple of that in every later reader.
  */
 function requireBounds(bytes: Uint8Array): void {
   let depth = 0;
-  // Each comma has a value behind it, and each bracket one inside: an empty list counts as two.
+  // Each comma is followed by a value, and each bracket contains one: an empty list counts as two.
   let values = 1;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
@@ -72,7 +72,7 @@ function requireBounds(bytes: Uint8Array): void {
   }
 }
 
-/** Returns the place of the quotation mark that ends a text. */
+/** Returns the index of the closing quotation mark of a text. */
 function endOfText(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== BYTE.quote) at += bytes[at] === BYTE.backslash ? 2 : 1;
@@ -107,7 +107,7 @@ export async function readBytes(request: Request, maxBytes = MAX_BODY_BYTES): Pr
     return await readWhole(request, maxBytes);
   } catch (cause) {
     if (cause instanceof RequestError) throw cause;
-    // Something has read the body before, which only the developer of the service can mend.
+    // The body was already read, which only the developer of the service can fix.
     if (cause instanceof TypeError) {
       const mend = 'mount the handler before middleware that reads bodies, such as express.json()';
       throw new Error(`The body was read before the handler: ${mend}`, { cause });
@@ -123,7 +123,7 @@ async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array
     await request.body?.cancel().catch(() => undefined);
     throw tooLarge(maxBytes);
   }
-  // An HTTP server reads no more than that. A request without a socket may have another length than it declares.
+  // An HTTP server reads no more than the declared length. A request without a socket may have another length.
   const bytes = new Uint8Array(await request.arrayBuffer());
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   return bytes;
@@ -134,7 +134,7 @@ async function readChunks({ body }: Request, maxBytes: number): Promise<Uint8Arr
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.length;
-    // Leaving the loop cancels the body: nothing more of it is read.
+    // Leaving the loop cancels the body.
     if (length > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
@@ -162,48 +162,48 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
   });
 }
 
-/** Returns the place of the caller in a trace, as tracers and proxies send it; nothing for an invalid header, which the standard ignores. */
+/** Returns the caller's trace context; empty for an invalid header, which the standard ignores. */
 export function callerTrace({ headers }: Pick<Request, 'headers'>): { traceparent?: string } {
   const traceparent = headers.get('traceparent')?.trim();
   return traceparent === undefined || readTraceparent(traceparent) === undefined ? {} : { traceparent };
 }
 
 /**
- * Returns the id of the run that a request with that key starts. It follows from the key and the principal alone, so that no table is
- * needed, and callers of two principals never meet. `tenant` is the one that a caller without a principal starts the run for: its keys are
- * apart for each.
+ * Returns the id of the run that a request with this key starts. It is derived from the key and the principal, so no table is
+ * needed, and keys of different principals never collide. `tenant` is the tenant for which a caller without a principal starts the run:
+ * its keys are separate per tenant.
  */
 export function runIdOfKey(principal: Principal | undefined, key: string, tenant?: string): string {
   return derivedId('run', { ...identityOf(principal ?? {}), key, ...defined({ for: tenant }) });
 }
 
-/** Returns the digest of the body of a request, which the run that it starts keeps in its memo. */
+/** Returns the digest of a request body, which the started run keeps in its memo. */
 export function requestDigest(route: string, key: string, body: unknown): string {
-  // Converted as it was sent: members without a value are none.
+  // Converted to JSON, as it was sent, so that undefined members do not count.
   return digestOf({ route, key, body: JSON.parse(JSON.stringify(body ?? null)) as JsonValue });
 }
 
-/** Returns the id of a message or a decision: the one in the body, or else one that follows from the key. */
+/** Returns the id of a message or a decision: the one in the body, or else one derived from the key. */
 export function requestId(id: string | undefined, key: string | undefined): { id?: string } {
   if (id !== undefined) return { id };
   if (key === undefined) return {};
   return { id: key.length <= LONGEST_ID ? key : createHash('sha256').update(key).digest('hex') };
 }
 
-/** Also of what is below such a run: the steps of a program have ids that begin with its own. */
+/** Matches derived ids, and ids of descendants, which begin with the id of their run. */
 const DERIVED = /^(?:run|chat)-[\da-f]{40}(?:\/|$)/;
 
-/** Returns the SHA-256 of a value, in hexadecimal digits. The order of its members does not count. */
+/** Returns the SHA-256 of a value in hexadecimal, independent of the order of its members. */
 function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Returns the id that follows from what it names: that of the run of an idempotency key, or of the session of a chat. */
+/** Returns a derived id: of the run of an idempotency key, or of the session of a chat. */
 export function derivedId(kind: 'run' | 'chat', named: JsonValue): string {
   return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 
-/** The reason for which a caller may not give a run an id; undefined if it may. */
+/** Returns why a caller may not give a run this id; undefined if it may. */
 function reasonAgainstId(id: string, { principal }: Pick<Caller, 'principal'>): { detail: string; what: string } | undefined {
   if (DERIVED.test(id)) {
     return {
@@ -219,9 +219,9 @@ function reasonAgainstId(id: string, { principal }: Pick<Caller, 'principal'>): 
 }
 
 /**
- * True for an id that a caller may give to a run or a session. It may not take one that only the service makes: who knows a key or a chat
- * of another caller could otherwise take its id first. For the same reason, a caller that acts for a principal may not take one of the form
- * that runs below others have.
+ * True for an id that a caller may give to a run or a session. It may not take a derived id: whoever knows another caller's key or chat
+ * could otherwise take its id first. For the same reason, a caller with a principal may not take an id in the form
+ * of child runs.
  */
 export function mayTakeId(id: string, caller: Pick<Caller, 'principal'>): boolean {
   return reasonAgainstId(id, caller) === undefined;
@@ -234,7 +234,7 @@ export function requireOwnId(id: string | undefined, pointer: string, caller: Pi
   throw new RequestError('invalid_request', refused.detail, { errors: [{ pointer, detail: refused.what }] });
 }
 
-/** The longest time that a request waits, in milliseconds: proxies end one that says nothing for longer. */
+/** The longest time that a request waits, in milliseconds: proxies end requests that are silent for longer. */
 export const LONGEST_WAIT_MS = 60_000;
 
 /** The query parameter of a route that can wait. */
@@ -243,10 +243,10 @@ export const waitParameter = z
   .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
   .describe('The longest time to wait for the end, such as `30s`. More than 60 seconds count as 60. Default: none.');
 
-/** The milliseconds of the units that a wait can have. */
+/** The units of a wait in milliseconds. */
 const UNITS = { ms: 1, s: 1_000, m: 60_000 };
 
-/** Returns the milliseconds of a wait, at most the longest; 0 for none. */
+/** Returns the milliseconds of a wait, at most `LONGEST_WAIT_MS`; 0 for none. */
 export function waitMs(wait: string | undefined): number {
   if (wait === undefined) return 0;
   const unit = wait.replace(/^[\d.]+/, '') as keyof typeof UNITS;
@@ -254,8 +254,8 @@ export function waitMs(wait: string | undefined): number {
 }
 
 /**
- * Waits for a value within the time of a request, as one of the caller's open streams. Undefined if it is not there in time, and if the
- * service is about to end: the caller asks again.
+ * Waits for a value within the time of a request, counted as one of the caller's open streams. Undefined if it does not arrive in time,
+ * or if the service is about to end: the caller should ask again.
  */
 export async function withinWait<Value>(
   ms: number,
@@ -265,7 +265,7 @@ export async function withinWait<Value>(
   return ms < 1 ? undefined : whileWaiting(request, () => valueWithin(ms, request.signal, work));
 }
 
-/** Waits in the same way, for a request that has its place already. */
+/** As `withinWait`, for a request that already has its stream slot. */
 export async function valueWithin<Value>(
   ms: number,
   signal: AbortSignal,
@@ -286,8 +286,8 @@ interface WaitingRequest {
 }
 
 /**
- * Does the work of a request that waits, which is open like a stream and takes a place among those of its caller. Throws
- * `too_many_requests` before the work begins if the caller has as many as it may.
+ * Does the work of a request that waits, which counts as an open stream of its caller. Throws
+ * `too_many_requests` before the work begins if the caller has reached its limit.
  */
 export async function whileWaiting<Value>({ caller, settings: { limits } }: WaitingRequest, work: () => Promise<Value>): Promise<Value> {
   const giveBack = takePlace(limits, caller);
@@ -298,22 +298,22 @@ export async function whileWaiting<Value>({ caller, settings: { limits } }: Wait
   }
 }
 
-/** The time for which a start is tried if the server is down, in milliseconds: a caller reads within 5 seconds that it is. */
+/** How long a start is tried if the server is down, in milliseconds: the caller learns of it within 5 seconds. */
 const PATIENCE_MS = 4_000;
 
-/** Sends what a caller starts. Rejects with `server_unreachable` within 5 seconds if the server is down. */
+/** Sends a start. Rejects with `server_unreachable` within 5 seconds if the server is down. */
 export function soon<Result>(start: () => Promise<Result>): Promise<Result> {
   return withPatience(PATIENCE_MS, start);
 }
 
-/** The fields of the body of a start that are the same for agents and programs. */
+/** The body fields that starts of agents and programs share. */
 interface StartBody extends GuardedFields {
   runId?: string;
   ifExists?: IfExists;
   memo?: JsonObject;
 }
 
-/** The options of a start as the client takes them: those of the body, and those that the service adds. */
+/** The client's options of a start: from the body, and added by the service. */
 type ClientOptions<Body> = Omit<Body, 'runId' | 'ifExists' | 'memo' | 'searchAttributes'> & {
   runId?: string;
   memo?: JsonObject;
@@ -322,8 +322,8 @@ type ClientOptions<Body> = Omit<Body, 'runId' | 'ifExists' | 'memo' | 'searchAtt
 };
 
 /**
- * Starts a run as a request says, once for its idempotency key, and answers it. `route` keeps apart the requests of several routes with
- * the same key. `notice` tells what the caller should know about a run that has been started.
+ * Starts a run as requested, once per idempotency key, and returns the answer. `route` separates requests of different routes with
+ * the same key. `notice` returns what the caller should know about a started run.
  */
 export async function startRequested<Body extends StartBody>(
   { body, caller, client, idempotencyKey: key, settings, raw }: RouteRequest<unknown, unknown, Body>,
@@ -348,26 +348,26 @@ export async function startRequested<Body extends StartBody>(
 interface RepeatableStart {
   client: Client;
   runId: string | undefined;
-  /** True: the id follows from the idempotency key, and is not the caller's own. */
+  /** True: the id is derived from the idempotency key, not chosen by the caller. */
   isOfKey: boolean;
   /** The digest of the request, if it has an idempotency key. */
   digest: string | undefined;
-  /** What the caller wants of a run of that id. Default `fail`: it is refused, unless the same request has started it. */
+  /** What to do if a run with this id exists. Default `fail`: refused, unless the same request has started it. */
   ifExists?: IfExists;
-  /** Starts the run, or takes the one of that id. Rejects with `run_exists` for `fail`, and for a run of another principal. */
+  /** Starts the run, or returns the existing one. Rejects with `run_exists` for `fail`, and for a run of another principal. */
   start: (ifExists: IfExists) => Promise<string>;
 }
 
 /** The outcome of such a start. */
 export interface StartOutcome {
   runId: string;
-  /** True: the run existed. */
+  /** True if the run existed. */
   repeated: boolean;
 }
 
 /**
- * Starts a run, or finds the one that the same request has started. The run itself says what it was started with: a digest in its memo,
- * which the service has written. Throws `key_reused` if that was another request, `run_exists`, and `server_unreachable` within 5 seconds.
+ * Starts a run, or finds the one that the same request has started. The run's memo holds a digest of the request that started it,
+ * written by the service. Throws `key_reused` if that was another request, `run_exists`, and `server_unreachable` within 5 seconds.
  */
 export function startOnce(start: RepeatableStart): Promise<StartOutcome> {
   return soon(() => startOrFind(start));
@@ -381,7 +381,7 @@ async function startOrFind({ client, runId, isOfKey, digest, ifExists = 'fail', 
     if (errorCode(error) !== 'run_exists' || !mayExist || runId === undefined) throw error;
     const found = await start('return');
     if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) {
-      // Not before it is known that the same request has started it.
+      // Only now is it known that the same request has started it.
       if (ifExists === 'restartFailed') await start(ifExists);
       return { runId: found, repeated: true };
     }
@@ -393,7 +393,7 @@ async function startOrFind({ client, runId, isOfKey, digest, ifExists = 'fail', 
   }
 }
 
-/** The refusals of a start. */
+/** The errors of a start. */
 export const START_PROBLEMS: readonly ErrorCode[] = [
   'run_exists',
   'run_not_found',
@@ -408,7 +408,7 @@ export const START_PROBLEMS: readonly ErrorCode[] = [
 
 const LOCATION = { Location: 'The path of what was started.' };
 
-/** The responses of a start: that of the first request, and that of each repetition. */
+/** Returns the responses of a start: to the first request, and to each repetition. */
 export function startResponses(schema: z.ZodType | Shape): Readonly<Record<number, ResponseDefinition>> {
   return {
     200: { description: 'It had been started before.', schema, headers: LOCATION },
@@ -416,7 +416,7 @@ export function startResponses(schema: z.ZodType | Shape): Readonly<Record<numbe
   };
 }
 
-/** Answers a start. `path` is that of the collection, with a slash at its end. */
+/** Returns the reply to a start. `path`: the path of the collection, with a trailing slash. */
 function startReply({ runId, repeated }: StartOutcome, path: string, notice?: string): Reply {
   const body = { runId, repeated, ...defined({ notice }) };
   return { status: repeated ? 200 : 201, headers: { location: `${path}${encodeURIComponent(runId)}` }, body };
@@ -431,12 +431,12 @@ interface GuardedFields {
   searchAttributes?: Record<string, { type: string; value: unknown }>;
 }
 
-/** The fields that decide how the operator's machines are used. */
+/** The fields that affect the operator's infrastructure. */
 const OF_OPERATOR = ['taskQueue', 'priority', 'fairnessKey', 'searchAttributes'] as const;
 
 /**
- * Throws `forbidden` for fields that the caller may not set. Whom a run acts for, with the claims that tools rely on, is what the
- * service has verified, never what a body says.
+ * Throws `forbidden` for fields that the caller may not set. A run's principal, with the claims that tools rely on, comes from what the
+ * service has verified, never from a body.
  */
 export function requireOwnFields({ principal, scopes }: Caller, body: GuardedFields): void {
   if (principal !== undefined && body.principal !== undefined) {
@@ -451,7 +451,7 @@ export function requireOwnFields({ principal, scopes }: Caller, body: GuardedFie
   });
 }
 
-/** Returns search attributes as the client takes them. */
+/** Returns search attributes in the client's form. */
 export function searchAttributePairs(given: GuardedFields['searchAttributes']): { searchAttributes?: SearchAttributePair[] } {
   if (given === undefined) return {};
   const pairs = Object.entries(given).map(([name, { type, value }]) => {
@@ -461,20 +461,20 @@ export function searchAttributePairs(given: GuardedFields['searchAttributes']): 
   return { searchAttributes: pairs };
 }
 
-/** The key in the memo of a run under which the digest of the request that started it is kept. */
+/** The key in a run's memo that holds the digest of the request that started it. */
 const REQUEST_MEMO = 'longhaulRequest';
 
-/** Returns the memo of a start with the digest of its request. */
+/** Returns the memo of a start with the digest of its request added. */
 export function memoWith(memo: JsonObject | undefined, digest: string | undefined): { memo?: JsonObject } {
   if (digest === undefined) return defined({ memo });
   return { memo: { ...memo, [REQUEST_MEMO]: digest } };
 }
 
-/** Returns a member of the memo of a run; undefined if it has none, and if there is no such run. */
+/** Returns a member of a run's memo; undefined if there is no such member or run. */
 export async function readMemo({ workflowService, options }: Client, runId: string, name: string): Promise<unknown> {
   const { namespace, loadedDataConverter } = options;
   try {
-    // The description of the SDK decodes all members: one that it cannot decode would fail the whole.
+    // The SDK's describe decodes all members, and fails if it cannot decode one of them.
     const { workflowExecutionInfo } = await workflowService.describeWorkflowExecution({ namespace, execution: { workflowId: runId } });
     const payload = workflowExecutionInfo?.memo?.fields?.[name];
     const [value] = payload === undefined ? [] : await decodeArrayFromPayloads(loadedDataConverter, [payload]);
@@ -485,14 +485,14 @@ export async function readMemo({ workflowService, options }: Client, runId: stri
   }
 }
 
-/** Returns the agent of that name, or the name if the service does not list it. */
+/** Returns the agent with this name, or the name if the service does not list it. */
 export function knownAgent({ agents }: Pick<ServerSettings, 'agents'>, name: string): AnyAgent | string {
   return agents.find((agent) => agent.name === name) ?? name;
 }
 
 /**
- * Returns the agent that a caller starts by its name. Throws `agent_not_found`, with the nearest name that the caller may start, if the
- * service lists agents and this is none of them: its run would wait for a worker that has it.
+ * Returns the agent that a caller starts by name. Throws `agent_not_found`, with the nearest name that the caller may start, if the
+ * service lists agents but not this one: its run would wait for a worker that has it.
  */
 export function startableAgent({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, name: string): AnyAgent | string {
   const known = knownAgent({ agents }, name);
@@ -500,7 +500,7 @@ export function startableAgent({ agents }: Pick<ServerSettings, 'agents'>, calle
   throw new LonghaulError('agent_not_found', `The service has no agent ${JSON.stringify(name)}${nearestAgent(agents, caller, name)}`);
 }
 
-/** Returns `. Did you mean "clerk"?` if the caller may start an agent of a similar name; otherwise an empty text. */
+/** Returns `. Did you mean "clerk"?` if the caller may start an agent with a similar name, otherwise an empty text. */
 export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: string): string {
   return didYouMean(
     name,
@@ -508,12 +508,12 @@ export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: 
   );
 }
 
-/** The time that a start waits for what the server, or a worker, knows of a name, in milliseconds. */
+/** How long a start waits for the server or a worker to report about a name, in milliseconds. */
 const NOTICE_MS = 1_000;
 
 /**
- * Returns the notice of a start whose agent or program no worker has had so far, as far as the namespace keeps runs, with those names that
- * the caller may be told. Undefined for one that the service lists, and if the server does not say so in time. Never rejects.
+ * Returns a notice for a start whose agent or program no worker has had, as far as the namespace keeps runs, with the names that
+ * the caller may see. Undefined if the service lists it, or if the server does not answer in time. Never rejects.
  */
 export async function noticeOfUnseen(client: Client, caller: Caller, started: StartedByName | undefined): Promise<string | undefined> {
   if (started === undefined) return undefined;
@@ -521,18 +521,18 @@ export async function noticeOfUnseen(client: Client, caller: Caller, started: St
   return within(NOTICE_MS, notice, () => new Error('late')).catch(() => undefined);
 }
 
-/** The names of runs may be those of other tenants. */
+/** Returns which names a caller may see: runs of other tenants may have other names. */
 function mayBeTold(caller: Caller): (name: string) => boolean {
   return (name) => caller.principal === undefined && mayStart(caller, name);
 }
 
-/** A caller who waits for an answer misses nothing while a worker loads the run: there is no answer before. */
+/** For a caller who waits for the answer anyway: it can also wait while a worker loads the run. */
 const OF_WAITING: LookTimes = { takenMs: 3_000, begunMs: 10_000 };
 const OF_OTHERS: LookTimes = { takenMs: NOTICE_MS, begunMs: NOTICE_MS };
 
 /**
- * Cancels a run that has just been started for a caller, if the worker that took it lacks its agent and no worker has had one of that name
- * so far. `waits`: the caller waits for the answer. Returns a hint with a similar name, such as `. Did you mean "clerk"?`, or an empty one.
+ * Cancels a run that was just started if the worker that took it lacks its agent and no worker has had one with this name
+ * so far. `waits`: the caller waits for the answer. Returns a hint with a similar name (`. Did you mean "clerk"?`), or an empty text.
  * Undefined if the run continues.
  */
 export async function endUnknown(

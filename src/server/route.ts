@@ -14,18 +14,18 @@ export interface ResponseDefinition {
   schema?: z.ZodType | Shape;
   /** The type of the body. Default `application/json`. */
   contentType?: string;
-  /** The data of the last event of a stream, if it is no item. */
+  /** The data of the last event of a stream, if it is not an item. */
   lastData?: string;
-  /** Headers of the response, by their names, with their descriptions. */
+  /** Descriptions of the response headers, by name. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** The declared shape of a parameter list: each has a schema that reads text. */
+/** The declared parameters, each with a schema that reads text. */
 type Parameters = z.ZodObject | undefined;
 
 /**
- * One route of the service: the shape of its requests, by which they are checked, and that of its responses. The OpenAPI document is
- * made from the same definition.
+ * One route of the service: the shape of its requests, which are checked against it, and of its responses. The OpenAPI document is
+ * generated from the same definition.
  */
 interface RouteDefinition<Params extends Parameters, Query extends Parameters, Body extends z.ZodType | undefined> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -36,29 +36,29 @@ interface RouteDefinition<Params extends Parameters, Query extends Parameters, B
   tag: RouteTag;
   summary: string;
   description?: string;
-  /** The right that a caller needs. `public`: none, and no credentials either. */
+  /** The scope that a caller needs. `public`: none, and no credentials. */
   scope: Scope | 'public';
-  /** True: the answer is about the caller. A token for one run may ask, too. */
+  /** True: the answer is about the caller, so run tokens are also allowed. */
   isOfCaller?: true;
-  /** The limit of the caller that a request counts for, beside that of requests. */
+  /** The limit that a request counts towards, in addition to the limit of requests. */
   counts?: 'starts';
-  /** True: the answer depends on the path, the query and whom the caller acts for alone, so those who ask at once share it. */
+  /** True: the answer depends only on path, query and the caller's principal, so concurrent requests share it. */
   isShared?: true;
   params?: Params;
   query?: Query;
-  /** A request without a body counts as one with an empty object, where that fits. */
+  /** A missing body counts as an empty object, if the schema accepts that. */
   body?: Body;
   /** The meaning of the header `Idempotency-Key`. Absent: the route does not read it. */
   idempotencyKey?: string;
   responses: Readonly<Record<number, ResponseDefinition>>;
-  /** The refusals that the route has beside those of every route. */
+  /** The errors of the route, in addition to those of every route. */
   problems: readonly ErrorCode[];
 }
 
 /** The groups of routes in the document. */
 export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'users' | 'server';
 
-/** A request that fits its route. */
+/** A valid request. */
 export interface RouteRequest<Params, Query, Body> {
   params: Params;
   query: Query;
@@ -72,7 +72,7 @@ export interface RouteRequest<Params, Query, Body> {
   signal: AbortSignal;
   settings: ServerSettings;
   raw: Request;
-  /** The address that the request comes from. Undefined: the runtime does not tell. */
+  /** The address that the request comes from. Undefined if the runtime does not provide it. */
   peer: string | undefined;
 }
 
@@ -87,7 +87,7 @@ export interface Route {
 
 type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** Defines a route. The function receives what the schemas of the definition have read. */
+/** Defines a route. The function receives the request as the schemas have parsed it. */
 export function defineRoute<
   Params extends Parameters = undefined,
   Query extends Parameters = undefined,
@@ -105,19 +105,19 @@ export const runParams = z.object({ runId: runIdText.describe('The id of the run
 /** The parameters of the path of a session. */
 export const sessionParams = z.object({ sessionId: runIdText.describe('The id of the session.') });
 
-/** A whole number in a path or a query, which is a text: digits alone. An empty text is no number, and neither is `1e3`. */
+/** A whole number in a path or a query: only digits. An empty text and `1e3` are invalid. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
   const read = (text: unknown): unknown => (typeof text === 'string' && /^-?\d{1,16}$/.test(text) ? Number(text) : text);
   return z.preprocess(read, z.int().min(min).max(max));
 }
 
-/** A number of things in a query. */
+/** The page size in a query. */
 export const pageSize = wholeNumber(1, 1_000);
 
-/** A switch in a query. */
+/** A boolean in a query. */
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** The refusals of routes that read a run. */
+/** The errors of routes that read a run. */
 export const READ_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'not_a_run', 'history_removed'];
 
 /** Defines a route that reads one thing of a run. */
@@ -141,10 +141,10 @@ export function readRoute(
   );
 }
 
-/** The refusals of routes that send a run a request. */
+/** The errors of routes that send a request to a run. */
 export const REQUEST_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'run_ended', 'busy', 'wait_timeout'];
 
-/** The only response of a route: JSON of that schema. */
+/** Returns the responses of a route that only answers with JSON of this schema. */
 export function ok(schema: z.ZodType | Shape, description: string): Readonly<Record<number, ResponseDefinition>> {
   return { 200: { description, schema } };
 }

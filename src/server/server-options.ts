@@ -20,64 +20,68 @@ import { printError, type ReportError } from './problems.ts';
 /** The options of the HTTP service. */
 export interface HandlerOptions {
   /**
-   * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them by `anyOf(…)`, or a function of yours (docs/authentication.md). Without it
-   * only requests of this machine are answered, and may do everything: the address of the socket, where the runtime has it, and the headers
-   * say where a request comes from.
+   * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them with `anyOf(…)`, or your function (docs/authentication.md). Without it,
+   * only local requests are answered, and may do everything: the socket's address, if the runtime provides it, and the headers
+   * decide whether a request is local.
    */
   authenticate?: Authenticate;
-  /** Lets people log in to Studio and other pages at an issuer of OpenID Connect, whose tokens `authenticate` verifies (docs/authentication.md#log-in-by-openid-connect). Default: they paste an API key or a token. */
+  /**
+   * Lets people log in to Studio and other pages at an OpenID Connect issuer, whose tokens `authenticate` verifies
+   * (docs/authentication.md#log-in-by-openid-connect). Default: they paste an API key or a token.
+   */
   oidc?: OidcOptions;
   /**
-   * The secrets of tokens for one run, which pages put into the URL of a stream (docs/authentication.md#run-tokens-for-pages), of at least 32
+   * The secrets of run tokens, which pages put into the URL of a stream (docs/authentication.md#run-tokens-for-pages), of at least 32
    * bytes: the first one signs, all verify. Default: the service makes no tokens.
    */
   tokenSecrets?: readonly string[];
-  /** The limits of each caller (docs/authentication.md#limits). Default: those of `CallerLimitOptions`. `false`: none. */
+  /** The limits of each caller (docs/authentication.md#limits). Default: see `CallerLimitOptions`. `false`: no limits. */
   limits?: CallerLimitOptions | false;
   /** The pages of other origins that may call the service (docs/authentication.md#pages-of-other-origins). Default: none. */
   cors?: CorsOptions;
   /**
-   * The agents that the service lists. It starts no others: a misspelt name is 404 `agent_not_found`, with the nearest one. Default: it starts
-   * any agent by its name, and the answer has a `notice` if no worker has run one of that name so far. A request that waits for its answer,
-   * of the OpenAI protocol (docs/openai.md) or the AI SDK (docs/ai-sdk.md), is answered with 404 if the worker that takes its run lacks that
-   * agent, also if it needs up to 10 seconds to load the run, and the run is cancelled.
+   * The agents that the service lists and starts: for any other name it returns 404 `agent_not_found`, with the nearest name. Default: it
+   * starts any agent by name, and the answer has a `notice` if no worker has run one with this name. A request that waits for its answer,
+   * with the OpenAI protocol (docs/openai.md) or the AI SDK (docs/ai-sdk.md), gets 404 if the worker that takes its run lacks the
+   * agent. The run is then cancelled. The worker may take up to 10 seconds to load the run.
    */
   agents?: readonly AnyAgent[];
-  /** The programs that the service lists. Others can be started as well, by their names. */
+  /** The programs that the service lists. Others can also be started, by name. */
   programs?: readonly AnyProgram[];
   /**
-   * Returns the options of the session that the first message of a chat of the AI SDK (docs/ai-sdk.md) starts: limits, deps and so on.
-   * Default: those of `client.session`, which end a chat after 200,000 tokens.
+   * Returns the options of the session that the first message of an AI SDK chat (docs/ai-sdk.md) starts: limits, deps and so on.
+   * Default: the defaults of `client.session`, which end a chat after 200,000 tokens.
    */
   chats?: ChatSessions;
   /**
-   * The providers of the workers, by their names: with them a request of a step is also shown as it goes over the wire (docs/http.md#runs).
-   * No model is called with them (docs/providers.md#described-requests). Default: the request is shown as the worker builds it, before its provider puts it into the form of an API.
+   * The workers' providers by name, used to show the wire form of a step's model request (docs/http.md#runs).
+   * No model is called with them (docs/providers.md#described-requests). Default: requests are shown as the worker builds them, before
+   * the provider converts them.
    */
   providers?: Readonly<Record<string, ModelClient>>;
-  /** The address of Temporal's web interface, which `GET /v1/me` tells callers. Default: it tells none. */
+  /** The address of Temporal's web interface, returned by `GET /v1/me`. Default: none. */
   uiUrl?: string;
   /**
-   * True: serves Studio at `/studio` (docs/studio.md), a page in which people find runs, see what happened, decide and talk to agents. It uses
-   * the routes of the service with the credentials that its reader gives. Default false.
+   * True: serves Studio at `/studio` (docs/studio.md), a page to find runs, see what happened, decide and talk to agents. It uses
+   * the routes of the service with the reader's credentials. Default false.
    */
   studio?: boolean;
   /** The path before every route, such as `/api`. The URL of requests must have it. Default: none. */
   prefix?: string;
-  /** Further parts that the service needs to be ready, by their names in `/readyz`: each throws if its part is not usable. */
+  /** Further readiness checks by their names in `/readyz`: each throws if its part is not usable. */
   checks?: Readonly<Record<string, ReadinessCheck>>;
-  /** Aborted once the service is about to end: `/readyz` says so, and everything else continues until `closing` (docs/http.md#shutting-down). */
+  /** Aborted once the service is about to end: `/readyz` fails, the rest continues until `closing` (docs/http.md#shutting-down). */
   draining?: AbortSignal;
   /**
-   * Aborted once the service takes no more connections: streams are cut, which continue at another instance, and requests that wait are
+   * Aborted once the service accepts no more connections: streams are cut, to continue at another instance, and requests that wait are
    * answered. `/readyz` says that it is about to end.
    */
   closing?: AbortSignal;
   /** How long calls of MCP clients wait (docs/mcp.md#agents-as-an-mcp-server). Their tools at `/mcp` are `agents`. */
   mcp?: McpOptions;
-  /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
+  /** Receives internal errors, with the id that the caller sees in their place. Default: standard error. */
   onError?: ReportError;
-  /** Counts requests and their times (docs/telemetry.md#metrics): `await telemetry({ tracerProvider: 'none', meterProvider })`. */
+  /** Measures requests (docs/telemetry.md#metrics): `await telemetry({ tracerProvider: 'none', meterProvider })`. */
   telemetry?: Telemetry;
 }
 
@@ -103,13 +107,13 @@ const OPTIONS: OptionTable<HandlerOptions> = {
   telemetry: true,
 };
 
-/** Returns the verification of requests. Tokens for one run are tried before the operator's own way. */
+/** Returns the authenticator of requests. Run tokens are tried before the operator's authenticator. */
 function authenticationOf(given: Authenticate | undefined, tokens: RunTokens | undefined): Authenticate {
   if (given === undefined) return openAuthentication(tokens?.authenticate);
   return tokens === undefined ? given : anyOf(tokens.authenticate, given);
 }
 
-/** Returns a verification whose callers act for the principal that a service acts for itself (`longhaul serve --tenant`), if they have none. */
+/** Wraps an authenticator: callers without a principal act for the service's principal (`longhaul serve --tenant`). */
 function actingFor(principal: Principal | undefined, authenticate: Authenticate): Authenticate {
   if (principal === undefined) return authenticate;
   return async (request) => {
@@ -118,7 +122,7 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
   };
 }
 
-/** Returns the settings of the routes of a service that acts for a principal itself, or for none. Throws a UsageError for unknown options, and for a prefix that is no path. */
+/** Returns the settings of a service, which may itself act for a principal. Throws a UsageError for unknown options and a bad prefix. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, OPTIONS);
   const { prefix = '', agents = [], programs = [], providers = {}, chats, uiUrl, studio = false } = options;
@@ -153,40 +157,40 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
   };
 }
 
-/** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
+/** A check of a part that the service needs, such as a stream sink. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
 
-/** The options of the service that its routes read. */
+/** The settings of the service, as its routes read them. */
 export interface ServerSettings {
   /** The path before every route, without a slash at its end; empty if there is none. */
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
-  /** The providers of the workers, by their names. */
+  /** The workers' providers by name. */
   providers: Readonly<Record<string, ModelClient>>;
   /** The address of Temporal's web interface. */
   uiUrl?: string;
-  /** Studio is served. */
+  /** True if Studio is served. */
   studio: boolean;
-  /** Returns the options of the session of a chat. */
+  /** Returns the options of a chat's session. */
   chats?: ChatSessions;
-  /** Further parts that the service needs to be ready, by their names. */
+  /** Further readiness checks by name. */
   checks: Readonly<Record<string, ReadinessCheck>>;
-  /** Lets people log in at an issuer. Absent: callers bring their own credentials. */
+  /** Logs people in at an issuer. Absent: callers bring their own credentials. */
   login?: OidcLogin;
   /** Verifies a request. */
   authenticate: Authenticate;
-  /** The origins of pages that may call a service without authentication. Undefined: the service has one. */
+  /** The origins of pages that may call a service without authentication. Undefined: the service has authentication. */
   openTo: { origins: readonly string[] } | undefined;
   /** The limits of callers. Undefined: there are none. */
   limits: CallerLimits | undefined;
-  /** Makes tokens for one run. Undefined: the operator has given no secret for them. */
+  /** Makes run tokens. Undefined: the operator has given no secret for them. */
   tokens: RunTokens | undefined;
-  /** Returns true once the service is about to end: it is not ready any more. */
+  /** Returns true once the service is about to end: it is no longer ready. */
   isEnding: () => boolean;
-  /** Aborted once the service takes no more connections: streams are cut, and waits end early. */
+  /** Aborted once the service accepts no more connections: streams are cut, and waits end early. */
   closing: AbortSignal;
-  /** Receives the errors that callers are not told. */
+  /** Receives internal errors. */
   report: ReportError;
   /** The bounds of the MCP server. */
   mcp: McpSettings;
@@ -196,11 +200,11 @@ export interface ServerSettings {
 export interface McpOptions {
   /** The longest time that a call waits for its run, which continues without it. Default 1 hour. */
   maxWait?: Duration;
-  /** The longest time that a call waits for a person to decide about a call of its run. Default 1 minute. */
+  /** The longest time that a call waits for a person's decision in its run. Default 1 minute. */
   maxDecisionWait?: Duration;
 }
 
-/** The options in the form in which calls read them. */
+/** The validated MCP options. */
 export interface McpSettings {
   maxWaitMs: number;
   maxDecisionWaitMs: number;
@@ -219,7 +223,7 @@ function mcpSettings(options: McpOptions): McpSettings {
   };
 }
 
-/** The options of the session of a chat that the service may set. A client sets none. */
+/** The options of a chat's session that the service may set. A client cannot set any. */
 export type ChatSessionOptions = Omit<SessionOptions, 'id' | 'user' | 'principal' | 'messages' | 'saved'>;
 
 /** Returns the options of the session that the first message of a chat starts: its limits, deps, title and so on. */

@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import type { Reply } from './route.ts';
 
-/** The answer that is being made, and the next one, for those who have asked since the first one was begun. */
+/** The answer in progress, and the next one, for requests that have arrived since it began. */
 interface Answers {
   current: Promise<Reply>;
   next?: Promise<Reply>;
@@ -10,9 +10,9 @@ interface Answers {
 const underWay = new WeakMap<LonghaulClient, Map<string, Answers>>();
 
 /**
- * Returns the answer of a question of a client. Those who ask while an answer is being made get the next one, all together: it has everything
- * that was there when they asked, and a service answers twice, however many pages ask at once. What is asked must depend on the question and
- * on whom the client acts for alone.
+ * Returns the answer to a request, shared with other callers. Requests that arrive while an answer is computed all get the next one,
+ * which includes everything up to their arrival. So a service computes two answers, however many pages ask at once. The answer must
+ * depend only on the question and the client's principal.
  */
 export async function sharedAnswer(client: LonghaulClient, question: string, answer: () => Promise<Reply>): Promise<Reply> {
   const ofClient = underWay.get(client) ?? new Map<string, Answers>();

@@ -8,19 +8,19 @@ import { takePlace } from './limits.ts';
 import { problemOf, reportedRequest, type ReportError } from './problems.ts';
 import type { RouteRequest } from './route.ts';
 
-/** The time within which the first item may tell that the request is wrong. A run that is idle has none to tell. */
+/** How long to wait for a first item, which may show that the request is invalid. An idle run has no item. */
 const FIRST_ITEM_MS = 250;
 
-/** The time within which it may tell that nothing comes behind the cursor of an end. Only a server that does not answer takes as long. */
+/** The same for the cursor of an end, after which nothing may come. Only a server that does not answer takes this long. */
 const END_MS = 10_000;
 
-/** One item of a stream that is sent as a message: its cursor becomes the id. */
+/** One item of a stream. It is sent as a message with its cursor as the id. */
 interface StreamItem {
   type: string;
   cursor: string;
 }
 
-/** Opens a stream behind a cursor, until the signal is aborted. */
+/** Opens a stream after a cursor, until the signal is aborted. */
 type StreamOpener = (cursor: string | undefined, signal: AbortSignal) => AsyncGenerator<StreamItem>;
 
 /** The options of the response. */
@@ -31,21 +31,21 @@ interface RunStreamOptions {
   signal: AbortSignal;
   /** Called once the stream is over. */
   closed: () => void;
-  /** Receives the failure of the stream that its reader is not told. */
+  /** Receives failures that the reader does not see. */
   report: ReportError;
   /** The path of the request, for the report. */
   path: string;
 }
 
 /**
- * Returns the response with the stream of a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
- * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops reconnecting.
+ * Returns the response that streams a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
+ * If nothing comes after the cursor of the end, the response is empty (204), so that an `EventSource` stops reconnecting.
  */
 export async function runStreamResponse(open: StreamOpener, options: RunStreamOptions): Promise<Response> {
   const { cursor, signal, closed } = options;
   if (signal.aborted) {
     closed();
-    // The service is about to end: the client comes back, and finds another instance.
+    // The service is about to end: the client reconnects to another instance.
     return eventStream(nothing());
   }
   const reading = new AbortController();
@@ -57,11 +57,11 @@ export async function runStreamResponse(open: StreamOpener, options: RunStreamOp
     signal.removeEventListener('abort', stop);
     stop();
     closed();
-    // A client that does not read leaves the stream at an item: it gives back what it holds only if it is told.
+    // A client that does not read leaves the stream suspended at an item: only `return` releases what it holds.
     items.return(undefined).catch(() => undefined);
   };
   const first = items.next();
-  // A client may go before it has read anything: then nothing else takes the error.
+  // A client may disconnect before it has read anything: then nothing else handles the error.
   first.catch(() => undefined);
   try {
     const limitMs = cursor !== undefined && isOfEnd(cursor) ? END_MS : FIRST_ITEM_MS;
@@ -71,7 +71,7 @@ export async function runStreamResponse(open: StreamOpener, options: RunStreamOp
       return new Response(null, { status: 204 });
     }
   } catch (error) {
-    // To close the stream aborts the signal, too.
+    // Closing the stream also aborts the signal.
     const isCut = signal.aborted;
     over();
     if (isCut) return eventStream(nothing());
@@ -95,7 +95,7 @@ async function* messagesOf(
       yield isList(value) ? { frames: framesOf(value) } : messageOf(value);
     }
   } catch (error) {
-    // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
+    // After a cut the client reconnects. A permanent error is sent, or it would reconnect forever.
     if (signal.aborted) throw error;
     const { problem } = problemOf(error, { method: 'GET', path }, report);
     if (problem.status >= 500 || problem.status === 429) throw error;
@@ -107,7 +107,7 @@ function isList(value: StreamItem | readonly StreamItem[]): value is readonly St
   return Array.isArray(value);
 }
 
-/** The texts of lists: readers at the same place are sent the same list. */
+/** The JSON of lists: readers at the same place get the same list. */
 const LIST_TEXTS = new WeakMap<readonly StreamItem[], string>();
 
 function framesOf(items: readonly StreamItem[]): string {
@@ -120,10 +120,10 @@ function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
   return { id: cursor, event: item.type, data: jsonOf(item) };
 }
 
-/** The texts of what is recorded: all readers of a run are sent the same. */
+/** The JSON of recorded items: all readers of a run get the same. */
 const RECORDED_TEXTS = new WeakMap<object, string>();
 
-/** Returns an item as JSON. What is recorded is written once, for as long as somebody holds it. */
+/** Returns an item as JSON. A recorded item is serialized once while something references it. */
 function jsonOf(item: object): string {
   const { type, ...members } = item as { type: string; [member: string]: unknown };
   const recorded = type === 'event' || type === 'step' ? members[type] : undefined;
@@ -135,15 +135,15 @@ function jsonOf(item: object): string {
 
 /** A stream that a caller may read. */
 export interface OpenStream {
-  /** Aborted when the stream has to be cut: the caller has gone, its credentials are over, or the service ends. */
+  /** Aborted when the stream has to be cut: the caller has gone, its credentials have expired, or the service ends. */
   signal: AbortSignal;
   /** To be called once the stream is over. */
   closed: () => void;
 }
 
 /**
- * Opens a stream for the caller of a request. `scope` is the right by which its route lets it read. Throws `too_many_requests` if the caller
- * has as many as it may.
+ * Opens a stream for the caller of a request. `scope` is the scope that its route requires. Throws `too_many_requests` if the caller
+ * has reached its limit.
  */
 export function openStream(
   { caller, raw, signal, settings }: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>,
@@ -162,34 +162,34 @@ export function openStream(
 }
 
 export interface StreamMessage {
-  /** The position of the message: a client that comes back sends that of the last one it has got. */
+  /** The position of the message: a client that reconnects sends the id of the last message it received. */
   id?: string;
-  /** The type by which clients listen. */
+  /** The event type that clients listen for. */
   event?: string;
-  /** The text: JSON, or a word of the protocol. */
+  /** The text: JSON, or a keyword of the protocol. */
   data: string;
 }
 
-/** Messages that are written already, as an event stream has them. */
+/** Messages that are already serialized for an event stream. */
 interface WrittenMessages {
   frames: string;
 }
 
-/** The pause after which a comment keeps the connection open. */
+/** The idle time after which a comment keeps the connection open. */
 const COMMENT_MS = 15_000;
 
-/** The most characters of messages that are there already and are sent together. */
+/** The most characters of available messages that are sent together. */
 const TOGETHER = 64_000;
 
-/** The milliseconds after which an `EventSource` that was cut off comes back. */
+/** The milliseconds after which a disconnected `EventSource` reconnects. */
 const RETRY_MS = 1_000;
 
-/** The headers of an event stream. Proxies must pass on each message at once. */
+/** The headers of an event stream. Proxies must forward each message at once. */
 const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** The options of an event stream. */
 interface EventStreamOptions {
-  /** Aborted when the stream has to be cut: the messages end then, and a reader that does not read loses its connection. */
+  /** Aborted when the stream has to be cut: the messages end, and a reader that does not read loses its connection. */
   signal?: AbortSignal;
   /** Called once the stream is over, however it ends. */
   closed?: () => void;
@@ -197,15 +197,15 @@ interface EventStreamOptions {
   /** The milliseconds between two comments. */
   commentMs?: number;
   /**
-   * True for a client that is no `EventSource`: it takes a connection that is closed for the end, and one that breaks for a cut, and comes
-   * back by itself. It is sent no `retry`, which the OpenAI package for Python takes for an event without data.
+   * True for a client that is not an `EventSource`: it treats a closed connection as the end, and a broken one as a cut, and reconnects
+   * by itself. It is sent no `retry`, which the OpenAI package for Python takes for an event without data.
    */
   breaksIfCut?: boolean;
 }
 
 /**
- * Returns a response that sends messages as server-sent events, those together that are there at the same time. They are asked for when the
- * client has room for them, so a client that does not read holds back few messages, and the source decides what it misses. If the source
+ * Returns a response that sends messages as server-sent events, batching those available at the same time. They are pulled when the
+ * client has room for them, so a client that does not read holds back few, and the source decides what it misses. If the source
  * fails, the connection is cut without an end.
  */
 export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMessages>, options: EventStreamOptions = {}): Response {
@@ -226,7 +226,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMess
         if (got === undefined) return encoder.encode(': the stream continues\n\n');
         return got.done ? undefined : encoder.encode(await framesFrom(got.value, next));
       } catch (error) {
-        // Otherwise the client comes back with the id of the last message it has got.
+        // Otherwise the client reconnects with the id of the last message it received.
         if (breaksIfCut) throw error;
         return undefined;
       }
@@ -240,7 +240,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage | WrittenMess
   return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
 }
 
-/** Returns a message, and those behind it that are there already: each write takes longer than to make its message. */
+/** Returns a message and the next ones that are already available: a write takes longer than making its message. */
 async function framesFrom(first: StreamMessage | WrittenMessages, next: NextValue<StreamMessage | WrittenMessages>): Promise<string> {
   let text = textOf(first);
   while (text.length < TOGETHER) {
@@ -267,12 +267,12 @@ function frameText({ id, event, data }: StreamMessage): string {
 type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>;
 
 /**
- * Returns a response with a line of JSON for each item, as the reader takes them: one of the caller's open streams, which ends with its
- * credentials. The first item is read before: an error becomes a problem. A later one is reported, and cuts the body off, so that it is
- * not taken for a whole one.
+ * Returns a response with a line of JSON for each item, pulled by the reader. It is one of the caller's open streams, and ends with its
+ * credentials. The first item is read first: its error becomes a problem. A later error is reported and cuts the body off, so that it is
+ * not mistaken for a complete one.
  */
 export async function ndjsonResponse(items: AsyncGenerator<unknown>, request: StreamedRequest): Promise<Response> {
-  // A body that is cut cannot be resumed, so it is finished while the service ends.
+  // A cut body cannot be resumed, so it is finished while the service ends.
   const { signal, closed } = openStream({ ...request, signal: request.raw.signal });
   const encoder = new TextEncoder();
   const over = (): void => {
@@ -305,7 +305,7 @@ async function nextOf(items: AsyncGenerator<unknown>, signal: AbortSignal): Prom
   throw errorCode(signal.reason) === undefined ? new LonghaulError('wait_timeout', 'The caller has gone') : signal.reason;
 }
 
-/** Settles as the work does, and reports its failure unless the reader was cut off. */
+/** Does the work, and reports its failure unless the reader was cut off. */
 async function reporting<Value>({ raw, settings }: StreamedRequest, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -315,22 +315,22 @@ async function reporting<Value>({ raw, settings }: StreamedRequest, signal: Abor
   }
 }
 
-/** The time that a reader has to take the end of a body that was cut, in milliseconds. Then its connection is closed. */
+/** How long a reader has to read the end of a cut body, in milliseconds. Then its connection is closed. */
 const UNREAD_MS = 5_000;
 
 interface BodySource {
-  /** Returns the next bytes, once the reader has room for them; undefined at the end. Rejects to break the body off. */
+  /** Returns the next bytes when the reader has room for them; undefined at the end. Rejects to break the body off. */
   next: () => Promise<Uint8Array | undefined>;
   /** Called once, however the body ends. */
   over: () => void;
-  /** Aborted when the body has to end. `next` is expected to end then, too. */
+  /** Aborted when the body has to end. `next` should then end as well. */
   signal?: AbortSignal | undefined;
   unreadMs?: number;
 }
 
 /**
- * Returns a body whose bytes are asked for when the reader has room for them. A reader that does not read asks for nothing, so it would
- * keep its connection and its place for as long as it likes: once the signal is aborted, it has some seconds to take the end.
+ * Returns a body whose bytes are pulled when the reader has room for them. A reader that does not read pulls nothing, so it would
+ * keep its connection and its slot indefinitely: once the signal is aborted, it has some seconds to read the end.
  */
 export function pulledBody({ next, over, signal, unreadMs = UNREAD_MS }: BodySource): ReadableStream<Uint8Array> {
   let isOver = false;
@@ -374,8 +374,8 @@ export function pulledBody({ next, over, signal, unreadMs = UNREAD_MS }: BodySou
 }
 
 /**
- * The error of a body that breaks off, of the kind by which clients know a connection that breaks. The server that sends the body may print
- * it, so it has no cause and no stack: the failure is reported by itself.
+ * The error of a body that breaks off, of the type that clients recognise as a broken connection. The server that sends the body may print
+ * it, so it has no cause and no stack: the failure is reported separately.
  */
 class StreamCutError extends TypeError {
   override readonly name = 'StreamCutError';
@@ -386,25 +386,25 @@ class StreamCutError extends TypeError {
   }
 }
 
-/** The time after which the credentials of a stream are verified again. */
+/** The interval at which the credentials of a stream are verified again. */
 const AGAIN_MS = 30_000;
 
 /** A stream that is open. */
 interface VerifiedStream {
   request: Request;
   authenticate: Authenticate;
-  /** The caller that the request had when the stream was opened. */
+  /** The caller when the stream was opened. */
   caller: Caller;
   /** Aborted when the reader has gone, or the stream ends. */
   signal: AbortSignal;
-  /** The right that the caller needs. Default `runs:read`. */
+  /** The scope that the caller needs. Default `runs:read`. */
   scope?: Scope;
 }
 
 /**
- * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the stream expire, or are not
- * accepted any more: they are verified again every 30 seconds, so that a revoked key reads no further. A verification that fails is no
- * refusal. The timers continue until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
+ * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the stream's credentials expire or are no
+ * longer accepted: they are verified again every 30 seconds, so that a revoked key reads no further. A failed verification is not a
+ * rejection. The timers continue until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
  */
 export function untilRefused({ request, authenticate, caller, signal, scope = 'runs:read' }: VerifiedStream): AbortSignal {
   const refusal = new AbortController();
@@ -431,8 +431,8 @@ async function isStillAccepted(request: Request, authenticate: Authenticate, bef
 }
 
 /**
- * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the caller expire. The timer
- * for that continues until `signal` is aborted: abort it when the stream ends. It does not keep the process alive.
+ * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the caller's credentials expire. The timer
+ * continues until `signal` is aborted: abort it when the stream ends. It does not keep the process alive.
  */
 export function untilExpiry({ expiresAt }: Pick<Caller, 'expiresAt'>, signal: AbortSignal): AbortSignal {
   if (expiresAt === undefined || signal.aborted) return signal;
@@ -440,7 +440,7 @@ export function untilExpiry({ expiresAt }: Pick<Caller, 'expiresAt'>, signal: Ab
   let timer: NodeJS.Timeout | undefined;
   const wait = (): void => {
     const left = expiresAt - Date.now();
-    // A longer timer would fire at once, and a time that is no number counts as over.
+    // A longer timer would fire at once. A time that is not a number counts as past.
     if (left > 0) timer = setTimeout(wait, Math.min(left, MAX_TIMER_MS)).unref();
     else end(wrongCredentials());
   };

@@ -6,14 +6,14 @@ import type { Handler } from './create-handler.ts';
 import { problemOf } from './problems.ts';
 import { STUDIO_PATH, studioFiles } from './studio.ts';
 
-/** The headers of a request that the service reads: no cookie, no origin and no host of this machine is passed on. */
+/** The request headers that are forwarded to the service: no cookie, origin or host of this machine. */
 const PASSED_ON = ['accept', 'authorization', 'content-type', 'idempotency-key', 'last-event-id'];
 
-/** The headers of a response that the page reads, and those by which a file that a model has made runs no code in the browser. */
+/** The response headers that the page reads, and those that keep generated files from running code in the browser. */
 const PASSED_BACK = ['content-type', 'content-disposition', 'content-security-policy', 'location', 'retry-after', 'www-authenticate'];
 
 /**
- * Returns a handler with the page of Studio, which passes the requests of the page on to a service. It answers pages of this machine alone:
+ * Returns a handler that serves Studio's page and forwards its requests to a service. It only answers local pages:
  * another page in the browser would otherwise reach the service through it.
  */
 export function studioFor(service: string): Handler {
@@ -24,7 +24,7 @@ export function studioFor(service: string): Handler {
   });
   app.use('*', async (context, next) => {
     refuseForeignPages(context.req.raw, []);
-    // A form or an image of another page sends no `Origin`, but the browser says whose it is.
+    // A form or an image of another page sends no `Origin`, but the browser sends this header.
     const site = context.req.header('sec-fetch-site');
     if (site === 'cross-site') throw forbidden('Pages of other origins may not call this service');
     await next();

@@ -3,11 +3,11 @@ import { type Context, Hono } from 'hono';
 import { withoutEnd } from '../core/domain/text.ts';
 import { refuseOthers } from './auth/open-access.ts';
 
-/** The path of the page behind the prefix of the service. */
+/** The path of the page, after the prefix of the service. */
 export const STUDIO_PATH = '/studio';
 
 /**
- * The page may load its own files and ask its own service, and nothing else: what a model or a tool has written can name no other host.
+ * The page may only load its own files and call its own service: content from a model or a tool cannot reach another host.
  * Nothing is inline.
  */
 export const STUDIO_POLICY = [
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The folder of the built page: in the package next to `dist/src`, and in a checkout in `dist`. Undefined in a bundle of a service, which
+ * The folder of the built page: next to `dist/src` in the package, and in `dist` in a checkout. Undefined in a bundled service, which
  * has no such files next to it, and whose format may have no `import.meta`.
  */
 const FOLDER = builtPage(import.meta.url);
@@ -41,13 +41,13 @@ function builtPage(url: string | undefined): URL | undefined {
   return new URL(url.endsWith('.ts') ? '../../dist/studio/' : '../../studio/', url);
 }
 
-/** Who may load the page of a service without authentication. */
+/** Which pages may load Studio from a service without authentication. */
 export interface StudioAccess {
-  /** The origins of pages that may call the service. Undefined: it has authentication, and its page is for everyone, without any data. */
+  /** The origins of pages that may call the service. Undefined: it has authentication, and anyone may load the page, which has no data. */
   openTo: { origins: readonly string[] } | undefined;
 }
 
-/** Returns the files of Studio as routes below a path: one page, and what it loads, under names that change with their content. */
+/** Returns routes for Studio's files: one page, and what it loads, under names that change with their content. */
 export function studioFiles({ openTo }: StudioAccess): Hono<{ Bindings: { peer: string | undefined } }> {
   const files = new Hono<{ Bindings: { peer: string | undefined } }>();
   files.use('*', async (context, next) => {
@@ -60,7 +60,7 @@ export function studioFiles({ openTo }: StudioAccess): Hono<{ Bindings: { peer: 
   const page = async (context: Context): Promise<Response> => {
     const html = await fileNamed('index.html');
     if (html === undefined) return context.text(NOT_BUILT, 503);
-    // The page is at a path without a slash at its end, behind which the browser would look next to it.
+    // The page's path has no trailing slash, so the browser would resolve relative paths next to it.
     const base = withoutEnd(new URL(context.req.url).pathname, '/');
     return context.html(html.toString('utf8').replaceAll('./assets/', `${base}/assets/`));
   };

@@ -1,16 +1,16 @@
-/** How often something may be asked for. */
+/** How often requests may be made. */
 interface PaceOptions {
-  /** Questions that may follow each other at once, after a time without any. */
+  /** The burst: requests that may be made at once after an idle time. */
   atOnce: number;
-  /** Milliseconds between two questions of those who keep asking. */
+  /** Milliseconds between two requests at a steady rate. */
   everyMs: number;
 }
 
-/** The pace of questions to a run: the first ones are asked at once, and from then on one in a time, however much there is to ask for. */
+/** Limits the rate of queries to a run: the first few are sent at once, later ones at an interval. */
 export class QuestionPace {
   readonly #atOnce: number;
   readonly #everyMs: number;
-  /** The time at which all questions that were asked so far are paid for. */
+  /** The time at which the whole burst is available again. */
   #paidAt = 0;
 
   constructor({ atOnce, everyMs }: PaceOptions) {
@@ -18,12 +18,12 @@ export class QuestionPace {
     this.#everyMs = everyMs;
   }
 
-  /** The time from which on the next question may be asked. */
+  /** The earliest time of the next query. */
   get nextAt(): number {
     return this.#paidAt - (this.#atOnce - 1) * this.#everyMs;
   }
 
-  /** Notes that a question is asked now. */
+  /** Records that a query is sent now. */
   asked(now: number): void {
     this.#paidAt = Math.max(this.#paidAt, now) + this.#everyMs;
   }

@@ -19,31 +19,31 @@ export interface RecordPlace {
   step: number;
 }
 
-/** A part of the record, from a place on. */
+/** A part of the record that begins at a place. */
 interface RecordStretch {
   events: readonly Event[];
   steps: readonly StepResult[];
-  /** True if nothing of the record was behind it when it was read. */
+  /** True if the record ended there when it was read. */
   isLast: boolean;
   /** Absent if no worker answered. */
   status?: RunStatus;
-  /** The execution that has answered. Absent if none has. */
+  /** The execution that answered. Absent if none did. */
   executionId?: string;
 }
 
-/** The end of the record at a moment. */
+/** The end of the record at some moment. */
 interface RecordEnd extends RecordPlace {
   /** Absent if no worker answered. */
   status?: RunStatus;
 }
 
-/** Pages that readers which begin at the same time share. */
+/** Bounds of the pages shared by readers that begin at the same time. */
 const KEPT_PAGES = { max: 4, ttl: 10_000, ttlAutopurge: true };
 
-/** The time for which history is read without asking first, if no worker has answered: each question takes seconds then. */
+/** How long the history is read without a query after no worker has answered: each query then takes seconds. */
 const SILENT_MS = 5_000;
 
-/** Reads the record of a run page by page: from the workflow while the run continues and a worker answers, and from history otherwise. */
+/** Reads the record of a run page by page: from the workflow while the run is open and a worker answers, otherwise from the history. */
 export class RecordPages {
   readonly #client: Client;
   readonly #runId: string;
@@ -57,12 +57,12 @@ export class RecordPages {
     this.#chain = chain;
   }
 
-  /** Notes that the run has ended. History has all of it, and a worker would have to replay the run to answer. */
+  /** Records that the run has ended. Its history is complete, and a worker would have to replay the run to answer. */
   ended(): void {
     this.#silentUntil = Infinity;
   }
 
-  /** Reads a page, or returns the one that another reader has read or is reading at this moment. What was recorded since may be missing. */
+  /** Reads a page, or returns one that another reader has just read or is reading. It may lack the newest records. */
   shared(place: RecordPlace): Promise<RecordStretch> {
     const key = `${place.offset}/${place.step}`;
     const kept = this.#kept.get(key);
@@ -70,7 +70,7 @@ export class RecordPages {
     const page = this.read(place);
     this.#kept.set(key, page);
     const forget = (): void => void this.#kept.delete(key);
-    // The end of the record is read again by those who come later.
+    // Later readers read the end of the record again.
     page.then(({ events }) => (events.length === 0 ? forget() : undefined), forget);
     return page;
   }
@@ -124,13 +124,13 @@ function executionOf({ executionId }: RecordPage): { executionId?: string } {
   return defined({ executionId });
 }
 
-/** True if the answer holds what is at the place, or nothing is there. */
+/** True if the answer holds what is at the place, or if nothing is there. */
 function covers({ firstOffset, firstStep, events, steps, total, totalSteps }: RecordPage, { offset, step }: RecordPlace): boolean {
   if (offset < firstOffset || step < firstStep) return false;
   return events.length > 0 || (offset >= total && (steps.length > 0 || step >= totalSteps));
 }
 
-/** Returns what belongs to the execution: history read to its end may hold what the next one records again. */
+/** Returns the records that belong to the execution: the end of its history may hold some that the next execution repeats. */
 function ownRecord({ events, steps, firstOffset, firstStep, next }: ReadExecution): Pick<ReadExecution, 'events' | 'steps'> {
   if (next === undefined) return { events, steps };
   return { events: events.slice(0, next.firstOffset - firstOffset), steps: steps.slice(0, next.firstStep - firstStep) };
@@ -146,7 +146,7 @@ function recordRemoved(runId: string, from: number, through: number): LonghaulEr
 
 type RecordEntry = Extract<FeedEntry, { type: 'event' | 'step' }>;
 
-/** Returns what is recorded from a place on in its order: each step follows the event that completed it. */
+/** Returns the records from a place on, in order: each step follows the event that completed it. */
 export function recordEntries({ offset, step }: RecordPlace, { events, steps, isLast }: RecordStretch): RecordEntry[] {
   const entries: RecordEntry[] = [];
   let next = 0;
@@ -160,33 +160,33 @@ export function recordEntries({ offset, step }: RecordPlace, { events, steps, is
     entries.push({ type: 'event', offset: offset + index, event });
     if (completesStep(event)) takeSteps(next + 1);
   }
-  // Other steps belong to events of the next page.
+  // The remaining steps belong to events of the next page.
   if (isLast || events.length === 0) takeSteps(steps.length);
   return entries;
 }
 
-/** One thing that has happened in a run, in the order in which all its readers see it. `step` of live output is the step in progress. */
+/** One entry of a run's feed, which all readers see in the same order. `step` of live output is the step in progress. */
 export type FeedEntry =
   | { type: 'event'; offset: number; event: Event }
   | { type: 'step'; index: number; step: StepResult }
   | { type: 'attempt'; of: StreamedAttempt; step: number }
   | { type: 'delta'; of: StreamedAttempt; index: number; delta: Delta; step: number }
-  /** Live output may be missing. `offset`: that of the next event. */
+  /** Live output may be missing. `offset`: the offset of the next event. */
   | { type: 'gap'; offset: number }
   | { type: 'status'; status: RunStatus; offset: number }
   | { type: 'end'; executionId: string; result: StreamedResult }
-  /** The run has been sent back to an earlier step: readers begin again from their places. */
+  /** The run was sent back to an earlier step: readers start over from their places. */
   | { type: 'sent_back' }
-  /** The run cannot be followed any more. */
+  /** The run can no longer be followed. */
   | { type: 'failed'; error: unknown };
 
-/** The most bytes and entries that are kept for readers that lag behind. They read the record instead, and miss deltas. */
+/** Bounds of what is kept for slow readers. Beyond them, readers read the record instead and miss deltas. */
 const KEPT_FOR_READERS = { bytes: 4_000_000, entries: 20_000 };
 
-/** The newest entries of a run, numbered by their position, for any number of readers. */
+/** The newest entries of a run by position, for any number of readers. */
 export class FeedLog extends BoundedLog<FeedEntry> {
   push(entry: FeedEntry): void {
-    // The newest one is kept, however large it is.
+    // The newest entry is kept, however large it is.
     this.append(entry, Math.min(bytesOf(entry), KEPT_FOR_READERS.bytes), KEPT_FOR_READERS);
   }
 }
@@ -199,21 +199,21 @@ function bytesOf(entry: FeedEntry): number {
   return entry.type === 'delta' ? jsonBytes(entry.delta) + ENTRY_OVERHEAD_BYTES : ENTRY_OVERHEAD_BYTES;
 }
 
-/** The newest calls and responses that are known. Output of older ones is known to be replaced by its place in the record. */
+/** The number of newest calls and responses that are remembered. Output of older ones counts as replaced because of its offset. */
 const MOST_KNOWN = 2_000;
 
-/** Knows which live output the record has replaced, and which attempts later ones have. */
+/** Knows which live output was replaced by the record or by a later attempt. */
 export class ReplacedOutput {
-  /** Offsets of the ends of model calls, in ascending order. */
+  /** Offsets of the ends of model calls, ascending. */
   #modelCalls: number[] = [];
-  /** Offsets of the results of calls, by the ids of the calls, and of the answers of steps of programs, by the ids of their events. */
+  /** Offsets of call results by call id, and of the answers of program steps by event id. */
   readonly #results = new Map<string, number>();
   readonly #answers = new Map<string, number>();
-  /** Offsets of the ends of steps of programs, by their addresses: of an attempt that has failed, no event has the id. */
+  /** Offsets of the ends of program steps by address: no event has the id of a failed attempt. */
   readonly #ends = new Map<string, number>();
   readonly #newest = new Map<string, StreamedAttempt>();
 
-  /** Notes an event of the record. */
+  /** Records an event. */
   recorded(offset: number, event: Event): void {
     const { id, content, step } = event;
     if (endsModelCall(event)) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
@@ -223,7 +223,7 @@ export class ReplacedOutput {
   }
 
   /**
-   * Notes the events of the record from one offset to another. True if there are that many
+   * Records the events between two offsets. True if there are that many
    * events, and the server has them.
    */
   async read(pages: Pick<RecordPages, 'shared'>, { offset, step }: RecordPlace, until: number): Promise<boolean> {
@@ -241,26 +241,26 @@ export class ReplacedOutput {
     }
   }
 
-  /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */
+  /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none yet. */
   offsetOf({ callId, eventId, through }: StreamedAttempt): number | undefined {
     if (through === undefined) return this.#answers.get(eventId) ?? this.#ends.get(callId ?? '');
-    // An agent makes one model call at a time: the first one that ends is that one, and any of its attempts may have answered.
+    // An agent makes one model call at a time, so it is the first one that ends; any of its attempts may have answered.
     return callId === undefined ? this.#modelCalls.find((offset) => offset >= through) : this.#results.get(callId);
   }
 
-  /** Notes output of an attempt. True if it is that of the newest attempt of its call, and the record has not replaced it. */
+  /** Records output of an attempt. True if the attempt is the newest of its call, and the record has not replaced it. */
   isLive(of: StreamedAttempt): boolean {
     const call = of.callId ?? '';
     const newest = this.#newest.get(call);
     if (newest !== undefined && newest.executionId === of.executionId && isEarlierAttempt(of, newest)) return false;
-    // An attempt that has answered discards what the one before it has shown.
+    // An attempt that has answered discards the output of the previous attempt.
     const discardsEarlier = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
     put(this.#newest, call, of);
     return discardsEarlier || this.offsetOf(of) === undefined;
   }
 }
 
-/** Sets an entry as the newest one, and drops the oldest beyond the bound. */
+/** Sets an entry as the newest, and drops the oldest ones beyond the bound. */
 function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);

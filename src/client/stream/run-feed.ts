@@ -21,7 +21,7 @@ export interface FeedSources {
   result(signal: AbortSignal): Promise<RunResultFields>;
   /** True while workers announce what they record. */
   announced(): boolean;
-  /** Yields what the sink carries. Absent: readers see the record alone. */
+  /** Yields what the sink carries. Absent: readers see only the record. */
   live?(signal: AbortSignal): AsyncIterable<StreamRead>;
 }
 
@@ -44,48 +44,48 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
   };
 }
 
-/** The pause before a run is asked again whose answer lacks what was announced. */
+/** The pause before a repeated query if the answer lacks what was announced. */
 const NOT_YET_MS = 30;
 
-/** The longest time until the feed sees that its sink does not announce any more. That costs no request. */
+/** The longest time until the feed notices that its sink no longer announces. Costs no request. */
 const MOST_WAIT_MS = 2_000;
 
-/** The number of questions for something announced that the record does not come to have: the worker that announced it was killed. */
+/** Queries for an announced record that never arrives: the worker that announced it was killed. */
 const MOST_QUESTIONS = 6;
 
-/** The time in which a run closes whose end was announced, unless the worker was killed or a message came in between. */
+/** How soon a run closes after its end was announced, unless the worker was killed or a message arrived in between. */
 const CLOSING_MS = 200;
 
 /**
- * The questions to a run that moves on and on: a worker that answered each announcement of quick steps would spend a part of their time on
- * its readers. The first ones are asked at once, so that this is not felt where people watch a model write.
+ * The rate of queries to a busy run: answering every announcement of quick steps would take a part of the worker's time. The first
+ * ones are sent at once, so people who watch a model write do not notice the limit.
  */
 const PACE = { atOnce: 4, everyMs: 500 };
 
-/** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
+/** The most recorded events before the feed's beginning that are read to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
-/** Readers are woken at the same time, so that what they share is taken at once. */
+/** Bounds of the items that readers share. Readers are woken at the same time, so they take them at once. */
 const SHARED_ITEMS = { max: 4, ttl: 500, ttlAutopurge: true };
 
-/** Items of a stream, and where a reader is that has taken them: its index in the log, and its place. */
+/** Items of a stream, and the position of a reader after them: its index in the log, and its place. */
 interface SharedItems {
   items: readonly StreamItem[];
   position: number;
   place: StreamPlace;
 }
 
-/** Reads one run for all its readers in this process: its sink once, and its record when there is something new. */
+/** Reads one run for all its readers in this process: the sink once, and the record when there is something new. */
 export class RunFeed {
   readonly log = new FeedLog();
   readonly replaced = new ReplacedOutput();
-  /** What readers have made of the log a moment ago, by the place at which they were: those at the same place take the same. */
+  /** The items that readers have just made from the log, by place: readers at the same place take the same items. */
   readonly shared = new LRUCache<string, SharedItems>(SHARED_ITEMS);
   readonly #sources: FeedSources;
   readonly #execution: FollowedExecution;
-  /** The time of the last look at the server. */
+  /** The time of the last check of the server. */
   #lookedAt = 0;
-  /** The time of the last question to the run. */
+  /** The time of the last query to the run. */
   #askedAt = 0;
   readonly #stopped = new AbortController();
   /** The end of the record as far as the log holds it. */
@@ -96,15 +96,15 @@ export class RunFeed {
   #status: RunStatus | undefined;
   /** The number of events that a worker has announced. */
   #announced = 0;
-  /** The time from which on the server is asked if the run has ended. Absent unless a worker has announced the end: the run closes soon. */
+  /** The time at which to check if the run has closed. Set when a worker has announced the end: the run closes soon. */
   #endsAt: number | undefined;
   #isOver = false;
-  /** The number of questions for what was announced since the record came to have it. */
+  /** The number of queries that have not brought the announced records. */
   #questions = 0;
-  /** The time at which the run is asked for what was announced. */
+  /** The time at which to query the run for the announced records. */
   #askAt: number | undefined;
   readonly #pace = new QuestionPace(PACE);
-  /** Live output behind events that the log does not have yet, until the run may be asked for them. */
+  /** Live output after events that the log does not have yet, held until the run may be queried for them. */
   #held: LiveEntry[] = [];
   #started: Promise<void> | undefined;
 
@@ -117,7 +117,7 @@ export class RunFeed {
     return this.#sources.pages;
   }
 
-  /** Begins to read, and resolves with the place of the record at which the log begins. Rejects with `run_not_found` and `not_a_run`. */
+  /** Begins to read. Resolves with the place in the record at which the log begins. Rejects with `run_not_found` and `not_a_run`. */
   async start(): Promise<RecordPlace> {
     this.#started ??= this.#start().catch((error: unknown) => {
       this.stop();
@@ -127,17 +127,17 @@ export class RunFeed {
     return this.#began;
   }
 
-  /** The place of the record at which the log begins. */
+  /** The place in the record at which the log begins. */
   get began(): RecordPlace {
     return this.#began;
   }
 
-  /** Offset of the next event that the log does not have yet. */
+  /** Offset of the first event that the log does not have yet. */
   get offset(): number {
     return this.#place.offset;
   }
 
-  /** True once the log has its last entry. */
+  /** True once the log is complete. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -147,12 +147,12 @@ export class RunFeed {
     return this.#status;
   }
 
-  /** The execution that is read. */
+  /** The id of the execution that is read. */
   get executionId(): string {
     return this.#execution.id ?? '';
   }
 
-  /** True if the run has ended with that execution, given by its tag. That takes no worker. Rejects with `run_not_found` and `not_a_run`. */
+  /** True if the run has ended with the execution with this tag. Needs no worker. Rejects with `run_not_found` and `not_a_run`. */
   async hasEndedWith(execution: string): Promise<boolean> {
     const { executionId, closed } = await this.#sources.newest();
     return closed && tagOf(executionId) === execution;
@@ -162,7 +162,7 @@ export class RunFeed {
     return this.#sources.executions();
   }
 
-  /** Ends the reading. `error`: the reason for readers that still wait. */
+  /** Stops reading. `error`: the reason for readers that still wait. */
   stop(error?: Error): void {
     if (error !== undefined && !this.#isOver) this.log.push({ type: 'failed', error });
     this.#isOver = true;
@@ -196,32 +196,32 @@ export class RunFeed {
       if (read?.done) reads = new NextValue();
       else if (read !== undefined) await this.#take(read.value);
       if (signal.aborted) return;
-      // Output that comes all the time must not keep the feed from looking.
+      // Constant output must not keep the feed from reading the record.
       if (performance.now() >= (this.#askAt ?? Infinity)) await this.#catchUp();
       else if (performance.now() >= this.#lookAt && (await this.#look())) return this.#finish();
     }
   }
 
-  /** The time of the next look at the server. */
+  /** The time of the next check of the server. */
   get #lookAt(): number {
     const isAnnounced = this.#sources.announced() && this.#endsAt === undefined;
     const isLate = this.#announced > this.#place.offset && this.#askAt === undefined;
     const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(isAnnounced);
-    // A question whose answer lacks what was announced came too early.
+    // If the answer lacked what was announced, the query came too early.
     return Math.max(Math.max(this.#lookedAt, isLate ? this.#askedAt : 0) + pauseMs, this.#endsAt ?? 0);
   }
 
-  /** Looks at the server. True if the run has ended. */
+  /** Checks the server. True if the run has ended. */
   async #look(): Promise<boolean> {
     const { executionId, closed, isNew } = await this.#sources.news.look();
     this.#lookedAt = performance.now();
     await this.#execution.continueWith(executionId);
     if (closed) return true;
-    // The record of a run that is about to close is read from its history: to answer after the end, a worker would replay the run.
+    // The record of a run that is about to close is read from its history: to answer afterwards, a worker would replay the run.
     const isClosing = this.#endsAt !== undefined && this.#lookedAt < this.#endsAt + CLOSING_MS;
     if (!isClosing && (isNew || this.#announced > this.#place.offset)) await this.#catchUp();
     this.#questions = this.#announced > this.#place.offset ? this.#questions + 1 : 0;
-    // The next announcement is that of the record as it is.
+    // Gives up on the announced events: continues from the record as it is.
     if (this.#questions > MOST_QUESTIONS) this.#announced = this.#place.offset;
     return false;
   }
@@ -235,7 +235,7 @@ export class RunFeed {
   }
 
   async #takeRecorded({ executionId, events, steps, status }: StreamEntry & { type: 'recorded' }): Promise<void> {
-    // An announcement of the time before the feed began, or of what a query has answered already.
+    // The announcement is older than the feed, or a query has already returned its records.
     if (events < this.#place.offset || steps < this.#place.step) return;
     // The sink may still hold the end of a run that was sent back.
     if (!(await this.#execution.isNewest(executionId))) return;
@@ -245,13 +245,13 @@ export class RunFeed {
       this.#askAt = undefined;
       return;
     }
-    // The sink may hold older statuses: the run itself says which one it has.
+    // The sink may hold older statuses: the current one comes from the run itself.
     if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) {
       this.#askAt ??= Math.max(performance.now() + this.#sources.news.gatherMs, this.#pace.nextAt);
     }
   }
 
-  /** Takes live output: it comes into the log behind the events that came before it. */
+  /** Adds live output to the log, after the events that came before it. */
   async #takeOutput(entry: LiveEntry): Promise<void> {
     if (!(await this.#execution.isNewest(entry.of.executionId))) return;
     const isBehind = this.#held.length > 0 || this.#throughOf(entry) > this.#place.offset;
@@ -262,7 +262,7 @@ export class RunFeed {
     else this.#askAt = Math.min(this.#askAt ?? Infinity, nextAt);
   }
 
-  /** The number of events that came before the output. */
+  /** Returns the number of events before the output. */
   #throughOf({ of: { through = Math.max(0, this.#began.offset - LOOKED_BACK) } }: LiveEntry): number {
     return through;
   }
@@ -275,14 +275,14 @@ export class RunFeed {
     this.log.push({ ...entry, step: this.#place.step + 1 });
   }
 
-  /** Learns which live output the record had replaced before the feed began, as far as the server has the events. */
+  /** Finds which live output the record had replaced before the feed began, as far as the server has the events. */
   async #lookBack(offset: number): Promise<void> {
     if (this.#knownFrom - offset > LOOKED_BACK) return;
     const isKnown = await this.replaced.read(this.pages, { offset, step: this.#began.step }, this.#knownFrom);
     if (isKnown) this.#knownFrom = offset;
   }
 
-  /** Reads what the record has beyond the log. */
+  /** Reads the records that the log lacks. */
   async #catchUp(): Promise<void> {
     this.#askAt = undefined;
     this.#askedAt = performance.now();
@@ -313,7 +313,7 @@ export class RunFeed {
 
   async #finish(): Promise<void> {
     this.pages.ended();
-    // Also the run of which an operator makes an end has recorded something before.
+    // A run that an operator has ended also recorded something before.
     await this.#catchUp();
     const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
     const { executionId } = await this.#sources.newest();
@@ -330,17 +330,17 @@ export class RunFeed {
   }
 }
 
-/** What a call puts out while it runs. */
+/** Live output of a call. */
 type LiveEntry = StreamEntry & { type: 'attempt' | 'delta' };
 
 /** The executions of a run that the server has. */
 interface KnownExecutions {
   ids: readonly string[];
-  /** True if the first one of the run is among them: the server removes the oldest ones first. */
+  /** True if they include the first one of the run: the server removes the oldest first. */
   isComplete: boolean;
 }
 
-/** Thrown inside a feed whose run has been sent back to an earlier step: its readers begin again from their places. */
+/** Thrown inside a feed whose run was sent back to an earlier step: its readers start over from their places. */
 class SentBack extends Error {
   override readonly name = 'SentBack';
 }
@@ -370,7 +370,7 @@ class FollowedExecution {
     this.#id = id;
   }
 
-  /** Continues with the newest execution. Throws `SentBack` unless it continues the one before: `retry` has put it in its place. */
+  /** Continues with the newest execution. Throws `SentBack` if it does not continue the current one, but `retry` has replaced that. */
   async continueWith(newest: string): Promise<void> {
     if (newest === this.#id) return;
     const before = this.#id;
@@ -380,7 +380,7 @@ class FollowedExecution {
     this.#id = newest;
   }
 
-  /** True for the newest execution: no call continues from one execution to the next. Throws as `continueWith`. */
+  /** True for the newest execution. Output of older ones is over: no call spans two executions. Throws as `continueWith`. */
   async isNewest(id: string): Promise<boolean> {
     if (id !== this.#id && !this.#left.has(id)) {
       const { executionId } = await this.#sources.newest();
@@ -391,27 +391,27 @@ class FollowedExecution {
   }
 }
 
-/** The pauses between two looks at the server, in milliseconds: short while there is news, long while there is none. */
+/** The pauses between two checks of the server, in milliseconds: short while there is news, longer otherwise. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** The pause while workers announce what they record: only announcements that got lost are found by looking. */
+/** The pause while workers announce what they record: a check then only finds lost announcements. */
 const ANNOUNCED_PAUSE_MS = 30_000;
 
-/** The pause between an announcement and the question for what is new: the result of a quick tool is asked for together with its call. */
+/** The pause between an announcement and the query: it fetches the result of a quick tool together with its call. */
 const GATHER_MS = 15;
 
-/** The state of a run as the server has it. */
+/** The state of a run on the server. */
 interface RunNews {
   executionId: string;
   closed: boolean;
-  /** True if the history has grown since the last look. */
+  /** True if the history has grown since the last check. */
   isNew: boolean;
 }
 
-/** Looks at the server for news of a run. That costs no worker anything. */
+/** Checks the server for news of a run, without involving a worker. */
 class NewsOfRun {
-  /** Milliseconds from an announcement to the question for what is new. */
+  /** Milliseconds from an announcement to the query. */
   readonly gatherMs: number = GATHER_MS;
   readonly #client: Client;
   readonly #runId: string;
@@ -423,12 +423,12 @@ class NewsOfRun {
     this.#runId = runId;
   }
 
-  /** Returns the milliseconds until the next look. `announced`: workers announce what they record. */
+  /** Returns the milliseconds until the next check. `announced`: workers announce what they record. */
   pauseMs(announced: boolean): number {
     return announced ? ANNOUNCED_PAUSE_MS : this.#pauseMs;
   }
 
-  /** Looks at once. Throws `run_not_found`, and if the server does not answer. */
+  /** Checks now. Throws `run_not_found`, and an error if the server does not answer. */
   async look(): Promise<RunNews> {
     const { historyLength, runId, status } = await describeRun(this.#client, this.#runId);
     const seen = `${runId}/${historyLength}`;

@@ -5,12 +5,12 @@ import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 import { closedClientError } from '../../temporal/server-calls.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
-/** The time for which a feed without readers continues: a reader whose connection was cut is back soon. */
+/** How long a feed without readers continues: a reader that was disconnected is back soon. */
 const LINGER_MS = 2_000;
 
 /** The options of the feeds of a client. */
 interface FeedOptions {
-  /** The sink that carries live output. Absent: readers see the record alone. */
+  /** The sink that carries live output. Absent: readers see only the record. */
   sink?: StreamSink | undefined;
   /** Writes a line for the operator. */
   log?: (line: string) => void;
@@ -23,7 +23,7 @@ interface FollowedFeed {
   timer?: NodeJS.Timeout;
 }
 
-/** The feeds of the runs that are followed in this process: one for each run, however many readers it has. */
+/** The feeds of runs in this process: one for each followed run, however many readers it has. */
 export class RunFeeds {
   readonly #client: Client;
   readonly #sink: StreamSink | undefined;
@@ -38,7 +38,7 @@ export class RunFeeds {
     this.#log = log;
   }
 
-  /** Returns the feed of a run for one more reader, which must release it. */
+  /** Returns the feed of a run for a reader, which must release it. */
   follow(runId: string): { feed: RunFeed; release: () => void } {
     const known = this.#feeds.get(runId);
     const isNew = known === undefined || known.feed.isOver;
@@ -49,22 +49,22 @@ export class RunFeeds {
   }
 
   /**
-   * Returns a function that yields an entry whenever a run has begun to wait for a decision, or waits for others than before. Undefined if
-   * the sink does not announce that.
+   * Returns a function that yields an entry whenever a run begins to wait for a decision, or for another one. Undefined if
+   * the sink does not announce this.
    */
   waits(): ((options: ReadStreamOptions) => AsyncIterable<StreamRead>) | undefined {
-    // A sink of heartbeats would look for a run of that id at the server.
+    // A heartbeat sink would look for a run with this id on the server.
     if (this.#sink === undefined || this.#sink.heartbeatEveryMs !== undefined) return undefined;
     const channel = this.#open();
     return channel && ((options) => channel.read(WAITS_STREAM, options));
   }
 
-  /** Resolves if live output can be carried at this moment; at once if there is no sink. */
+  /** Resolves if the sink can carry live output at this moment, or at once if there is no sink. */
   async health(): Promise<void> {
     await this.#open()?.health();
   }
 
-  /** Removes the live output that the sink keeps of a run; nothing if there is no sink. Rejects with `streams_failed` if the sink cannot be reached. */
+  /** Removes the live output that the sink, if any, keeps of a run. Rejects with `streams_failed` if the sink cannot be reached. */
   async removeRun(runId: string): Promise<void> {
     const channel = this.#open();
     try {
@@ -77,7 +77,7 @@ export class RunFeeds {
     }
   }
 
-  /** Ends all feeds, and closes the sink. Feeds that are asked for afterwards are refused by a UsageError. */
+  /** Ends all feeds, and closes the sink. After that, `follow` throws a UsageError. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { feed } of this.#feeds.values()) feed.stop(closedClientError());

@@ -8,34 +8,34 @@ import type { RunStatus } from '../../core/domain/run.ts';
 import type { Delta } from '../../core/domain/stream.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 
-/** The result of a run as the last item of its stream has it: the steps were items of their own. */
+/** The result of a run in the last item of its stream, without the steps, which were separate items. */
 export type StreamedResult = Omit<RunResultFields, 'steps'>;
 
 /** One item of the stream of a run, without its cursor. */
 export type StreamItemContent =
-  /** An event of the record. It replaces the deltas with its id, and those of the tool calls whose results it holds. */
+  /** A recorded event. It replaces the deltas with its id, and the deltas of the tool calls whose results it holds. */
   | { type: 'event'; offset: number; event: Event }
-  /** A step of the record. It follows the event that completed it. */
+  /** A recorded step. It follows the event that completed it. */
   | { type: 'step'; step: StepResult }
   /**
-   * A provisional piece of output. `eventId` is the id of the event that will replace it. With `callId` it belongs to a call, and `eventId`
-   * is that of the event with the call: the event with the result of the call replaces it.
+   * A provisional piece of output. `eventId` is the id of the event that will replace it. With `callId`, it belongs to a call, and
+   * `eventId` is the event that has the call: the event with the call's result replaces the delta.
    */
   | { type: 'delta'; step: number; attempt: number; eventId: string; callId?: string; delta: Delta }
   /**
-   * Another attempt of a call begins: it discards the deltas of the attempts before it, those of the model or those of `callId`. With
-   * `offset`, the run was sent back to an earlier step by `retry` since the cursor was made: all deltas, the events from that offset on and
-   * the steps from that one on are discarded.
+   * Another attempt of a call begins: it discards the deltas of earlier attempts of the model call or of `callId`. With
+   * `offset`, `retry` has sent the run back to an earlier step since the cursor was made: all deltas, the events from that offset on and
+   * the steps from `step` on are discarded.
    */
   | { type: 'reset'; step: number; attempt: number; callId?: string; offset?: number }
-  /** Deltas may be missing here. Nothing of the record is: the next event holds everything. */
+  /** Deltas may be missing here, but no events or steps: the next event holds everything. */
   | { type: 'gap' }
-  /** The status of the run, at the beginning and after each change. */
+  /** The status of the run, sent at the beginning and after each change. */
   | { type: 'status'; status: RunStatus }
   /** The run has ended. Only this item ends a stream. */
   | { type: 'end'; result: StreamedResult };
 
-/** One item of the stream of a run. `cursor` is opaque: a stream that begins with it, in any process and at any time, continues behind this item. */
+/** One item of a run's stream. `cursor` is opaque: a stream that starts from it, in any process at any time, continues after this item. */
 export type StreamItem = StreamItemContent & { cursor: string };
 
 /** Output of a call that a reader has seen, and that no event of the record has replaced yet. */
@@ -50,13 +50,13 @@ interface SeenOutput {
   attempt: number;
 }
 
-/** The place of a reader in the stream of a run. Two readers that have read the same have the same place. */
+/** The place of a reader in a run's stream. Readers that have read the same items have the same place. */
 export interface StreamPlace {
   /** Offset of the next event. */
   offset: number;
   /** Index of the next step. */
   step: number;
-  /** The newest response of a model that was read: after a `retry` of the run, another one may be at its offset. */
+  /** The newest model response that was read: after a `retry`, another one may be at its offset. */
   response?: { offset: number; tag: string };
   status?: RunStatus;
   /** Live output, by the tag of its attempt. */
@@ -70,19 +70,19 @@ export interface StreamPlace {
 const VERSION = 1;
 
 /**
- * The most attempts of calls whose live output a cursor names: more than a step of a program runs at once. A reader that follows still more
- * may see a delta again. With all of them a cursor has 7 kB, which a header can bear.
+ * The most attempts with live output that a cursor names: more than a step of a program runs at once. A reader that follows more
+ * may see a delta again. At this limit, a cursor has 7 kB, which still fits into a header.
  */
 const MOST_SEEN = 128;
 const TAG_LENGTH = 10;
 
-/** The index of the part that names the execution whose end was read. */
+/** The index of the cursor's part that names the execution whose end was read. */
 const ENDED = 8;
 
-/** Each delta needs the tags of its run and of its attempt, which many deltas share. */
+/** A cache of tags: many deltas share the tags of their run and attempt. */
 const TAGS = new LRUCache<string, string>({ max: 2_000 });
 
-/** Returns a short digest, by which cursors name what is long. */
+/** Returns a short digest, used in cursors in place of long values. */
 export function tagOf(...parts: readonly string[]): string {
   const text = JSON.stringify(parts);
   const known = TAGS.get(text);
@@ -97,9 +97,9 @@ export function beginning(): StreamPlace {
   return { offset: 0, step: 0, live: new Map() };
 }
 
-/** Returns the cursor of an item that leads to a place. No other item has the same, even one that leads to the same place. */
+/** Returns the cursor of an item that leads to a place. It is unique, even among items that lead to the same place. */
 export function cursorAt(runId: string, { offset, step, response, status, live, execution, ended }: StreamPlace): string {
-  // The last part of a UUID is random. Its bytes are taken from a buffer: to ask the kernel for each item takes longer than all the rest.
+  // The last part of a UUID is random. Node buffers its bytes: asking the kernel for each item would take longer than all the rest.
   const unique = randomUUID().slice(-12);
   const seen = [...live]
     .slice(-MOST_SEEN)
@@ -115,12 +115,12 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
   return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
 }
 
-/** Returns a text that two places have in common if, and only if, they are the same. */
+/** Returns a text that is equal for two places if and only if they are the same. */
 export function placeText({ offset, step, response, status, live, execution, ended }: StreamPlace): string {
   return JSON.stringify([offset, step, response ?? 0, status ?? 0, [...live], execution ?? 0, ended ?? 0]);
 }
 
-/** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
+/** Returns the place after the item with this cursor. Throws `invalid_cursor` for an invalid cursor, and for another run's cursor. */
 export function placeOf(runId: string, cursor: string): StreamPlace {
   const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;
   if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
@@ -142,13 +142,13 @@ export function placeOf(runId: string, cursor: string): StreamPlace {
   };
 }
 
-/** True for the cursor of the end of a run, which `retry` may have sent back since. */
+/** True for a cursor at the end of a run, which `retry` may have reopened since. */
 export function isOfEnd(cursor: string): boolean {
   const [ended] = partsOf(cursor)?.slice(ENDED) ?? [];
   return typeof ended === 'string';
 }
 
-/** The execution is 0 if it is that of the place. */
+/** `execution` is 0 if it is the execution of the place. */
 type SeenParts = [tag: string, next: number, call: string, execution: string | 0, activity: number, attempt: number];
 
 type Parts = [
@@ -205,7 +205,7 @@ function invalid(cursor: unknown, why: string): LonghaulError {
   return new LonghaulError('invalid_cursor', `Cursor ${shown} cannot be used: ${why}. Leave it out to read from the beginning`);
 }
 
-/** The lists behind the items that `oneByOne` yields. */
+/** The lists whose items `oneByOne` yields. */
 const LISTS = new WeakMap<AsyncGenerator<StreamItem>, AsyncGenerator<readonly StreamItem[]>>();
 
 /** Yields the items of lists, one by one. */
@@ -216,8 +216,8 @@ export function oneByOne(lists: AsyncGenerator<readonly StreamItem[]>): AsyncGen
 }
 
 /**
- * Returns the lists of a stream that nobody has begun to read, which is then read by them alone; undefined if it has none. Each item of a
- * stream passes some iterators, which takes longer than everything else that a service does for it: a list passes them once.
+ * Returns the lists of an unread stream, which must then be read only through them; undefined if it has none. Each item of a
+ * stream passes several iterators, which takes longer than everything else that a service does for it. A list passes them once.
  */
 export function listsOf<Item>(items: AsyncGenerator<Item>): AsyncGenerator<readonly Item[]> | undefined {
   return LISTS.get(items as AsyncGenerator<never>) as AsyncGenerator<readonly Item[]> | undefined;

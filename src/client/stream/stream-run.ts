@@ -22,18 +22,18 @@ import type { RunFeeds } from './run-feeds.ts';
 
 /** The options of a stream. */
 export interface StreamOptions {
-  /** The cursor of the item behind which the stream begins. Default: the beginning of the run. */
+  /** The stream begins after the item with this cursor. Default: the beginning of the run. */
   cursor?: string;
-  /** Ends the stream: the next item is not awaited any more, and the signal's reason is thrown. */
+  /** Ends the stream: the iterator throws the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** Yields the items of a run's stream, from a cursor on until the run has ended. Throws `invalid_cursor` and the errors of reading. */
+/** Yields the items of a run's stream from a cursor on, until the run has ended. Throws `invalid_cursor` and the errors of reading. */
 export function streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
   return oneByOne(streamTogether(feeds, runId, options));
 }
 
-/** Yields the items as `streamRun` does, in lists of those that are there at the same time. Readers at the same place get the same list. */
+/** Yields the items of `streamRun` in lists of those available at the same time. Readers at the same place get the same list. */
 export async function* streamTogether(
   feeds: Pick<RunFeeds, 'follow'>,
   runId: string,
@@ -47,7 +47,7 @@ export async function* streamTogether(
     const { feed, release } = feeds.follow(runId);
     const reader = new StreamReader(runId, feed, from);
     try {
-      // The record takes a worker, or seconds: a reader that has all of it does not wait for them.
+      // Reading the record needs a worker or takes seconds: a reader that has all of it does not wait for that.
       if (from.ended !== undefined && (await unlessAborted(feed.hasEndedWith(from.ended), signal))) return;
       for await (const items of reader.lists(signal)) {
         signal.throwIfAborted();
@@ -69,11 +69,11 @@ class StreamReader {
   readonly #place: PlaceInStream;
   /** True if the run was sent back to an earlier step while it was read: another feed continues. */
   beginsAgain = false;
-  /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
+  /** Knows the events that this reader has read ahead of the feed: a page may hold more than there was when the feed began. */
   readonly #ahead = new ReplacedOutput();
-  /** Offset behind the last event that it knows so. */
+  /** The offset after the last of these events. */
   #aheadUntil = 0;
-  /** The index of the next entry of the log, and the index at which this reader has joined. */
+  /** The index of the next log entry, and the index at which this reader joined. */
   #position = 0;
   #joinedAt = 0;
 
@@ -88,14 +88,14 @@ class StreamReader {
     return this.#place.place;
   }
 
-  /** Yields the items, in lists. Throws the reason of the signal, which ends the wait for the next one. */
+  /** Yields the items in lists. Throws the signal's reason, also while waiting for the next one. */
   async *lists(signal: AbortSignal): AsyncGenerator<readonly StreamItem[]> {
     const begun = await unlessAborted(this.#feed.start(), signal);
     if (begun === undefined) throw signal.reason;
     const { log } = this.#feed;
     this.#place.within(this.#feed.executionId);
     if (await this.#wasSentBack()) yield [this.#place.sentBack()];
-    // Output that is replaced by what this reader has read in another process, and the feed has not, is still to come.
+    // The feed may still bring output that was replaced by what this reader has read in another process.
     await this.#ahead.read(this.#feed.pages, { offset: this.#feed.offset, step: this.#place.step }, this.#place.offset);
     this.#aheadUntil = this.#place.offset;
     this.#position = log.first;
@@ -106,7 +106,7 @@ class StreamReader {
       if (items.length > 0) yield items;
       const entry = log.at(this.#position);
       if (entry === undefined) {
-        // A promise that stays open for as long as the reader would keep every wait in memory.
+        // One promise for the reader's whole lifetime would keep every wait in memory.
         if (items.length === 0) await log.bell.next(signal);
         signal.throwIfAborted();
         continue;
@@ -126,18 +126,18 @@ class StreamReader {
     }
   }
 
-  /** Returns the items of what the log has behind the reader, as far as they are taken together. */
+  /** Returns the items of the next log entries that can be taken together. */
   #next(): readonly StreamItem[] {
     const { log, shared, executionId } = this.#feed;
     if (this.#position >= log.next && this.#position > this.#joinedAt) return [];
-    // What a reader knows besides the log decides which output means something to it, until the log has it, too.
+    // While a reader is ahead of the log, what it knows decides which output is relevant to it.
     if (this.#aheadUntil > this.#feed.offset) return this.#takeTogether();
     const joins = this.#position <= this.#joinedAt ? this.#joinedAt : 0;
     const key = [this.#position, log.first, log.next, joins, executionId, placeText(this.#place.place)].join(' ');
     const known = shared.get(key);
     if (known === undefined) {
       const items = this.#takeTogether();
-      // A gap leaves its reader in place, and a status may lead back to it: who comes back there would get the same items twice, with one cursor.
+      // A gap leaves the reader in place, and a status may lead back to it: another reader would get the items twice, with the same cursor.
       const isPassed = items.length > 0 && items.every(({ type }) => type !== 'gap' && type !== 'status');
       if (isPassed) shared.set(key, { items, position: this.#position, place: this.place });
       return items;
@@ -151,7 +151,7 @@ class StreamReader {
     const { log } = this.#feed;
     const items: StreamItem[] = [];
     if (this.#position < log.first) {
-      // The log has dropped entries that this reader has not taken: the record holds all of them but the live output.
+      // The log has dropped entries that this reader has not taken: the record holds all of them except live output.
       this.#position = log.first;
       items.push(this.#place.gap());
     }
@@ -165,7 +165,7 @@ class StreamReader {
     }
   }
 
-  /** True for an entry that neither ends the stream nor lacks anything before it. */
+  /** True for an entry that does not end the stream, and before which nothing is missing. */
   #isTakenTogether(entry: FeedEntry): boolean {
     if (entry.type === 'sent_back' || entry.type === 'failed' || entry.type === 'end') return false;
     const until = placeBefore(entry);
@@ -178,7 +178,7 @@ class StreamReader {
     return [...this.#place.take(entry, isOutput ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined)];
   }
 
-  /** Yields what the record has before an entry of it. */
+  /** Yields the records before an entry. */
   async *#upTo(entry: FeedEntry): AsyncGenerator<readonly StreamItem[]> {
     const until = placeBefore(entry);
     if (until === undefined || !this.#place.isBefore(until)) return;
@@ -221,14 +221,14 @@ class StreamReader {
       const [found] = events;
       return found === undefined || !isResponse(found) || tagOf(found.id) !== response.tag;
     } catch (error) {
-      // The events behind the cursor may still be there.
+      // The events after the cursor may still be there.
       if (errorCode(error) === 'history_removed') return false;
       throw error;
     }
   }
 }
 
-/** The most items of a list: a reader that does not read holds back no more. */
+/** The most items of a list: bounds what a stalled reader keeps in memory. */
 const TOGETHER = 100;
 
 /** Returns the place that a reader must have reached to take an entry. */
@@ -237,10 +237,10 @@ function placeBefore(entry: FeedEntry): Partial<RecordPlace> | undefined {
   return entry.type === 'step' ? { step: entry.index } : undefined;
 }
 
-/** The most attempts of calls whose live output a reader keeps apart. */
+/** The most attempts whose live output a reader tracks. */
 const MOST_LIVE = 1_000;
 
-/** Moves the place of one reader, and makes its items: exactly those behind the place, each once. */
+/** Moves a reader's place and makes its items: exactly those after the place, each once. */
 class PlaceInStream {
   readonly #runId: string;
   #at: StreamPlace;
@@ -259,12 +259,12 @@ class PlaceInStream {
     return this.#at.step;
   }
 
-  /** True if the place is behind what the reader has read. */
+  /** True if the reader has not reached this place yet. */
   isBefore({ offset = 0, step = 0 }: { offset?: number; step?: number }): boolean {
     return this.#at.offset < offset || this.#at.step < step;
   }
 
-  /** Takes an entry, and yields the items that it means for this reader. `replacedAt`: offset of the event that has replaced its output. */
+  /** Takes an entry, and yields its items for this reader. `replacedAt`: the offset of the event that has replaced its output. */
   *take(entry: FeedEntry, replacedAt?: number): Generator<StreamItem> {
     switch (entry.type) {
       case 'event':
@@ -299,7 +299,7 @@ class PlaceInStream {
     }
   }
 
-  /** Discards what was read of a run that has been sent back to an earlier step since. */
+  /** Discards what was read since the step to which the run was sent back. */
   sentBack(): StreamItem {
     Object.assign(this.#at, { offset: 0, step: 0 });
     this.#at.live.clear();
@@ -313,32 +313,32 @@ class PlaceInStream {
     return { ...this.#at, live: new Map(this.#at.live) };
   }
 
-  /** Continues at the place at which another reader, which was at the same one, is now. */
+  /** Moves to the place of another reader that was at the same place. */
   continueAt(place: StreamPlace, executionId: string): void {
     this.#at = { ...place, live: new Map(place.live) };
     this.#executionId = executionId;
   }
 
-  /** Notes the execution that is read. */
+  /** Sets the execution that is read. */
   within(executionId: string): void {
     if (executionId === this.#executionId) return;
     this.#executionId = executionId;
     this.#at.execution = tagOf(executionId);
   }
 
-  /** Notes that deltas were missed. */
+  /** Records that deltas were missed. */
   gap(): StreamItem {
     return this.#item({ type: 'gap' });
   }
 
-  /** Notes the status of the run, if it has changed. */
+  /** Yields the status of the run if it has changed. */
   *status(status: RunStatus): Generator<StreamItem> {
     if (status === this.#at.status) return;
     this.#at.status = status;
     yield this.#item({ type: 'status', status });
   }
 
-  /** True if the reader has read the event at that offset: the output that it has replaced means nothing to it any more. */
+  /** True if the reader has read the event at this offset, so output that it replaced is obsolete. */
   #isPast(replacedAt: number | undefined): boolean {
     return replacedAt !== undefined && replacedAt < this.#at.offset;
   }
@@ -352,7 +352,7 @@ class PlaceInStream {
     yield this.#item({ type: 'event', offset, event });
   }
 
-  /** Discards the output of attempts that the event ends without holding it: another attempt has answered, of which nothing was carried. */
+  /** Discards the output of attempts that an event ends without holding it: another attempt, without live output, has answered. */
   *#takeBackOthers(event: Event): Generator<StreamItem> {
     const { id, step: note } = event;
     const ofAgent = note === undefined && endsModelCall(event);
@@ -364,14 +364,14 @@ class PlaceInStream {
     if (last === undefined || this.#at.live.has(tagOf(id)) || !others.some(({ next }) => next > 0)) return;
     const attempt = Math.max(...others.map((seen) => seen.attempt)) + 1;
     this.#forgetCall(call);
-    // So that a reader who continues behind the reset does not get it again.
+    // A reader that continues after the reset must not get it again.
     this.#at.live.set(tagOf(id), { ...last, next: 0, attempt });
     yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...defined({ callId }) });
   }
 
   *#attempt({ of, step }: FeedEntry & { type: 'attempt' }, isPast: boolean): Generator<StreamItem> {
     if (this.#at.live.has(tagsOf(of).own) || this.#isOlder(of)) return;
-    // The answer of this attempt has been read. The one before it is over, too, unless it belongs to a later execution.
+    // The answer of this attempt was already read. The previous attempt is over too, unless it belongs to a later execution.
     if (isPast && ![...this.#at.live.values()].some(({ execution }) => execution === tagsOf(of).execution)) return;
     const replaces = this.#forgetCall(tagsOf(of).call);
     if (!isPast) this.#see(of, 0);
@@ -407,7 +407,7 @@ class PlaceInStream {
     return this.#item({ type: 'reset', step, attempt, ...defined({ callId }) });
   }
 
-  /** Forgets the live output of a call. True if there was some. */
+  /** Forgets the live output of a call. True if there was any. */
   #forgetCall(call: string): boolean {
     const tags = [...this.#at.live].filter(([, seen]) => seen.call === call).map(([tag]) => tag);
     for (const tag of tags) this.#at.live.delete(tag);
@@ -428,11 +428,11 @@ class PlaceInStream {
   }
 }
 
-/** The tags by which cursors name an attempt. */
+/** The tags that identify an attempt in cursors. */
 interface AttemptTags {
-  /** The tag of the attempt: for a model call, that of the event that will hold its answer. */
+  /** The tag of the attempt: for a model call, the tag of the event that will hold its answer. */
   own: string;
-  /** The tag of its call; empty for the model call of an agent, of which there is one at a time. */
+  /** The tag of its call; empty for an agent's model call, since there is one at a time. */
   call: string;
   execution: string;
 }

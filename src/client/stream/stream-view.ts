@@ -5,7 +5,7 @@ import type { Delta, ModelDelta } from '../../core/domain/stream.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 import type { StreamedResult, StreamItem } from './stream-item.ts';
 
-/** The output of a call as far as it has arrived. An event of the record replaces it. */
+/** The output of a call that has arrived so far. A recorded event replaces it. */
 export interface LiveOutput {
   /** The id of the event that will replace this output. */
   eventId: string;
@@ -27,7 +27,7 @@ export interface LiveOutput {
   isIncomplete: boolean;
 }
 
-/** A run as its stream shows it so far. */
+/** A run as its stream has shown it so far. */
 export interface StreamView {
   /** Offset of the first of `events`. Undefined before the first event. */
   firstOffset?: number;
@@ -37,13 +37,13 @@ export interface StreamView {
   steps: readonly StepResult[];
   /** The calls in flight. */
   live: readonly LiveOutput[];
-  /** True if pieces are missing of a call that begins to show after a gap. */
+  /** True if a call whose output first appears after a gap lacks pieces. */
   hasGap?: true;
-  /** The last status that the stream has told. */
+  /** The last status in the stream. */
   status?: RunStatus;
   /** Present once the run has ended. */
   result?: StreamedResult;
-  /** The cursor of the newest item: a stream that begins with it continues with this view. */
+  /** The cursor of the newest item: a stream that starts from it continues this view. */
   cursor?: string;
 }
 
@@ -52,7 +52,7 @@ export function newView(): StreamView {
   return { events: [], steps: [], live: [] };
 }
 
-/** Returns the view after one more item, and leaves the view before as it is. */
+/** Returns the view after one more item, without changing the previous view. */
 export function fold(view: StreamView, item: StreamItem): StreamView {
   const { hasGap: _, ...before } = view;
   return { ...withRecorded(before, item), ...inFlightAfter(view, item), cursor: item.cursor };
@@ -81,7 +81,7 @@ function sentBack({ result: _, firstOffset = 0, ...view }: StreamView, offset: n
   return { ...view, ...(offset > firstOffset ? { firstOffset } : {}), events, steps: view.steps.filter((one) => one.step < step) };
 }
 
-/** The output that no event holds so far. */
+/** The output that no event holds yet. */
 type InFlight = Pick<StreamView, 'live' | 'hasGap'>;
 
 /** Returns the output in flight after one more item. */
@@ -90,7 +90,7 @@ function inFlightAfter({ live, hasGap }: InFlight, item: StreamItem): InFlight {
   switch (item.type) {
     case 'delta':
       return { live: withDelta(live, item, hasGap ?? false), ...gap };
-    // The event holds what is missing, and another attempt begins anew.
+    // The event holds what is missing, and another attempt starts over.
     case 'event':
       return { live: live.filter((one) => !isReplaced(one, item.event)) };
     case 'reset':
@@ -109,7 +109,7 @@ function incomplete(live: readonly LiveOutput[]): LiveOutput[] {
   return live.map((one) => ({ ...one, isIncomplete: true }));
 }
 
-/** True if the event holds the answer of the call, or the result of the tool, or that of another attempt. */
+/** True if the event holds the call's answer or result, also of another attempt. */
 function isReplaced({ eventId, callId }: LiveOutput, event: Event): boolean {
   const { id, content, step } = event;
   // An agent makes one model call at a time.
@@ -117,7 +117,7 @@ function isReplaced({ eventId, callId }: LiveOutput, event: Event): boolean {
   return id === eventId || content.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
 }
 
-/** Adds a piece to its output. Another attempt takes the place of the one before. */
+/** Adds a piece to its output. Another attempt replaces the previous one. */
 function withDelta(live: readonly LiveOutput[], item: Piece, isIncomplete: boolean): LiveOutput[] {
   const known = live.find((one) => isPieceOf(item, one));
   if (known !== undefined) return live.map((one) => (one === known ? appended(one, item.delta) : one));
@@ -155,16 +155,16 @@ function appended(output: LiveOutput, delta: Delta): LiveOutput {
   }
 }
 
-/** What an item of a stream says about the answers of the agent. `answer`: the one in flight, as far as it was shown before. */
+/** What a stream item says about the agent's answers. `answer`: the answer in flight, as shown before. */
 export type AnswerChange =
   | { type: 'text' | 'reasoning'; answer: LiveOutput; text: string }
-  /** A call begins, with the first piece of its arguments; and further pieces of them. */
+  /** A call begins, with the first piece of its arguments, or continues with a further piece. */
   | { type: 'call_begins' | 'call_arguments'; answer: LiveOutput; callId: string; toolName: string; text: string }
   /** A tool has emitted data. */
   | { type: 'data'; callId: string; name: string; data: JsonValue }
-  /** No event will hold the answer: another attempt begins, or has answered. */
+  /** No event will hold this answer: another attempt begins, or has answered. */
   | { type: 'reset'; answer: LiveOutput | undefined }
-  /** An event is recorded. `answer`: the one that it holds. */
+  /** An event is recorded. `answer`: the answer that it holds. */
   | { type: 'settled'; offset: number; event: Event; answer: LiveOutput | undefined }
   | { type: 'step'; step: StepResult }
   /** The run was sent back to an earlier step. */
@@ -172,8 +172,8 @@ export type AnswerChange =
   | { type: 'end'; result: StreamedResult; answer: LiveOutput | undefined };
 
 /**
- * Reduces the stream of a run of an agent to what a protocol shows of it. The output of other calls is left out but for the data of tools, and
- * an answer shows nothing behind a gap: its event holds the rest.
+ * Reduces the stream of an agent's run to what a protocol shows. Output of calls is left out except for data of tools, and
+ * an answer shows nothing after a gap: its event holds the rest.
  */
 export class AnswerReducer {
   #state: InFlight = { live: [] };
@@ -191,7 +191,7 @@ export class AnswerReducer {
       const { delta, callId } = item;
       if (delta.type === 'data') return yield delta;
       if (callId !== undefined || (answer?.isIncomplete ?? hasGap)) return;
-      // No event will hold a call that the provider makes by itself.
+      // No event will hold a call of a hosted tool.
       if (delta.type === 'tool_input' && delta.hosted) return;
       const isSame = answer !== undefined && isPieceOf(item, answer);
       this.#state = inFlightAfter(this.#state, item);

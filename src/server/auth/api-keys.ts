@@ -11,10 +11,10 @@ import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES }
 
 const DIGEST_BYTES = 32;
 
-/** The digest that stands in for that of an unknown key. No secret has it. */
+/** The digest used for an unknown key. No secret matches it. */
 const NO_SECRET = randomBytes(DIGEST_BYTES);
 
-/** Verifies `Authorization: Bearer lh_<id>_<secret>` by the keys of a store. An unknown id takes the same work as a wrong secret. */
+/** Verifies `Authorization: Bearer lh_<id>_<secret>` against a store of keys. An unknown id takes as long as a wrong secret. */
 export function apiKeys(store: ApiKeyStore): Authenticate {
   return async (request): Promise<Caller | undefined> => {
     const parts = parseApiKey(bearerCredentials(request) ?? '');
@@ -25,13 +25,13 @@ export function apiKeys(store: ApiKeyStore): Authenticate {
   };
 }
 
-/** Returns the digest of a stored key. A broken one, which would have another length, fits no secret. */
+/** Returns the digest of a stored key. A broken one has the wrong length, and is replaced by one that no secret matches. */
 function storedDigest(hash: string | undefined): Buffer {
   const digest = Buffer.from(hash ?? '', 'hex');
   return digest.length === DIGEST_BYTES ? digest : NO_SECRET;
 }
 
-/** Creates an API key, and stores it without its secret: the text for its caller is nowhere else, and cannot be shown again. */
+/** Creates an API key and stores it without its secret. The returned text is not stored, and cannot be shown again. */
 export async function createApiKey(
   store: ApiKeyStore,
   rights: Omit<ApiKey, 'id' | 'secretHash' | 'createdAt' | 'revokedAt'>,
@@ -45,7 +45,7 @@ export async function createApiKey(
 
 /** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */
 export interface ApiKey {
-  /** The id of the key, which is no secret. */
+  /** The id of the key, which is not secret. */
   id: string;
   /** The SHA-256 of the secret, in hexadecimal. */
   secretHash: string;
@@ -55,22 +55,22 @@ export interface ApiKey {
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];
-  /** The identity on whose behalf the key acts. Absent: it reaches all runs of the namespace. */
+  /** The identity on whose behalf the key acts. Absent: it can access all runs of the namespace. */
   principal?: Identity;
-  /** Milliseconds since the epoch at which it was made. */
+  /** When it was created, in milliseconds since the epoch. */
   createdAt: number;
-  /** Milliseconds since the epoch at which it expires. Absent: it does not. */
+  /** When it expires, in milliseconds since the epoch. Absent: never. */
   expiresAt?: number;
-  /** Milliseconds since the epoch at which it was revoked. Absent: it was not. */
+  /** When it was revoked, in milliseconds since the epoch. Absent: it is not revoked. */
   revokedAt?: number;
 }
 
-/** True if the key is valid at `now`. A time that is no number counts as over. */
+/** True if the key is valid at `now`. A time that is not a number counts as past. */
 export function isValid({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): boolean {
   return revokedAt === undefined && (expiresAt === undefined || now < expiresAt);
 }
 
-/** Returns the caller that a key stands for. */
+/** Returns the caller of a key. */
 function callerOfKey({ id, scopes, agents, principal, expiresAt }: ApiKey): Caller {
   return {
     id,
@@ -79,19 +79,19 @@ function callerOfKey({ id, scopes, agents, principal, expiresAt }: ApiKey): Call
   };
 }
 
-/** Keeps API keys, without their secrets. Servers ask it for each request that bears a key, so that a revocation holds at once. */
+/** Stores API keys without their secrets. Servers query it for each request with a key, so a revocation takes effect at once. */
 export interface ApiKeyStore {
-  /** Resolves with the key of that id, also if it has expired or is revoked; with undefined if there is none. Rejects if it cannot tell. */
+  /** Resolves with the key with this id, even if it has expired or is revoked; undefined if there is none. Rejects if the lookup fails. */
   get(id: string): Promise<ApiKey | undefined>;
-  /** Resolves with all keys, in the order of their creation. */
+  /** Resolves with all keys in order of creation. */
   list(): Promise<readonly ApiKey[]>;
-  /** Stores a key under its id, in place of one with the same id. */
+  /** Stores a key under its id, replacing any key with the same id. */
   put(key: ApiKey): Promise<void>;
-  /** Notes that a key is revoked since `at`, unless it is already. Resolves with false if there is no key of that id. */
+  /** Marks a key as revoked since `at`, unless it already is. Resolves with false if there is no key with this id. */
   revoke(id: string, at: number): Promise<boolean>;
 }
 
-/** Letters and digits alone: `_` separates the parts of a key, and a double click selects all of it. */
+/** Only letters and digits: `_` separates the parts of a key, and a double click selects all of it. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 const ID_LENGTH = 16;
@@ -101,13 +101,13 @@ const SECRET_LENGTH = 43;
 
 const KEY_PATTERN = new RegExp(`^lh_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
-/** Returns the parts of a key; undefined for another text. */
+/** Returns the parts of a key; undefined for any other text. */
 export function parseApiKey(text: string): { id: string; secret: string } | undefined {
   const [, id, secret] = KEY_PATTERN.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
-/** Returns the SHA-256 of a secret. A slow hash is for passwords: no one can guess 256 random bits. */
+/** Returns the SHA-256 of a secret. Unlike passwords, 256 random bits need no slow hash: nobody can guess them. */
 export function secretDigest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
@@ -122,12 +122,12 @@ export interface FileApiKeysOptions {
   file: string;
 }
 
-/** The rights of the file: its owner alone reads and writes it. */
+/** The mode of the file: only its owner reads and writes it. */
 const OWNER_ONLY = 0o600;
 
 /**
- * Creates a store of API keys in one file, for the servers of one machine. Servers read the file again as soon as it has changed. Each
- * change replaces the file as a whole, and processes take turns by a lock file next to it, as for a memory in a file. Without the file
+ * Creates a store of API keys in one file, for the servers of one machine. Servers reread the file as soon as it has changed. Each
+ * change replaces the whole file, under a lock file next to it, as for a memory in a file. Without the file
  * there are no keys. Throws a UsageError without a path.
  */
 export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {
@@ -157,18 +157,18 @@ export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {
   };
 }
 
-/** Returns a function that reads the keys, and keeps them until the file is another one. */
+/** Returns a function that reads the keys, and caches them until the file changes. */
 function keptReading(file: string): () => Promise<ReadonlyMap<string, ApiKey>> {
   let kept: { version: string; keys: ReadonlyMap<string, ApiKey> } | undefined;
   return async () => {
-    // The version is asked for first: if the file changes in between, the next call sees another version and reads again.
+    // The version is read first: if the file changes in between, the next call sees another version and reads again.
     const version = await versionOf(file);
     if (kept?.version !== version) kept = { version, keys: await keysIn(file) };
     return kept.keys;
   };
 }
 
-/** Returns a text that differs after each change of the file; an empty text if there is no file. */
+/** Returns a text that changes with the file; empty if there is no file. */
 async function versionOf(file: string): Promise<string> {
   const stats = await ifThere(stat(file, { bigint: true }));
   return stats === undefined ? '' : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
@@ -199,14 +199,14 @@ const STORED_KEY = z.strictObject({
 
 const FILE = z.strictObject({ version: z.literal(VERSION), keys: z.array(STORED_KEY) });
 
-/** Returns the text of a file with these keys. Throws a UsageError for a key that could not be read again. */
+/** Returns the content of a file with these keys. Throws a UsageError for a key that could not be read back. */
 function keysText(keys: readonly ApiKey[]): string {
   const [issue] = FILE.safeParse({ version: VERSION, keys }).error?.issues ?? [];
   if (issue !== undefined) throw new UsageError(`The key is not valid: "${issue.path.slice(2).join('.')}": ${issue.message}`);
   return `${JSON.stringify({ version: VERSION, keys }, undefined, 2)}\n`;
 }
 
-/** Reads the keys of a file. Throws `authorization_failed` for any other content: a key that is not understood could have other rights. */
+/** Parses the keys in a file. Throws `authorization_failed` for any other content: a misunderstood key could have other rights. */
 function parseKeys(text: string, file: string): ApiKey[] {
   const parsed = FILE.safeParse(parsedJson(text));
   if (parsed.success) return parsed.data.keys;

@@ -13,24 +13,24 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   /** Names the caller in logs: the id of an API key, or the subject of a token. Never a secret. */
   id: string;
-  /** The identity on whose behalf the caller acts: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
+  /** The identity on whose behalf the caller acts: it can access only runs of this tenant and user. Absent: all runs of the namespace. */
   principal?: Principal;
   /** What the caller may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];
-  /** The only run that the caller reaches. Present for a token that was made for one run. */
+  /** The only run that the caller can access. Present for a run token. */
   runId?: string;
-  /** The time at which the credentials expire, in milliseconds since the epoch: streams end then. Absent: never. */
+  /** When the credentials expire, in milliseconds since the epoch: streams end then. Absent: never. */
   expiresAt?: number;
 }
 
-/** Returns the name under which a run records what a caller decides: the user that it acts for, or else its id. */
+/** Returns the name to record for a caller's decisions: the user on whose behalf it acts, or else its id. */
 export function recordedName({ id, principal }: Pick<Caller, 'id' | 'principal'>): string {
   return principal?.user ?? id;
 }
 
-/** Verifies a request. Resolves with its caller, or with undefined if it bears no credentials or wrong ones. */
+/** Verifies a request. Resolves with its caller, or with undefined if its credentials are missing or wrong. */
 export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined;
 
 export function isScope(name: unknown): name is Scope {
@@ -49,15 +49,15 @@ export function requireScope(caller: Pick<Caller, 'id' | 'scopes'>, scope: Scope
 }
 
 /**
- * True if the caller may start the agent or program of that name. An undefined name stands for a document without a registered name:
- * only a caller that may start all may start it, because its content is the caller's own.
+ * True if the caller may start the agent or program with this name. An undefined name means a program document:
+ * only a caller that may start everything may start it, because its content is the caller's.
  */
 export function mayStart({ agents, runId }: Pick<Caller, 'agents' | 'runId'>, name: string | undefined): boolean {
   if (runId !== undefined) return false;
   return agents === undefined || (name !== undefined && agents.includes(name));
 }
 
-/** Throws `forbidden` unless the caller may start the agent or program of that name. It does not say if there is one. */
+/** Throws `forbidden` unless the caller may start the agent or program with this name. Does not reveal whether it exists. */
 export function requireStart(caller: Caller, name: string | undefined): void {
   if (mayStart(caller, name)) return;
   if (caller.runId !== undefined) throw forbidden(`The token is for the run "${caller.runId}": it starts nothing. Use other credentials`);
@@ -66,15 +66,15 @@ export function requireStart(caller: Caller, name: string | undefined): void {
 }
 
 /**
- * Throws `forbidden` if the caller may not start the agent of a run: what is said to a run lets its agent work as a start does. `status` is
- * asked for only if the caller may not start all agents.
+ * Throws `forbidden` if the caller may not start the agent of a run: a message makes the agent work like a start. `status` is
+ * called only if the caller may not start all agents.
  */
 export async function requireAgentOf(caller: Caller, status: () => Promise<{ agentName: string }>): Promise<void> {
   if (caller.agents !== undefined) requireStart(caller, (await status()).agentName);
 }
 
 /**
- * True unless the caller is bound to another run. An undefined id stands for a request about more than one run, such as a list. The
+ * True unless the caller is restricted to another run. An undefined id means a request about more than one run, such as a list. The
  * principal of a run is not checked here: the caller's client does that.
  */
 export function mayReachRun({ runId: own }: Pick<Caller, 'runId'>, runId: string | undefined): boolean {
@@ -82,8 +82,8 @@ export function mayReachRun({ runId: own }: Pick<Caller, 'runId'>, runId: string
 }
 
 /**
- * Throws `run_not_found` if the caller is bound to another run: it is not told if that one exists. Throws `forbidden` for a request that is
- * about no single run.
+ * Throws `run_not_found` if the caller is restricted to another run, without revealing whether the run exists. Throws `forbidden` for a
+ * request about more than one run.
  */
 export function requireRun(caller: Pick<Caller, 'runId'>, runId: string | undefined): void {
   if (mayReachRun(caller, runId)) return;
@@ -91,15 +91,15 @@ export function requireRun(caller: Pick<Caller, 'runId'>, runId: string | undefi
   throw forbidden(`The token is for the run "${caller.runId}" alone: use other credentials`);
 }
 
-/** The part of a run that says who may raise its limits. */
+/** The facts about a run that decide who may raise its limits. */
 interface RaisedRun {
   runId: string;
   status: () => Promise<{ limits?: RunLimits }>;
 }
 
 /**
- * Throws `forbidden` for a raise by a caller that may not decide, if the run asks a person at its limits (`onLimit: 'ask'`): to raise a
- * limit is to approve what waits at it, or would wait later. Throws `busy` until the run has resolved its agent, which says if it asks.
+ * Throws `forbidden` if a caller that may not decide raises limits of a run that asks a person at its limits (`onLimit: 'ask'`): raising
+ * a limit approves what waits for it, now or later. Throws `busy` until the run has resolved its agent, which says whether it asks.
  */
 export async function requireRaise(caller: Caller, { runId, status }: RaisedRun): Promise<void> {
   if (hasScope(caller, 'approvals:decide')) return;
@@ -108,7 +108,7 @@ export async function requireRaise(caller: Caller, { runId, status }: RaisedRun)
   if (limits.onLimit === 'ask') requireScope(caller, 'approvals:decide');
 }
 
-/** The rights that a caller hands on: those for one run. */
+/** The rights that a caller delegates for one run. */
 interface Narrowing {
   runId: string;
   scopes: readonly Scope[];
@@ -117,8 +117,8 @@ interface Narrowing {
 }
 
 /**
- * Returns a caller with a part of the rights: for one run, and never for longer than the caller's own. Throws `forbidden` for a scope
- * that the caller lacks, and for another run than it is bound to.
+ * Returns a caller with reduced rights: for one run, and never for longer than the original. Throws `forbidden` for a scope
+ * that the caller lacks, and for a run that it cannot access.
  */
 export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing): Caller & { runId: string; expiresAt: number } {
   requireRun(caller, runId);
@@ -133,7 +133,7 @@ export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing
   };
 }
 
-/** A refusal for which the caller is the reason, with the header that the response needs. */
+/** A refusal because of the caller's credentials or rights, with the header that the response needs. */
 export class AccessError extends LonghaulError {
   override readonly name = 'AccessError';
   readonly parts: { headers: { 'www-authenticate': string } };
@@ -146,7 +146,7 @@ export class AccessError extends LonghaulError {
 
 const REALM = 'Bearer realm="longhaul"';
 
-/** Returns the refusal of a request without credentials. */
+/** Returns the error for a request without credentials. */
 export function missingCredentials(): AccessError {
   return new AccessError(
     'unauthenticated',
@@ -155,13 +155,13 @@ export function missingCredentials(): AccessError {
   );
 }
 
-/** Returns the refusal of a request whose credentials are wrong, expired or revoked: the caller is not told which. */
+/** Returns the error for wrong, expired or revoked credentials: the caller does not learn which. */
 export function wrongCredentials(): AccessError {
   const message = 'The credentials of the request are wrong, expired or revoked: send other ones';
   return new AccessError('unauthenticated', message, `${REALM}, error="invalid_token"`);
 }
 
-/** Returns the refusal of a token that its issuer has signed, and that says nothing that the service can act on: its issuer has to change it. */
+/** Returns the error for a token that is signed by the issuer but unusable for the service: the issuer has to change it. */
 export function unusableToken(why: string): AccessError {
   return new AccessError(
     'unauthenticated',
@@ -170,15 +170,15 @@ export function unusableToken(why: string): AccessError {
   );
 }
 
-/** Returns the refusal of a request that the caller's rights do not cover. `scope` is the one that would. */
+/** Returns the error for a request that the caller's rights do not cover. `scope` is the scope that would. */
 export function forbidden(message: string, scope?: Scope): AccessError {
   const missing = scope === undefined ? '' : `, error="insufficient_scope", scope="${scope}"`;
   return new AccessError('forbidden', message, `${REALM}${missing}`);
 }
 
 /**
- * Combines several ways to verify a request: the first that knows the caller decides. If none does and one of them has failed, the
- * error of that one is thrown, because it might have known the caller.
+ * Combines several authenticators: the first that knows the caller decides. If none does and one of them has failed, its
+ * error is thrown, because it might have known the caller.
  */
 export function anyOf(...authenticators: readonly Authenticate[]): Authenticate {
   return async (request) => {
@@ -196,7 +196,7 @@ export function anyOf(...authenticators: readonly Authenticate[]): Authenticate 
   };
 }
 
-/** Returns the credentials in `Authorization: Bearer …`; undefined without that header, or for another scheme. */
+/** Returns the credentials in `Authorization: Bearer …`; undefined without this header, or for another scheme. */
 export function bearerCredentials(request: Request): string | undefined {
   return /^bearer +([^\s,]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
 }

@@ -18,18 +18,19 @@ import { principalProblem } from '../../core/input-checks.ts';
 import { type Authenticate, bearerCredentials, type Caller, isScope, type Scope, unusableToken } from './caller.ts';
 import { isLoopback } from './open-access.ts';
 
-/** The kinds of tokens that stand for a caller. An issuer signs others with the same keys, such as those about a log-out. */
+/** The token types that identify a caller. An issuer signs others with the same keys, such as logout tokens. */
 const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 
-/** The last moment that a `Date` can hold, in milliseconds. */
+/** The latest time that a `Date` can hold, in milliseconds. */
 const LAST_MOMENT_MS = 8_640_000_000_000_000;
 
-/** A longer token is refused before it is read. */
+/** Longer tokens are refused before they are parsed. */
 const MAX_CHARACTERS = 16_384;
 
 /**
- * Verifies `Authorization: Bearer <token>` by JSON Web Tokens of one issuer. A wrong token stands for no caller; one that the issuer has
- * signed and that cannot be used rejects with `unauthenticated` and the reason. If the keys of the issuer cannot be read, the verification rejects with `authorization_failed`. Throws a UsageError for options that verify too little.
+ * Verifies JSON Web Tokens of one issuer in `Authorization: Bearer <token>`. A wrong token resolves with undefined. One that the issuer
+ * has signed but that is unusable rejects with `unauthenticated` and the reason. If the issuer's keys cannot be read, the verification
+ * rejects with `authorization_failed`. Throws a UsageError for options that verify too little.
  */
 export function jwt(options: JwtOptions): Authenticate {
   checkJwtOptions(options);
@@ -50,7 +51,7 @@ export function jwt(options: JwtOptions): Authenticate {
   };
 }
 
-/** True for a token that says to be of the issuer. It is looked at first, so that no other token makes the server ask for keys. */
+/** True for a token that names the issuer. Checked first, so that no other token makes the server fetch keys. */
 function isFrom(issuer: string, token: string): boolean {
   if (token.length > MAX_CHARACTERS) return false;
   try {
@@ -72,13 +73,13 @@ async function verifiedClaims(token: string, keys: JWTVerifyGetKey, checks: JWTV
   }
 }
 
-/** Returns the refusal of a token by a key that is too weak for its algorithm, which the package reports as a wrong type; other errors unchanged. */
+/** Returns the error for a key that is too weak for its algorithm, which the package reports as a TypeError; other errors unchanged. */
 function refusalOfKey(error: unknown): unknown {
   if (!(error instanceof TypeError) || !/modulusLength|curve/i.test(error.message)) return error;
   return unusableToken('the key that has signed it is too weak: the issuer needs keys of RSA with 2,048 bits or more, or of another kind');
 }
 
-/** Returns the claims of a token that does not name its key, if one of those that come into question has signed it. */
+/** Returns the claims of a token that does not name its key, if one of the candidate keys has signed it. */
 async function claimsByAnyKey(
   token: string,
   candidates: errors.JWKSMultipleMatchingKeys,
@@ -99,10 +100,10 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
   if (rights === undefined || id === undefined || exp === undefined) return undefined;
   // `1e999` is valid JSON and an infinite number: such a token would never end.
   if (!(exp * 1000 <= LAST_MOMENT_MS)) throw unusableToken('the claim "exp" is later than any date: write the seconds since 1970');
-  // The tolerance is for the beginning of a token: its end is that of streams, too.
+  // The tolerance applies only to `nbf`: `exp` also ends streams.
   if (exp * 1000 <= Date.now()) return undefined;
   const { principal, scopes, agents } = rights;
-  // No user of this service has such a name: a subject may be longer.
+  // A subject may be longer than any user name that the service accepts.
   const problem = principal === undefined ? undefined : principalProblem(principal);
   if (problem !== undefined) throw unusableToken(problem);
   return {
@@ -114,8 +115,8 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
 }
 
 /**
- * Returns the rights that the usual claims stand for. Throws `unauthenticated` for a token without a subject, and for one in which a claim
- * has another type, or is null: to leave it out could widen the rights.
+ * Returns the rights in the usual claims. Throws `unauthenticated` for a token without a subject, and for a claim that
+ * has another type or is null: ignoring it could widen the rights.
  */
 function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWTPayload): JwtRights {
   const owner = textIn('tenant', tenant) ?? textIn('org_id', organization);
@@ -128,7 +129,7 @@ function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWT
   };
 }
 
-/** Returns the text of a claim; undefined if the token does not have it. */
+/** Returns the text of a claim; undefined if the token lacks it. */
 function textIn(name: string, claim: unknown): string | undefined {
   if (claim === undefined || typeof claim === 'string') return claim;
   const kind = claim === null ? 'null' : Array.isArray(claim) ? 'a list' : `of type "${typeof claim}"`;
@@ -139,10 +140,10 @@ function isTexts(claim: unknown): claim is string[] | undefined {
   return claim === undefined || (Array.isArray(claim) && claim.every((one) => typeof one === 'string'));
 }
 
-/** The time that an issuer has for an answer. */
+/** How long an issuer may take to answer. */
 const TIMEOUT_MS = 5_000;
 
-/** Returns the keys of an issuer: those that were given, or those at its URL, which are kept for ten minutes. */
+/** Returns the issuer's keys: the given ones, or those at its URL, cached for ten minutes. */
 function issuerKeys({ issuer, jwksUrl, keys }: Pick<JwtOptions, 'issuer' | 'jwksUrl' | 'keys'>): JWTVerifyGetKey {
   if (keys !== undefined) return createLocalJWKSet(keys);
   if (jwksUrl !== undefined) return available(issuer, remoteKeys(jwksUrl));
@@ -170,7 +171,7 @@ async function discover(issuer: string): Promise<string> {
   return discoveredUrl(await discoveryDocument(issuer), 'jwks_uri');
 }
 
-/** Reads the discovery document of an issuer. Throws if it has none, or that of another one. */
+/** Reads the discovery document of an issuer. Throws if there is none, or if it belongs to another issuer. */
 export async function discoveryDocument(issuer: string): Promise<JsonObject> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -180,17 +181,17 @@ export async function discoveryDocument(issuer: string): Promise<JsonObject> {
   return found;
 }
 
-/** Returns a URL of the discovery document of an issuer. Throws unless it is one of https, or of this machine. */
+/** Returns a URL from a discovery document. Throws unless it is https, or on this machine. */
 export function discoveredUrl(document: JsonObject, name: 'jwks_uri' | 'authorization_endpoint' | 'token_endpoint'): string {
   const url = document[name];
   if (typeof url !== 'string' || !isSafeUrl(url)) throw new Error(`The discovery document of the issuer names no https URL as "${name}"`);
   return url;
 }
 
-/** Errors of jose that are about the token, and not about the keys of the issuer. */
+/** Errors of jose about the token, as opposed to the issuer's keys. */
 const ABOUT_THE_TOKEN = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWKS_MULTIPLE_MATCHING_KEYS', 'ERR_JOSE_NOT_SUPPORTED']);
 
-/** Throws `authorization_failed` if the issuer does not give its keys: then the token may be a good one. */
+/** Throws `authorization_failed` if the issuer's keys cannot be fetched: the token may be valid. */
 function available(issuer: string, keys: JWTVerifyGetKey): JWTVerifyGetKey {
   return async (header, token) => {
     try {
@@ -203,10 +204,10 @@ function available(issuer: string, keys: JWTVerifyGetKey): JWTVerifyGetKey {
   };
 }
 
-/** The answer of an issuer, at most: key sets and discovery documents have some kilobytes. */
+/** The largest answer of an issuer: key sets and discovery documents have a few kilobytes. */
 const MAX_BYTES = 1_000_000;
 
-/** Fetches a small JSON document: a body that is larger than 1 MB fails. Redirects are not followed. */
+/** Fetches a small JSON document. Fails for a body over 1 MB, and does not follow redirects. */
 async function boundedFetch(url: string, init: { headers?: Headers; method?: 'GET'; signal: AbortSignal }): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: 'manual' });
   return new Response(await boundedText(response), { status: response.status === 200 ? 200 : 502 });
@@ -218,7 +219,7 @@ async function boundedText({ body, status }: Response): Promise<string> {
   return '';
 }
 
-/** Reads the body of an answer of an issuer. Throws for one that is larger than 1 MB. */
+/** Reads the body of an issuer's answer. Throws if it is larger than 1 MB. */
 export async function smallText(body: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -231,14 +232,14 @@ export async function smallText(body: ReadableStream<Uint8Array>): Promise<strin
   return text + decoder.decode();
 }
 
-/** The algorithms that tokens may be signed with: asymmetric ones alone, because with the others who can verify a token can also make one. */
+/** The allowed signature algorithms. Only asymmetric ones: with others, whoever can verify a token can also make one. */
 const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
 
-/** The rights that the claims of a token stand for. */
+/** The rights that a token grants. */
 export interface JwtRights {
   /** Names the caller. Default: the claim `sub`. */
   id?: string;
-  /** The identity on whose behalf the caller acts. Absent: it reaches all runs of the namespace. */
+  /** The identity on whose behalf the caller acts. Absent: it can access all runs of the namespace. */
   principal?: Principal;
   /** What callers with the token may do, such as `runs:read`. */
   scopes: readonly Scope[];
@@ -248,29 +249,29 @@ export interface JwtRights {
 
 /** The options of the verification of JSON Web Tokens. */
 export interface JwtOptions {
-  /** The value that the claim `iss` must have: the URL of the issuer. Without `jwksUrl` and `keys`, it is asked for the URL of its keys (OpenID Connect Discovery). */
+  /** The required claim `iss`: the issuer's URL. Without `jwksUrl` and `keys`, OpenID Connect Discovery finds its keys. */
   issuer: string;
-  /** The value, or one of the values, that the claim `aud` must have: the name of this service at the issuer. */
+  /** The required value, or allowed values, of the claim `aud`: the name of this service at the issuer. */
   audience: string | readonly string[];
   /** The URL of the issuer's public keys. */
   jwksUrl?: string;
-  /** The issuer's public keys themselves. */
+  /** The issuer's public keys. */
   keys?: JSONWebKeySet;
   /** The allowed algorithms. Default: all of `JWT_ALGORITHMS`. */
   algorithms?: readonly (typeof JWT_ALGORITHMS)[number][];
-  /** The seconds by which the claim `nbf` may be ahead of the clock of the server: 0 to 60. Default 5. The end, `exp`, is exact. */
+  /** The seconds by which `nbf` may be ahead of the server's clock: 0 to 60. Default 5. Does not apply to `exp`. */
   clockTolerance?: number;
   /**
-   * Returns the rights that the verified claims of a token stand for; undefined refuses it. Default: the claim `sub` is the user, `tenant`,
-   * else `org_id`, the tenant, `scope` has the scopes, separated by spaces, and `agents` lists the agents.
+   * Returns the rights for the verified claims of a token; undefined refuses it. Default: the claim `sub` is the user, `tenant`
+   * or else `org_id` is the tenant, `scope` has the scopes, separated by spaces, and `agents` lists the agents.
    */
   rights?: (claims: JWTPayload) => JwtRights | undefined;
 }
 
-/** The least bits of a key of RSA. */
+/** The minimum size of an RSA key in bits. */
 const LEAST_RSA_BITS = 2_048;
 
-/** Throws a UsageError for options that would verify too little. */
+/** Throws a UsageError for options that verify too little. */
 function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTolerance = 0 }: JwtOptions): void {
   const audiences: readonly unknown[] = typeof audience === 'string' ? [audience] : audience;
   if (typeof issuer !== 'string' || issuer === '') throw new UsageError('jwt: "issuer" is missing: write the value of the claim "iss"');
@@ -290,7 +291,7 @@ function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTol
   }
 }
 
-/** True for a URL that keys may come from, and secrets may be sent to: https, or a host that only this machine reaches. */
+/** True for a URL that may provide keys and receive secrets: https, or a loopback host. */
 export function isSafeUrl(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

@@ -3,15 +3,15 @@ import { UsageError } from '../../core/domain/errors.ts';
 import { type Authenticate, type Caller, forbidden, SCOPES } from './caller.ts';
 import { bearsRunToken } from './run-tokens.ts';
 
-/** The caller of a service that asks for no credentials. */
+/** The caller of every request to a service without authentication. */
 const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
 
-/** The headers by which proxies tell on whose behalf they act. */
+/** The headers in which proxies name the original client. */
 const OF_PROXIES = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'Via'];
 
 /**
- * Returns the verification of a service without authentication: every request is that of the operator, but for one with a run token, which
- * stands for its own caller, or for none if it is wrong or has expired.
+ * Returns the authenticator of a service without authentication: every request comes from the operator, except that a run token
+ * identifies its own caller, or none if it is wrong or has expired.
  */
 export function openAuthentication(tokens: Authenticate | undefined): Authenticate {
   return async (request) => (bearsRunToken(request) ? tokens?.(request) : OPERATOR);
@@ -19,15 +19,15 @@ export function openAuthentication(tokens: Authenticate | undefined): Authentica
 
 /** The circumstances of a request to a service without authentication. */
 interface OpenRequest {
-  /** The address that the request comes from. Undefined: the runtime does not tell. */
+  /** The address that the request comes from. Undefined if the runtime does not provide it. */
   peer: string | undefined;
   /** The origins of pages that may call. */
   origins: readonly string[];
 }
 
 /**
- * Throws `forbidden` for a request that another machine may have made to a service without authentication: by its address, by the headers
- * of a proxy, behind which every caller has an address of this machine, or by a page (`refuseForeignPages`).
+ * Throws `forbidden` for a request that another machine may have made to a service without authentication: judged by its address, by the
+ * headers of a proxy, behind which every caller has a local address, and by the origin of a page (`refuseForeignPages`).
  */
 export function refuseOthers(request: Request, { peer, origins }: OpenRequest): void {
   if (peer !== undefined && !isLoopback(peer.replace(/^::ffff:(?=\d)/i, ''))) {
@@ -45,12 +45,12 @@ export function refuseOthers(request: Request, { peer, origins }: OpenRequest): 
 
 const LOOPBACK_V6 = new Set(['::1', '[::1]', '0:0:0:0:0:0:0:1']);
 
-/** True for a host that only this machine reaches: 127.0.0.0/8, ::1 and `localhost`. */
+/** True for a loopback host: 127.0.0.0/8, ::1 and `localhost`. */
 export function isLoopback(host: string): boolean {
   return host.toLowerCase() === 'localhost' || LOOPBACK_V6.has(host) || (isIPv4(host) && host.startsWith('127.'));
 }
 
-/** Throws a UsageError if a server without authentication must not listen on that host. */
+/** Throws a UsageError if a server without authentication must not listen on this host. */
 export function requireLoopback(host: string): void {
   if (isLoopback(host)) return;
   throw new UsageError(
@@ -60,9 +60,9 @@ export function requireLoopback(host: string): void {
 }
 
 /**
- * Throws `forbidden` for a request that a page of another site may have made to a server without authentication. The browser of a
- * developer reaches 127.0.0.1: a page whose name resolves to that address has its own name in `Host` (DNS rebinding), and a page that
- * sends a form or a request without a body has its origin in `Origin`. `origins` are those that may call.
+ * Throws `forbidden` for a request that another site's page may have made to a server without authentication. A developer's browser
+ * can reach 127.0.0.1: a page whose name resolves to that address has its own name in `Host` (DNS rebinding), and a page that
+ * sends a form or a request without a body has its origin in `Origin`. `origins` are the allowed origins.
  */
 export function refuseForeignPages(request: Request, origins: readonly string[]): void {
   const host = request.headers.get('host') ?? new URL(request.url).host;

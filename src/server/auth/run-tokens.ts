@@ -12,13 +12,13 @@ export const MAX_RUN_TOKEN_MINUTES = 60;
 
 /** The options of run tokens. */
 export interface RunTokenOptions {
-  /** The secrets of at least 32 bytes: the first one signs, and all verify. To change it, put the new one first, and remove the old one an hour later. */
+  /** Secrets of at least 32 bytes: the first one signs, all verify. To rotate, put a new one first and remove the old one an hour later. */
   secrets: readonly string[];
 }
 
-/** What a token is asked for. */
+/** A request for a run token. */
 export interface RunTokenRequest {
-  /** The run that it opens. */
+  /** The run that the token gives access to. */
   runId: string;
   /** Default 15, at most 60. */
   minutes?: number;
@@ -26,7 +26,7 @@ export interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
-/** A token that opens one run. */
+/** A token that gives access to one run. */
 export interface RunToken {
   /** The token: a secret. */
   token: string;
@@ -48,7 +48,7 @@ const CLAIMS = z.looseObject({
   scopes: z.array(z.enum(RUN_TOKEN_SCOPES)),
 });
 
-/** Makes and verifies tokens for one run and some minutes, which a page may put into the URL of a stream. */
+/** Makes and verifies tokens that give access to one run for some minutes. A page may put them into the URL of a stream. */
 export class RunTokens {
   readonly #keys: [Uint8Array, ...Uint8Array[]];
 
@@ -58,9 +58,9 @@ export class RunTokens {
   }
 
   /**
-   * Makes a token with a part of the caller's rights, which never outlives the caller's own credentials. Throws `forbidden` for rights that
-   * the caller lacks, and `invalid_input` for others that no run token has, and for an invalid time. The server checks first that the
-   * caller reaches the run.
+   * Makes a token with a subset of the caller's rights, which never outlives the caller's credentials. Throws `forbidden` for rights that
+   * the caller lacks, and `invalid_input` for rights that no run token has, and for an invalid time. The server checks first that the
+   * caller can access the run.
    */
   async make(caller: Caller, { runId, minutes = 15, scopes = ['runs:read'] }: RunTokenRequest): Promise<RunToken> {
     if (!(minutes > 0 && minutes <= MAX_RUN_TOKEN_MINUTES))
@@ -69,7 +69,7 @@ export class RunTokens {
     if (other !== undefined)
       throw new LonghaulError('invalid_input', `A run token cannot have the scope "${other}": choose from ${RUN_TOKEN_SCOPES.join(', ')}`);
     const narrowed = narrowTo(caller, { runId, scopes, expiresAt: Date.now() + minutes * 60_000 });
-    // The claim counts seconds: rounding up would outlive the caller.
+    // The claim is in seconds: rounded up, it would outlive the caller's credentials.
     const exp = Math.floor(narrowed.expiresAt / 1000);
     const claims = { run: runId, scopes: narrowed.scopes, ...identityOf(caller.principal ?? {}) };
     const token = await new SignJWT(claims)
@@ -83,7 +83,7 @@ export class RunTokens {
     return { token, expiresAt: exp * 1000 };
   }
 
-  /** Verifies `Authorization: Bearer <token>`, and `?token=` of a GET of a stream: a browser's `EventSource` sends no headers. */
+  /** Verifies `Authorization: Bearer <token>`, and `?token=` for a GET of a stream: a browser's `EventSource` sends no headers. */
   readonly authenticate: Authenticate = async (request) => {
     const token = bearerCredentials(request) ?? tokenInUrl(request);
     if (token === undefined) return undefined;
@@ -105,7 +105,7 @@ async function claimsBy(key: Uint8Array, token: string): Promise<JWTPayload | un
   }
 }
 
-/** Returns the caller of verified claims; undefined for those of another release. */
+/** Returns the caller of verified claims; undefined for claims of another release. */
 function callerOfClaims(claims: JWTPayload): Caller | undefined {
   const { success, data } = CLAIMS.safeParse(claims);
   if (!success) return undefined;
@@ -130,10 +130,10 @@ export function bearsRunToken(request: Request): boolean {
   return tokenInUrl(request) !== undefined || (bearer !== undefined && typeOf(bearer) === RUN_TOKEN_TYPE);
 }
 
-/** The paths that pages read without headers: streams, by an `EventSource`, and files of models, as images. */
+/** The paths that pages read without headers: streams through an `EventSource`, and generated files as images. */
 const URLS_WITH_TOKENS = /\/stream$|\/files\/[\da-f]{64}$/;
 
-/** Returns the token in the URL of a request; undefined if the request may not have one there. */
+/** Returns the token in the URL of a request; undefined if tokens are not allowed there. */
 function tokenInUrl({ method, url }: Request): string | undefined {
   if (method !== 'GET') return undefined;
   const { pathname, searchParams } = new URL(url);
@@ -148,13 +148,13 @@ function typeOf(token: string): string | undefined {
   }
 }
 
-/** The environment variable with the secrets of run tokens, separated by commas. The first one signs, and all verify. */
+/** The environment variable with the secrets of run tokens, separated by commas. The first one signs, all verify. */
 const TOKEN_SECRET_VARIABLE = 'LONGHAUL_TOKEN_SECRET';
 
-/** HMAC-SHA-256 needs a secret of the length of its digest. */
+/** HMAC-SHA-256 needs a secret as long as its digest. */
 const LEAST_BYTES = 32;
 
-/** Returns the secrets of an environment; undefined if it has none. Throws a UsageError, without any part of a secret, for a short one. */
+/** Returns the secrets in the environment; undefined if there are none. Throws a UsageError for a short one, without quoting it. */
 export function environmentTokenSecrets(env: NodeJS.ProcessEnv): string[] | undefined {
   const text = env[TOKEN_SECRET_VARIABLE]?.trim();
   if (text === undefined || text === '') return undefined;
@@ -163,7 +163,7 @@ export function environmentTokenSecrets(env: NodeJS.ProcessEnv): string[] | unde
   return secrets;
 }
 
-/** Returns the keys of secrets. Throws a UsageError, without any part of a secret, if there is none or a short one. */
+/** Returns the secrets as keys. Throws a UsageError if there are none or one is short, without quoting it. */
 function tokenKeys(secrets: readonly string[]): [Uint8Array, ...Uint8Array[]] {
   const [first, ...others] = secrets.map((secret, index) => keyOfSecret(secret, index + 1));
   if (first !== undefined) return [first, ...others];
@@ -178,7 +178,7 @@ function keyOfSecret(secret: unknown, position: number): Uint8Array {
 }
 
 /**
- * Returns a URL, whole or from its path on, without the parameter `token`: for logs. Everything else stays as it was written, also if the
+ * Returns a URL, whole or from its path on, without the parameter `token`: for logs. Everything else is unchanged, even if the
  * URL cannot be parsed.
  */
 export function withoutToken(url: string): string {
@@ -186,7 +186,7 @@ export function withoutToken(url: string): string {
   return path + withoutParameter(query) + withoutParameter(fragment);
 }
 
-/** Removes the parameter from a text that begins with its mark, and the mark if nothing else is left. */
+/** Removes the parameter from a text that begins with `?` or `#`, and this mark if nothing else is left. */
 function withoutParameter(text: string): string {
   const parameters = text.slice(1).split('&');
   const kept = parameters.filter((parameter) => !isToken(parameter));
@@ -194,7 +194,7 @@ function withoutParameter(text: string): string {
   return kept.length === 0 ? '' : text.charAt(0) + kept.join('&');
 }
 
-/** True for `token=…`, also with the name written in another way. */
+/** True for `token=…`, also if the name is percent-encoded. */
 function isToken(parameter: string): boolean {
   const [name = ''] = parameter.split('=');
   return decodedParameter(name).trim().toLowerCase() === 'token';

@@ -35,10 +35,10 @@ import { type FollowedTurn, followTurn, placeOfTurn } from './followed-turn.ts';
 const agent = z.string().min(1).describe('The name of the agent.');
 const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat.') });
 
-/** The number of turns whose messages a page has. */
+/** The default number of turns on a page of messages. */
 const DEFAULT_TURNS = 20;
 
-/** The data of one message of the stream of a chat. */
+/** The data of one message of a chat's stream. */
 const chatChunk = component(
   'UiMessageChunk',
   z.looseObject({ type: z.string() }).describe('A chunk of the UI message stream protocol of the AI SDK. The last message is `[DONE]`.'),
@@ -52,7 +52,7 @@ const ANSWER = {
   headers: { 'x-vercel-ai-ui-message-stream': 'The version of the protocol: `v1`.' },
 };
 
-/** The version of the protocol, by which clients know it. */
+/** The header with the protocol version, which clients check. */
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
 const post = defineRoute(
@@ -95,7 +95,7 @@ const post = defineRoute(
     if (before !== undefined && before.agentName !== params.agent) {
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${before.agentName}": use its route, or another id`);
     }
-    // Without a place for the answer nothing is accepted: it would be sent again.
+    // Without a stream slot for the answer, nothing is accepted: the client would send it again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
       const to = { session, client, caller, signal, recorded: before?.events ?? 0 };
@@ -180,7 +180,7 @@ class TurnMessages {
   }
 }
 
-/** The bytes of JSON after which older turns are left to the next page, approximately. */
+/** Approximate bytes of JSON after which older turns are left to the next page. */
 const PAGE_BYTES = 4_000_000;
 
 const messagesRoute = defineRoute(
@@ -267,12 +267,12 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
 }
 
-/** Returns the part of a turn by which its stream stays open while calls wait for others: for a caller who may not decide. */
+/** Returns the option that keeps a turn's stream open while calls wait for others, if the caller may not decide. */
 function decisionsOfOthers(client: LonghaulClient, caller: Caller): Pick<FollowedTurn, 'answerOf'> {
   return hasScope(caller, 'approvals:decide') ? {} : { answerOf: (call) => recordedAnswer(client, call) };
 }
 
-/** Returns the status of a chat with an agent. A chat with another one is none of this route. */
+/** Returns the status of a chat with this agent; undefined if there is none. */
 async function statusOfChat(session: SessionHandle, name: string): Promise<StatusView | undefined> {
   const status = await statusIfKnown(session);
   return status?.agentName === name ? status : undefined;
@@ -282,16 +282,16 @@ async function statusIfKnown(session: SessionHandle): Promise<StatusView | undef
   try {
     return await session.status();
   } catch (error) {
-    // A page asks before its first message: that is no mistake.
+    // A page may ask before its first message: that is not an error.
     if (errorCode(error) === 'run_not_found' || errorCode(error) === 'not_a_run') return undefined;
     throw error;
   }
 }
 
-/** Returns the number of the turn in progress, or of the one that an accepted message is about to begin; undefined for an idle session. */
+/** Returns the number of the turn in progress or about to begin with an accepted message; undefined for an idle session. */
 function runningTurn({ status, session, queued, limits }: StatusView): number | undefined {
   if (isTerminal(status) || (status === 'idle' && queued === 0)) return undefined;
-  // Before its agent is resolved, a run does not show if it is a session.
+  // Before its agent is resolved, a run does not show whether it is a session.
   if (session === undefined) return limits === undefined ? 1 : undefined;
   return session.turn ?? session.turns + 1;
 }
@@ -300,8 +300,8 @@ function runningTurn({ status, session, queued, limits }: StatusView): number | 
 export const CHAT_ROUTES: readonly Route[] = [post, stream, messagesRoute, stop];
 
 /**
- * Returns the id of the session of a chat. The ids that browsers choose are one set for each user of each tenant, so that two of them never
- * meet, and none takes the ids of another. A caller without a principal reaches all sessions, and names them by their own ids.
+ * Returns the session id of a chat. Chat ids chosen by browsers are separate for each user of each tenant, so they never
+ * collide. A caller without a principal can access all sessions, and uses their actual ids.
  */
 function sessionIdOf(principal: Principal | undefined, chatId: string): string {
   if (principal === undefined) return chatId;
@@ -314,8 +314,8 @@ interface ChatRequest {
 }
 
 /**
- * Returns the response with the chunks of a turn. A client that goes ends nothing. If the signal is aborted, the connection breaks, so
- * that the client does not take the part that it has for the whole, and resumes the stream.
+ * Returns the response with the chunks of a turn. A client that disconnects does not end the turn. If the signal is aborted, the
+ * connection breaks, so that the client does not mistake the part it has for the whole, and resumes the stream.
  */
 function chatResponse(turn: FollowedTurn, { signal, closed }: OpenStream, request: ChatRequest): Response {
   const left = new AbortController();
@@ -343,25 +343,25 @@ function messageOf(chunk: UiChunk): StreamMessage {
   return { data: JSON.stringify(chunk) };
 }
 
-/** A part of a chat, by the numbers of its turns. */
+/** A range of a chat's turns. */
 interface TurnRange {
   first: number;
   last: number;
-  /** The number of events that are recorded. */
+  /** The number of recorded events. */
   known: number;
   /** The path before every route of the service. Default: none. */
   prefix?: string;
 }
 
-/** Messages of turns, the oldest first, with the first turn that they are of. */
+/** Messages of turns, oldest first, with the number of the first turn. */
 interface EarlierMessages {
   messages: UiMessage[];
   first: number;
 }
 
 /**
- * Reads the messages of turns from the record, as a stream of each turn would have shown them. Of a turn in progress there are the messages
- * of the user alone: its stream has the answer from its beginning.
+ * Reads the messages of turns from the record, as the stream of each turn would have shown them. A turn in progress has only the
+ * user's messages: its stream has the answer from its beginning.
  */
 export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
   const { offset } = await placeOfTurn(run, range.first, range.known);
@@ -392,13 +392,13 @@ interface PostedTo {
   client: Pick<LonghaulClient, 'handle'>;
   caller: Caller;
   signal: AbortSignal;
-  /** The number of events that the session had recorded before. */
+  /** The number of events that the session had recorded before the request. */
   recorded: number;
 }
 
 /**
- * Applies what a client has posted, and returns the turn that answers it. An answer to an approval that does not fit is an error, but not
- * to a new message: that is accepted, since the page sends the answer again with every message. Throws as `answerApprovals` and `send` do.
+ * Applies what a client has posted, and returns the turn that answers it. An invalid answer to an approval is an error, except with
+ * a new message, since the page sends the answer again with every message. Throws as `answerApprovals` and `send`.
  */
 async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedTurn> {
   const { session, recorded } = to;
@@ -407,9 +407,9 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   const { applied, refusal } = await appliedAnswers(to, posted);
   if (message === undefined && refusal !== undefined) throw refusal;
   const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
-  // A session answers a message that it has accepted before with its first receipt, or with one without an offset.
+  // A session answers an already accepted message with its first receipt, or with one without an offset.
   const isRepeated = receipt !== undefined && (receipt.offset ?? 0) < recorded;
-  // A page that continues with a message is about its answers, and one that asks for a recorded answer once more is not.
+  // A request that continues a message is about its answers. A request that repeats a recorded answer is not.
   if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
   if (goesOn && applied.length > 0) return continuedTurn(to, applied);
   const {
@@ -421,7 +421,7 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   } = receipt ?? {};
   const place = await placeOfTurn(run, turn, offset);
   if (isRepeated && posted.mayBeChanged && receipt.turn !== undefined) await requireUnchanged(run, place, message);
-  // A session that has just been started counts its first message before it has recorded it.
+  // A session that has just started counts its first message before it has recorded it.
   const from = turn === 1 && beforeStep === 1 ? 0 : offset;
   const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
   return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
@@ -433,10 +433,10 @@ async function appliedAnswers({ session, caller, signal }: PostedTo, { answers }
   return answerApprovals(session.run, answers, { by: recordedName(caller), signal });
 }
 
-/** Returns the newest turn with an answer, behind the response whose calls were answered. */
+/** Returns the newest turn with an answer, from after the response whose calls were answered. */
 async function continuedTurn({ session: { run }, client }: PostedTo, applied: AppliedAnswer[]): Promise<FollowedTurn> {
   const turn = Math.max(...applied.map(({ subject }) => subject.turn));
-  // Other messages have the calls of other turns.
+  // Calls of other turns belong to other messages.
   const ofTurn = applied.filter(({ subject }) => subject.turn === turn);
   const after = Math.min(...ofTurn.map(({ subject }) => subject.offset));
   const answers = await answeredCalls(client, run.runId, ofTurn);
@@ -444,8 +444,8 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
 }
 
 /**
- * Throws `invalid_request` if a message that the session has accepted before has another text now: a message is accepted once, so the
- * change would be lost. `place`: where the turn begins that was to answer it.
+ * Throws `invalid_request` if an already accepted message has another text now: a message is accepted once, so the
+ * change would be lost. `place`: the beginning of the turn that was to answer it.
  */
 async function requireUnchanged(run: Pick<RunHandle, 'context'>, place: RecordPlace, message: UserMessage | undefined): Promise<void> {
   if (message === undefined) return;
