@@ -343,7 +343,7 @@ export const TEXTS = {
   removeItem: (name: string) => `Remove ${name}`,
   asJson: 'JSON',
   notSet: '(not set)',
-  invalidJson: (why: string) => `This is no JSON: ${why}`,
+  invalidJson: (why: string) => `This is not JSON: ${why}`,
   hiddenInField: 'Has hidden characters:',
 
   // Playground

@@ -104,12 +104,12 @@ export class Replayer {
 /** Returns the events of a history in any of its formats, or the problem with it. */
 function eventsOf(history: unknown): HistoryEvent[] | string {
   const events: unknown = Array.isArray(history) ? history : isObject(history) ? history['events'] : undefined;
-  if (!Array.isArray(events) || !isObject(events[0])) return 'This is no history: it has no list of events';
+  if (!Array.isArray(events) || !isObject(events[0])) return 'This is not a history: it has no list of events';
   if (typeof events[0]['eventId'] !== 'string') return events as HistoryEvent[];
   try {
     return historyFromJSON({ events }).events ?? [];
   } catch (error) {
-    return `This is no history: ${errorMessage(error)}`;
+    return `This is not a history: ${errorMessage(error)}`;
   }
 }
 
@@ -122,7 +122,7 @@ function coreMessage(text: string, workflowType: string): string {
   const quoted = /message: ("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const message = quoted === undefined ? text : String(JSON.parse(quoted.replaceAll("\\'", "'")));
   if (message.includes('no such function is exported')) {
-    return `The code has no workflow of type "${workflowType}": it is no run of an agent. Name the module that has it with --workflows (workflowsPath)`;
+    return `The code has no workflow of type "${workflowType}": it is not the run of an agent. Name the module that has it with --workflows (workflowsPath)`;
   }
   return message.replace(/^\[TMPRL1100\] Nondeterminism error: /, '');
 }

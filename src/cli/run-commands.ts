@@ -45,7 +45,7 @@ export const START = defineCommand({
       manual: 'Meanwhile it prints what the run waits for, like `result`',
     }),
   },
-  notes: 'Limits replace those of the agent. If no worker takes the run, --wait reports that within 5 seconds.',
+  notes: "Limits replace the agent's. If no worker takes the run, --wait reports that within 5 seconds.",
 });
 export type StartFlags = FlagsOf<typeof START>;
 
@@ -104,7 +104,7 @@ export const LIST = defineCommand({
     since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
     amounts: flag('also print steps, tokens and cost, for which each run is read'),
-    sort: option('<order>', 'the order: that of the server (default), or by what they have used, the most first', {
+    sort: option('<order>', "the server's order (default), or by what the runs have used, largest first", {
       choices: RUN_SORTS,
       manual: 'Other orders than the first put the first 1,000 runs of that order that match in order',
     }),

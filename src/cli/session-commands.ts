@@ -50,7 +50,7 @@ export const RAISE_SESSION = defineCommand({
   name: 'session raise',
   summary: 'raise limits of a session',
   description:
-    'Raises limits of a whole session. Each value is the new limit, not the amount that is added. Limits of a turn are those of its agent.',
+    'Raises limits of a whole session. Each value is the new limit, not the amount that is added. The limits of a turn come from the agent.',
   args: { sessionId: COMMON.session },
   options: { ...SESSION_LIMIT_OPTIONS, by: COMMON.by('raises the limits'), id: COMMON.id('request') },
 });

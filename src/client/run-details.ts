@@ -169,7 +169,7 @@ export async function turnsPage(
   for await (const read of readRun(client, runId, reader.chain, { fromOffset: beginning.firstOffset })) {
     const { events, firstOffset } = read;
     if (!isOfSession(read))
-      throw new LonghaulError('invalid_input', `Run "${runId}" is no session: it has no turns. Read its steps instead`);
+      throw new LonghaulError('invalid_input', `Run "${runId}" is not a session: it has no turns. Read its steps instead`);
     for (const [index, event] of events.entries()) list.add(event, firstOffset + index);
     if (list.ended.filter(({ turn }) => turn >= from).length > limit) break;
   }

@@ -224,7 +224,7 @@ async function restored({ data }: Payload): Promise<Payload> {
     const why =
       memberOf(cause, 'code') === 'ERR_BUFFER_TOO_LARGE'
         ? `it would grow to more than ${MAX_BYTES} bytes`
-        : 'it was changed, or is no zstd frame';
+        : 'it was changed, or is not a zstd frame';
     throw new LonghaulError('decompression_failed', `A compressed payload of ${bytes.length} bytes does not decompress: ${why}`, { cause });
   }
 }

@@ -327,13 +327,13 @@ function plainObject(
   const { def } = schema._zod;
   const problem = 'it cannot be merged with the deps of the others';
   if (!isObjectDef(def))
-    throw new UsageError(`${owner}: "deps" of ${from} are no plain z.object({...}): ${problem}: write z.object({...})`);
+    throw new UsageError(`${owner}: "deps" of ${from} are not a plain z.object({...}): ${problem}: write z.object({...})`);
   const catchall = def.catchall?._zod.def.type;
   if (catchall !== undefined && catchall !== 'never') {
     throw new UsageError(`${owner}: "deps" of ${from} let in fields that they do not name: ${problem}: write z.object({...})`);
   }
   if (def.checks !== undefined && def.checks.length > 0) {
-    throw new UsageError(`${owner}: "deps" of ${from} have a check of the whole object: ${problem}: check a field of its own instead`);
+    throw new UsageError(`${owner}: "deps" of ${from} have a check of the whole object: ${problem}: check a single field instead`);
   }
   return { shape: def.shape, strict: catchall === 'never' };
 }

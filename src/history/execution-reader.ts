@@ -44,7 +44,7 @@ interface Unseen {
   see(task: number): unknown;
 }
 
-/** Called with each event of a history, once what it says is part of the execution. */
+/** Called with each event of a history, once it has been applied to the execution. */
 export type SeeEvent = (event: HistoryEvent, execution: RecordedExecution) => void | Promise<void>;
 
 /**
@@ -60,7 +60,7 @@ export async function recordedExecution(client: Client, runId: string, execution
   return reader.execution;
 }
 
-/** The types of timeouts of an attempt that a worker has begun: `START_TO_CLOSE` and `HEARTBEAT`. */
+/** The timeout types of an attempt that a worker has begun: `START_TO_CLOSE` and `HEARTBEAT`. */
 const LOSSES: ReadonlySet<number> = new Set([1, 4]);
 
 /** An attempt at an activity that has ended without an answer. */
@@ -74,13 +74,13 @@ interface FailedAttempt {
 export class ExecutionReader {
   readonly execution: RecordedExecution;
   readonly #converter: LoadedDataConverter;
-  /** Decodes messages to the run: the workflow refused a message that it could not read, and continued. */
+  /** Decodes messages to the run. The workflow refuses an unreadable message and continues, so it is marked here. */
   readonly #marking: LoadedDataConverter;
   readonly #scheduled = new Map<string, NamedActivity>();
-  /** The times at which activities were scheduled, and the attempts that workers have begun, by the event of the schedule. */
+  /** The schedule times of activities, and their begun attempts, by the scheduling event. */
   readonly #scheduledAt = new Map<string, number>();
   readonly #attempts = new Map<string, number>();
-  /** The starts of the last attempts, and the ids of activities, by the same. */
+  /** The starts of the last attempts, and the activity ids, by the same event. */
   readonly #startedAt = new Map<string, number>();
   readonly #activityIds = new Map<string, string>();
   /** The activities whose attempts workers count, because some of them do not. */
@@ -90,9 +90,9 @@ export class ExecutionReader {
   /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
   #started: { time: number; size: TaskSize; sees: Unseen[] } | undefined;
-  /** The tasks that told the parent whether the run waits, by the event of the signal. */
+  /** The tasks that notified the parent whether the run waits, by the event of the signal. */
   readonly #telling = new Map<string, number>();
-  /** The last of them whose signal was delivered, and the task that saw the delivery. */
+  /** The last of these tasks whose signal was delivered, and the task that saw the delivery. */
   #told: { toldIn: number; seenIn: number } | undefined;
 
   constructor(executionId: string, converter: LoadedDataConverter) {
@@ -173,12 +173,12 @@ export class ExecutionReader {
     } else return false;
     if (execution.decidedIn !== undefined) return true;
     execution.decidedIn = execution.taskTimes.length;
-    // An execution continues only once its parent has received what it was told: its loop may have ended before the delivery.
+    // An execution continues only once its parent has received the notification: its loop may have ended before the delivery.
     if (continued && this.#told?.seenIn === execution.decidedIn) execution.toldIn = this.#told.toldIn;
     return true;
   }
 
-  /** Reads the signals that tell the parent whether the run waits, and their delivery. */
+  /** Reads the signals that notify the parent whether the run waits, and their delivery. */
   #readTelling(event: HistoryEvent): boolean {
     const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
     if (signal?.signalName === SIGNALS.childWaiting) {
@@ -203,7 +203,7 @@ export class ExecutionReader {
       const attempt = started.attempt ?? 1;
       this.#attempts.set(String(started.scheduledEventId), attempt);
       this.#startedAt.set(String(started.scheduledEventId), milliseconds(event));
-      // A call that was tried again has the failure of its last attempt but one with the start of the last.
+      // The start of a retried call's last attempt carries the failure of the attempt before it.
       await this.#noteLoss(event, { scheduledEventId: started.scheduledEventId, failure: started.lastFailure, attempt: attempt - 1 });
     } else if (completed) this.#endAttempt(event, completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
     else if (timedOut) {
@@ -221,8 +221,8 @@ export class ExecutionReader {
   }
 
   /**
-   * Ends an activity, with the last attempt at it if its worker has answered. A burst has ended with one in any case: what the server has
-   * stored of it may be known.
+   * Ends an activity, with its last attempt if the worker has answered. A burst always ends with an attempt: its stored part
+   * may be known.
    */
   #endAttempt(
     event: HistoryEvent,
@@ -251,14 +251,14 @@ export class ExecutionReader {
     });
   }
 
-  /** Notes an attempt that a worker had begun, and has not ended in time. It is known to have ended at the event. */
+  /** Records an attempt that a worker began but did not end in time. The event gives the time of its end. */
   async #noteLoss(event: HistoryEvent, { scheduledEventId, failure, attempt }: FailedAttempt): Promise<void> {
     const { timeoutType, lastHeartbeatDetails } = failure?.timeoutFailureInfo ?? {};
     const id = String(scheduledEventId);
     const activity = this.#scheduled.get(id);
     if (activity === undefined || attempt < 1 || !LOSSES.has(timeoutType ?? 0)) return;
     const [details] = this.#countedByWorkers.has(id) ? await this.#decode(lastHeartbeatDetails) : [];
-    // None of the attempts at a call that waits for a batch has done anything.
+    // Attempts at a call that waits for a batch have done nothing.
     if (registrationIn(details) !== undefined) return;
     const { name, input } = activity;
     (this.execution.losses ??= []).push({
@@ -283,7 +283,7 @@ export class ExecutionReader {
     this.#activityIds.set(String(event.eventId), activityId ?? '');
     const isWait = isJsonObject(decoded) && 'awaitsWorker' in decoded;
     if (isWait || !retryPolicy?.maximumAttempts) this.#countedByWorkers.add(String(event.eventId));
-    // To the run the two are one activity, which ended as the last scheduling did.
+    // To the run, both are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
     execution.activities.push(activity);
     if (hasTrait('endsLoop', activity)) execution.decidedIn ??= scheduledIn;
@@ -363,14 +363,14 @@ export class ExecutionReader {
     if (local === undefined) return;
     const task = taskTimes.length;
     const failure = await decodeOptionalFailureToOptionalError(this.#converter, marker.failure);
-    // Its worker has cancelled it, and the run has made it once more.
+    // The worker has cancelled it, and the run has repeated it.
     if (activityProblem(failure).type === 'cancelled' && !this.#hasCancelled(task)) return;
     const [output] = await this.#decode(marker.details?.['result']);
     const end = failure === undefined ? { output: output as never } : { failure };
     (local.name === ACTIVITIES.readCheckpoint ? checkpoints : localCalls).push({ input: local, scheduledIn: task, task, ...end });
   }
 
-  /** True if a local call that has ended as cancelled in that task was cancelled by the run, or by the turn of a session: it was not made again. */
+  /** True if a local call that ended as cancelled in this task was cancelled by the run or the turn, so it was not repeated. */
   #hasCancelled(now: number): boolean {
     const { cancel, inboundMessages } = this.execution;
     return cancel !== undefined || inboundMessages.some(({ name, task }) => name === UPDATES.interrupt && task === now);
@@ -409,7 +409,7 @@ function childFailure(ended: NonNullable<ChildAnswer['ended']>, failure: Error |
   }
 }
 
-/** Returns the agent that the first activity of a run has resolved, with what its parent has answered, and the document that came with the input of the run. */
+/** Returns the agent that the first activity of a run resolved, with the parent's answer and the document in the run's input. */
 function resolvedAgent(
   execution: Pick<RecordedExecution, 'input' | 'program'>,
   output: ResolveAgentOutput,
@@ -459,7 +459,7 @@ function withoutWait(input: unknown): string {
 export interface ChainedExecution {
   /** Temporal's run id. */
   executionId: string;
-  /** The execution before; undefined for the first. */
+  /** The previous execution; undefined for the first. */
   continuedFrom?: string;
   /** Offset of the first event that it records. */
   firstOffset: number;
@@ -470,19 +470,19 @@ export interface ChainedExecution {
 }
 
 export interface ExecutionBeginning {
-  /** The execution before; undefined for the first. */
+  /** The previous execution; undefined for the first. */
   before?: string;
   /** The state that it carried over. */
   continuedState?: ContinueAsNewState;
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
-  /** The run that started this one. Absent: none did. */
+  /** The parent run. Absent: there is none. */
   parentRunId?: string;
   /** Temporal's run id of the first execution of that run. */
   parentFirstId?: string;
   /** Temporal's run id of the first execution. */
   firstExecutionId?: string;
-  /** The place of the caller in a trace. Only the first execution has it. */
+  /** The caller's trace context. Only the first execution has it. */
   traceparent?: string;
   /** The run is a session. */
   isSession?: true;

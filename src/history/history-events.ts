@@ -10,7 +10,7 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const USUAL_PAGE_SIZE = 100;
 
 /**
- * Reads the history of one execution of a run, event by event: the one with that Temporal run id, or the newest.
+ * Reads the history of one execution of a run, event by event: the one with this Temporal run id, or the newest.
  * Pages shrink if the content is large, because one page over the 4 MB limit of a gRPC message would make the whole
  * history unreadable. A caller that needs only the first events passes a small `pageSize`.
  */
@@ -42,7 +42,7 @@ export async function* runHistory(
   }
 }
 
-/** True for the event with which an execution ends, unless it continues as new. */
+/** True for the closing event of an execution, unless it continues as new. */
 export function isClose(event: HistoryEvent): boolean {
   return Boolean(
     event.workflowExecutionCompletedEventAttributes ??
@@ -53,7 +53,7 @@ export function isClose(event: HistoryEvent): boolean {
   );
 }
 
-/** The newest events are read in pages of so many: a reader needs few of them. */
+/** The page size for the newest events: a reader needs few of them. */
 const NEWEST_AT_ONCE = 10;
 
 /** Reads the history of one execution from its end to its beginning. */
@@ -72,9 +72,9 @@ export async function* newestEvents(client: Client, workflowId: string, runId: s
   }
 }
 
-/** The executions that a run consists of. */
+/** The executions of a run. */
 interface ExecutionChain {
-  /** Temporal's run ids, the oldest first. */
+  /** Temporal's run ids, oldest first. */
   executionIds: string[];
   /** False if the server has removed earlier executions because their retention period is over. */
   complete: boolean;
@@ -105,7 +105,7 @@ export async function startedEvent(client: Client, workflowId: string, execution
   }
 }
 
-/** Returns the execution that continued as the one that begins with this event, or undefined for the first of a run. */
+/** Returns the execution that this one, given by its first event, continues; undefined for the first of a run. */
 export function continuedFrom(event: HistoryEvent): string | undefined {
   return event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
 }

@@ -44,9 +44,9 @@ import { RecordedTasks } from './recorded-tasks.ts';
 export interface ReadExecution {
   /** Temporal's run id. */
   executionId: string;
-  /** The execution before; undefined for the first. */
+  /** The previous execution; undefined for the first. */
   continuedFrom?: string;
-  /** What the history has. */
+  /** The content of the history. */
   recorded: RecordedExecution;
   run: ReadBackRun;
   /** Offset of the first event. */
@@ -55,9 +55,9 @@ export interface ReadExecution {
   /** Index of the first step. */
   firstStep: number;
   steps: StepResult[];
-  /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
+  /** The lost attempts, among the last two of each activity: their worker stopped answering. */
   losses: LostActivity[];
-  /** The attempts with which activities have ended by the word of a worker. */
+  /** The attempts that ended activities, as reported by workers. */
   endedAttempts: EndedAttempt[];
   /** Undefined while the execution is running. */
   end?: ExecutionEnd;
@@ -65,7 +65,7 @@ export interface ReadExecution {
   next?: { firstOffset: number; firstStep: number };
 }
 
-/** True for the run of a flow, as far as it had begun. */
+/** True for the run of a flow that has begun. */
 export function isOfFlow({ state }: ReadBackRun): boolean {
   return state !== undefined && isFlow(state);
 }
@@ -119,13 +119,13 @@ interface ReadRange {
   untilOffset?: number;
 }
 
-/** Finds the executions of a run, the oldest first. */
+/** Finds the executions of a run, oldest first. */
 interface ExecutionLookUp {
   executions(): Promise<ChainedExecution[]>;
 }
 
 /**
- * Reads a run execution by execution, the oldest first, so that only one is in memory. It includes executions that
+ * Reads a run execution by execution, oldest first, so that only one is in memory. It includes executions that
  * begin while it reads, and starts with the oldest one left if the server has removed earlier ones.
  */
 export async function* readRun(
@@ -188,11 +188,11 @@ export interface ReadBackRun {
   waited: ReadonlySet<string>;
   /** The burst that the run waits for, and the time at which it began, in milliseconds since the epoch. */
   burst?: { begunAt: number };
-  /** The inputs of the model calls that the loop has asked for, those of bursts among them, by their keys: of several with one, the first. */
+  /** The inputs of the model calls that the loop requested, including those in bursts, by key; the first if several share a key. */
   modelCalls: ReadonlyMap<string, CallModelInput>;
   /** The tool calls of a run that makes bursts, by their keys. */
   toolCalls: ReadonlyMap<string, ToolCallInBurst>;
-  /** The attempts with which local calls have ended: of an execution, only its markers have them. */
+  /** The attempts that ended local calls: only the markers of an execution have them. */
   localAttempts: readonly EndedAttempt[];
   /** The state with the events and steps of this execution only. Undefined if the agent was never resolved. */
   state?: RunState;
@@ -250,7 +250,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   };
 }
 
-/** Returns what is known of the calls of a run once it was read back. */
+/** Returns what is known about the calls of a run that was read back. */
 function callsOf(run: RecordedRun): Pick<ReadBackRun, 'waited' | 'modelCalls' | 'toolCalls' | 'localAttempts'> {
   const { waited, modelCalls, toolCalls, localAttempts } = run;
   return { waited, modelCalls, toolCalls, localAttempts };
@@ -286,7 +286,7 @@ function beginningOf(
     program !== undefined ? { type: 'program', input: program } : input === undefined ? undefined : { type: 'input', input };
   if (given === undefined) return undefined;
   const start = withOpening(given, resolved.opening);
-  // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
+  // The ports take the offset from the state, which exists only once all events of the opening are recorded.
   let offset = 0;
   const clock = { now: () => tasks.now(), uuid: () => run.eventId(offset++) };
   const deps = start.input.deps ?? {};
@@ -308,7 +308,7 @@ async function replayLoop(replay: Replay, state: RunState, from: RunPosition): P
   return end;
 }
 
-/** Returns the end of the loop, also if the run was ended because its burst has made other calls. */
+/** Returns the end of the loop, also if the run was ended because its burst had made different calls. */
 async function loopEnd({ ports, endBursts }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd> {
   try {
     const end = await interpret(state, ports, from);
@@ -376,7 +376,7 @@ function readEndNotification(recorded: RecordedExecution, state: RunState): void
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
 }
 
-/** Returns the result of a turn of a session from its histories, the newest first. Undefined if the turn has not ended, or if the server has removed its history. */
+/** Returns the result of a turn from the session's histories, newest first. Undefined if it has not ended or its history was removed. */
 export async function recordedTurn(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | undefined> {
   const { runId } = await client.workflow.getHandle(sessionId).describe();
   let executionId: string | undefined = runId;
@@ -390,8 +390,8 @@ export async function recordedTurn(client: Client, sessionId: string, turn: numb
 }
 
 /**
- * Returns the result of a turn of a session that has ended. If the session ended without ending the turn, for instance because its agent
- * could not be resolved, that is the result of the session. Throws `run_ended` if it was closed before the turn, `run_terminated` and
+ * Returns the result of a turn of an ended session. If the session ended without ending the turn, for example because its agent
+ * could not be resolved, returns the session's result. Throws `run_ended` if it was closed before the turn, `run_terminated` and
  * `run_timed_out`.
  */
 export async function turnOfEndedSession(client: Client, sessionId: string, turn: number): Promise<RunResultFields | TurnResultFields> {
@@ -402,7 +402,7 @@ export async function turnOfEndedSession(client: Client, sessionId: string, turn
   throw new LonghaulError('run_ended', `Session "${sessionId}" ended before its turn ${turn}: begin another session`);
 }
 
-/** A model call of a history. */
+/** A recorded model call. */
 export type RecordedModelCall = RecordedActivity<CallModelInput, CallModelOutput>;
 
 /** True for a model call, and for a burst, which begins with one. */
@@ -412,13 +412,13 @@ export function isModelCall<Activity extends { name: string; input: unknown }>(
   return activity.name === 'callModel' || activity.name === 'runBurst';
 }
 
-/** Returns all model calls of an execution, in their order, those of bursts among them. */
+/** Returns all model calls of an execution in order, including those in bursts. */
 export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' | 'run'>): RecordedModelCall[] {
   return recorded.activities.filter(isModelCall).flatMap((activity): RecordedModelCall[] => {
     if (activity.name === 'callModel') return [activity as RecordedModelCall];
     const burst = activity as RecordedActivity<RunBurstInput, StoredBurst>;
     const { input, scheduledIn, task } = burst;
-    // It is still open, and so is the call that it has begun with.
+    // The burst is still open, and so is its first call.
     if (task === undefined) return [{ input, scheduledIn }];
     return (recordOfBurst(burst, recorded.checkpoints)?.entries ?? []).flatMap(({ key, model }) => {
       const asked = run.modelCalls.get(key);
@@ -428,10 +428,10 @@ export function modelCallsOf({ recorded, run }: Pick<ReadExecution, 'recorded' |
   });
 }
 
-/** Returns the agents that one execution of a run has had, as they are pinned, by their digests. */
+/** Returns the pinned agents of one execution by digest. */
 export function pinnedAgents(recorded: RecordedExecution): ReadonlyMap<string, AgentSnapshot> {
   const { continuedState, resolved } = recorded;
-  // The reading of a carried state takes it over.
+  // Reading a carried state modifies it, so it is cloned.
   const carried = continuedState === undefined ? [] : keptAgents(fromContinueAsNewState(structuredClone(continuedState)).state);
   const takenOver = activitiesNamed(recorded, 'resolveAgent').flatMap(({ input, output }) =>
     output === undefined || !isHandoff({ name: 'resolveAgent', input }) ? [] : [splitResolved(output).snapshot],
@@ -441,8 +441,8 @@ export function pinnedAgents(recorded: RecordedExecution): ReadonlyMap<string, A
 }
 
 /**
- * Returns the agent that acted when the run had recorded so many events: the one of the last model call that had begun by then, or the
- * one that the execution began with. Undefined if no agent was resolved.
+ * Returns the agent at an offset: the agent of the last model call that had begun by then, or the
+ * initial agent of the execution. Undefined if no agent was resolved.
  */
 export function agentAt(recorded: RecordedExecution, offset: number): AgentSnapshot | undefined {
   const call = recorded.activities.findLast((one) => isModelCall(one) && one.input.through <= offset) as RecordedModelCall | undefined;

@@ -31,7 +31,7 @@ export interface RecordedActivity<Input, Output> {
   task?: number;
 }
 
-/** The requests of a run about one of its children, or about the run that keeps it. Each is recorded like an activity: with its end, and the task that saw it. */
+/** The requests of a run about a child, or its keeper. Each is recorded like an activity, with its end and the task that saw it. */
 interface RecordedChild {
   /** The start. It ends when the server has started the child. */
   started?: RecordedActivity<undefined, unknown>;
@@ -41,7 +41,7 @@ interface RecordedChild {
   told?: RecordedActivity<undefined, unknown>;
   /** The request to cancel it. */
   cancelled?: RecordedActivity<undefined, unknown>;
-  /** For a session: the messages that begin its turns, the requests to interrupt one, and the ends of turns that it was told of, in order. */
+  /** For a session: the messages that begin turns, the interrupt requests, and the reported ends of turns, in order. */
   nextTurns: RecordedActivity<undefined, unknown>[];
   interrupts: RecordedActivity<undefined, unknown>[];
   reports: RecordedActivity<undefined, unknown>[];
@@ -64,29 +64,29 @@ export type ExecutionEnd =
 export interface RecordedExecution {
   /** Temporal's run id. */
   executionId: string;
-  /** The execution before this one; undefined for the first of a run. */
+  /** The previous execution; undefined for the first of a run. */
   continuedFrom?: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The input of the run, or the state that the execution before carried over. */
+  /** The input of the run, or the state carried over from the previous execution. */
   input?: RunInput;
   /** The input of the run of a program. */
   program?: ProgramInput;
   continuedState?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> & { task: number };
-  /** All activities but the local ones, in the order in which the workflow requested them. */
+  /** All activities except local ones, in the order in which the workflow requested them. */
   activities: NamedActivity[];
   /**
    * Local tool calls and segments of code, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
    * in which they ended.
    */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput | RunSegmentOutput>[];
-  /** What the run has looked up inside a workflow task of bursts that it was about to cancel: no call of the loop waits for it. */
+  /** Local lookups about bursts that the run was about to cancel: no call of the loop waits for them. */
   checkpoints: RecordedActivity<LocalActivity, unknown>[];
   /** The children of a program, by run id. */
   children: Map<string, RecordedChild>;
-  /** All activities that ended, in that order. */
+  /** All ended activities, in the order of their ends. */
   ended: RecordedActivity<unknown, unknown>[];
   inboundMessages: RecordedInboundMessage[];
   /** Ids of the patches that the execution has recorded. */
@@ -100,24 +100,24 @@ export interface RecordedExecution {
   taskSizes?: TaskSize[];
   /** The task in which the loop ended in this execution, or the last one in which it can have. */
   decidedIn?: number;
-  /** The task that told the parent what it had received when the execution continued as new: the loop can have ended from then on. */
+  /** The task whose notification the parent had received at continue-as-new: the loop can have ended from then on. */
   toldIn?: number;
-  /** The attempts, of the last two of each activity, that have ended because their worker did not answer any more. */
+  /** The lost attempts, among the last two of each activity: their worker stopped answering. */
   losses?: LostActivity[];
-  /** The attempts with which activities have ended by the word of a worker, in that order. */
+  /** The attempts that ended activities, as reported by workers, in order. */
   endedAttempts?: EndedAttempt[];
   end?: ExecutionEnd;
 }
 
-/** The attempt with which an activity has ended. Times are those of the server, in milliseconds since the epoch. */
+/** The last attempt of an ended activity. Times are server times, in milliseconds since the epoch. */
 export interface EndedAttempt {
   name: string;
   input: unknown;
   /** Temporal's id of the activity. Empty for a local one. */
   activityId: string;
-  /** 1-based. Undefined if workers count the attempts, and have not recorded how many there were. */
+  /** 1-based. Undefined if workers count the attempts and have not recorded the number. */
   attempt?: number;
-  /** When its worker had a local activity, by the clock of the worker: the name of its span has it. Absent: it was not local. */
+  /** When the worker had a local activity, by the worker's clock; part of the name of its span. Absent: it was not local. */
   localAt?: number;
   scheduledAt: number;
   startedAt: number;
@@ -126,35 +126,35 @@ export interface EndedAttempt {
   failure?: Error;
 }
 
-/** What a call of a tool in a burst was about: the history has its outcome alone. */
+/** What identifies a tool call in a burst: the history only has its outcome. */
 export interface ToolCallInBurst {
   name: string;
   input: Pick<RunToolInput, 'callId' | 'agentName' | 'step' | 'at' | 'ofProgram'>;
 }
 
-/** Returns what names a tool call. The rest of its input, the dependencies and the state of its run, would be kept once for each call. */
+/** Returns the identifying part of a tool call. The rest of its input (deps and state) would be kept once per call. */
 export function toolCallInBurst({ name, input }: { name: string; input: RunToolInput }): ToolCallInBurst {
   const { callId, agentName, step, at, ofProgram } = input;
   return { name, input: { callId, agentName, step, at, ...defined({ ofProgram }) } };
 }
 
-/** An attempt at an activity whose worker has not answered any more. Times are in milliseconds since the epoch. */
+/** An attempt whose worker stopped answering. Times are in milliseconds since the epoch. */
 export interface LostActivity {
   name: string;
   input: unknown;
   /** Temporal's id of the activity. */
   activityId: string;
-  /** 1-based, without those that workers could not make, or that were parked. */
+  /** 1-based, not counting attempts that workers could not make or that were parked. */
   attempt: number;
   scheduledAt: number;
-  /** When the server gave it up, or the next attempt began. */
+  /** When the server gave it up or the next attempt began. */
   endedAt: number;
 }
 
-/** An activity with the name that history gives it. */
+/** An activity with its name. */
 export type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
 
-/** Returns the activities of a name, in the order in which the workflow requested them. */
+/** Returns the activities with a name, in the order in which the workflow requested them. */
 export function activitiesNamed<Name extends ActivityName>(
   { activities }: Pick<RecordedExecution, 'activities'>,
   name: Name,
@@ -162,7 +162,7 @@ export function activitiesNamed<Name extends ActivityName>(
   return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<InputOf<Name>, ResultOf<Name>>)[];
 }
 
-/** True for the activity that resolves an agent in the middle of a run: one that takes over, or that of a session once more. */
+/** True for an activity that resolves an agent during a run: for a handoff, or to refresh a session. */
 export function isHandoff({ name, input }: Pick<NamedActivity, 'name' | 'input'>): boolean {
   return name === 'resolveAgent' && isJsonObject(input) && 'from' in input;
 }
@@ -171,12 +171,12 @@ export function isToolActivity(name: string): boolean {
   return !isOwnActivity(name);
 }
 
-/** Returns the calls of tools that were not local, in the order in which the workflow requested them. */
+/** Returns the non-local tool calls, in the order in which the workflow requested them. */
 export function toolCallsOf({ activities }: Pick<RecordedExecution, 'activities'>): RecordedActivity<RunToolInput, RunToolOutput>[] {
   return activities.filter(({ name }) => isToolActivity(name)) as (NamedActivity & RecordedActivity<RunToolInput, RunToolOutput>)[];
 }
 
-/** Returns an execution of which nothing was read yet. */
+/** Returns an execution before anything was read. */
 export function emptyExecution(executionId: string): RecordedExecution {
   return {
     executionId,
@@ -193,7 +193,7 @@ export function emptyExecution(executionId: string): RecordedExecution {
   };
 }
 
-/** Returns what is recorded of a child, and adds it if there is nothing yet. */
+/** Returns the record of a child, creating it if needed. */
 export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {
   let child = children.get(runId);
   if (child === undefined) children.set(runId, (child = { nextTurns: [], interrupts: [], reports: [] }));
@@ -203,7 +203,7 @@ export function childOf({ children }: RecordedExecution, runId: string): Recorde
 /** The part of a child that an event is about. */
 export type ChildPart = 'started' | 'closed' | 'told' | 'cancelled';
 
-/** The signals of which a child may receive several. */
+/** The signals that a child may receive several times. */
 type SignalList = 'nextTurns' | 'interrupts' | 'reports';
 
 const SIGNAL_LISTS = new Map<string, SignalList>([
@@ -212,14 +212,14 @@ const SIGNAL_LISTS = new Map<string, SignalList>([
   [SIGNALS.childEnded, 'reports'],
 ]);
 
-/** The request of an event to a child: the parts that begin with it, and the list that a signal belongs to. */
+/** A request to a child: the parts that begin with its event, and the list that a signal belongs to. */
 interface ChildRequest {
   runId: string;
   parts: ChildPart[];
   list?: SignalList;
 }
 
-/** Returns the child that an event requests something of, and the parts that begin with it. */
+/** Returns the child that an event makes a request to, and the parts that begin with it. */
 export function childRequest(event: HistoryEvent): ChildRequest | undefined {
   const start = event.startChildWorkflowExecutionInitiatedEventAttributes;
   if (start) return { runId: start.workflowId ?? '', parts: ['started', 'closed'] };
@@ -237,11 +237,11 @@ export interface ChildAnswer {
   part: ChildPart;
   result?: { payloads?: object[] | null } | null | undefined;
   failure?: object | null | undefined;
-  /** The kind of an end that has no failure in the history. */
+  /** The kind of end, if the history has no failure for it. */
   ended?: 'failed' | 'cancelled' | 'terminated' | 'timed_out';
 }
 
-/** Returns the answer that an event is to an earlier request; undefined for any other event. */
+/** Returns the answer in an event to an earlier request; undefined for any other event. */
 export function childAnswer(event: HistoryEvent): ChildAnswer | undefined {
   const answer = (
     part: ChildPart,
@@ -282,7 +282,7 @@ interface LocalActivity {
    * activity.
    */
   endedAt?: number;
-  /** The time at which it was requested, in milliseconds since the epoch, and the number of its last attempt. */
+  /** When it was requested, in milliseconds since the epoch, and the number of its last attempt. */
   scheduledAt?: number;
   attempt?: number;
 }
@@ -320,11 +320,11 @@ function markerJson(payloads: { payloads?: { data?: Uint8Array | null }[] | null
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The size of a history at the start of a workflow task, as the server told it to the workflow. */
+/** The size of a history at the start of a workflow task, as reported by the server. */
 export interface TaskSize {
   events: number;
   bytes: number;
-  /** The server suggested to continue as new. */
+  /** True if the server suggested continuing as new. */
   isSuggested: boolean;
 }
 
@@ -335,15 +335,15 @@ export function sizeAt(
   return { events: Number(eventId), bytes: Number(historySizeBytes ?? 0), isSuggested: suggestContinueAsNew ?? false };
 }
 
-/** True if the history was too full at a task to grow by that much. */
+/** True if the history was too full at a task to grow by this much. */
 export function isFull(size: TaskSize | undefined, growth: Growth, limit: ContinueAsNewThresholds = DEFAULT_THRESHOLDS): boolean {
   if (size === undefined) return false;
   return size.isSuggested || size.events + growth.events > limit.events || size.bytes + growth.bytes > limit.bytes;
 }
 
 /**
- * False if a history in which the run has decided to continue was full for the growth of an activity, but not for this one: in one
- * workflow task, steps that run side by side ask for both. True if something else than the size has decided.
+ * False if the history was full for another activity's growth, which made the run continue as new, but not for this one: in one
+ * workflow task, parallel steps check both. True if something other than the size has decided.
  */
 export function isFullFor(growth: Growth, size: TaskSize | undefined, limit?: ContinueAsNewThresholds): boolean {
   return size === undefined || isFull(size, growth, limit) || !isFull(size, ACTIVITY, limit);

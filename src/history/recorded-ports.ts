@@ -47,19 +47,19 @@ type LocalCall = RecordedExecution['localCalls'][number];
 /** Selects activities by their names. */
 type Which = (name: string) => boolean;
 
-/** The activities of one execution that is read back. */
+/** The recorded activities of one execution, handed out as the loop requests them. */
 class RecordedActivities {
   readonly #executionId: string;
   readonly #tasks: RecordedTasks;
   /**
-   * The activities that the loop has not requested yet, by name, in the order in which the workflow requested them: all but that which
-   * resolved the agent of the run, before its loop began.
+   * The activities that the loop has not requested yet, by name, in the order in which the workflow requested them, except the one that
+   * resolved the run's agent before the loop began.
    */
   readonly #left = new Map<string, RecordedExecution['activities']>();
-  /** The local activities that it has not requested yet, in the order in which they ended. */
+  /** The local activities that the loop has not requested yet, in the order in which they ended. */
   readonly #localLeft: LocalCall[];
   readonly #running = new Set<{ name: string; input: unknown }>();
-  /** The local activities that the loop has requested, as far as their attempts are known: the history has no input of them. */
+  /** The local activities that the loop has requested, if their attempts are known: the history does not have their inputs. */
   readonly localAttempts: EndedAttempt[] = [];
 
   constructor({ executionId, activities, localCalls }: RecordedExecution, tasks: RecordedTasks) {
@@ -74,37 +74,37 @@ class RecordedActivities {
     }
   }
 
-  /** Returns the outcome that a request had, in the task in which the run received it. */
+  /** Returns the recorded outcome of a request, in the task in which the run received it. */
   perform<Input, Output, Outcome>(request: ActivityRequest<Input, Output, Outcome>): Promise<Outcome> {
     const isWaitedFor = request.options.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
     return this.#outcomeOf(request, { isWaitedFor });
   }
 
-  /** Does the same for a request that the cancellation of the run does not affect. */
+  /** As `perform`, for a request that is not cancelled with the run. */
   performAnyway<Input, Output, Outcome>(request: ActivityRequest<Input, Output, Outcome>): Promise<Outcome> {
     return this.#outcomeOf(request, { isWaitedFor: true, isNeverRefused: true });
   }
 
-  /** Throws `history_unreadable` if the run received the end of an activity that the loop has not requested. */
+  /** Throws `history_unreadable` if the run received the end of an activity that the loop did not request. */
   requireUsed(): void {
     for (const [name, named] of this.#left)
       if (named.some(({ task, input }) => task !== undefined && hasTrait('isDecisive', { name, input })))
         throw this.#diverged(`ends without the activity "${name}" that its history has`);
   }
 
-  /** True if there are such activities that the loop has not requested yet. */
+  /** True if the loop has not requested all of these activities yet. */
   areLeft(which: Which): boolean {
     return [...this.#left].some(([name, named]) => named.length > 0 && which(name));
   }
 
-  /** True if the loop has not requested all local activities yet. They run as soon as they are requested: those that are left belong to this execution. */
+  /** True if the loop has not requested all local activities yet. They run when requested, so the rest belong to this execution. */
   get areLocalLeft(): boolean {
     return this.#localLeft.length > 0;
   }
 
-  /** True if this workflow task requested such an activity, which the loop has not requested yet. */
+  /** True if this workflow task requested such an activity but the loop has not yet. */
   startsIn(task: number, which: Which): boolean {
-    // Those of a name are in order: a long history is not searched to its end for each request.
+    // Activities with the same name are in order, so a long history is not searched for each request.
     const isFirst = (named: RecordedExecution['activities']): boolean =>
       named.find(({ scheduledIn }) => scheduledIn >= task)?.scheduledIn === task;
     return [...this.#left].some(([name, named]) => which(name) && isFirst(named));
@@ -134,7 +134,7 @@ class RecordedActivities {
     const index = key === undefined ? 0 : named.findIndex((one) => key(one.input as Partial<Input>) === wanted);
     if (index >= 0) return named.splice(index, 1)[0];
     const other = named.find((one) => hasTrait('isDecisive', { name, input: one.input }));
-    // A cancelled run starts nothing: what is left belongs to a later turn.
+    // A cancelled run starts nothing: the remaining activities belong to a later turn.
     if (other === undefined || this.#tasks.cancelRequested()) return undefined;
     const had = key?.(other.input as Partial<Input>) ?? '';
     throw this.#diverged(`requests the activity "${name}" for "${wanted ?? ''}", and its history has that for "${had}"`);
@@ -150,8 +150,8 @@ class RecordedActivities {
   }
 
   /**
-   * Takes a local activity, whose marker holds no input: its output says what it was. The marker of a failure does not; it belongs to
-   * the first activity that the workflow requested by that name and that is not another request's.
+   * Takes a local activity. Its marker holds no input, so its output identifies it. The marker of a failure has none; it belongs to
+   * the first activity that the workflow requested with this name and that no other request matches.
    */
   #takeLocal<Input>({ name, key, input }: ActivityRequest<Input, never, unknown>): LocalCall | undefined {
     const wanted = key?.(input);
@@ -165,7 +165,7 @@ class RecordedActivities {
     return found;
   }
 
-  /** Notes a local activity that has ended with its first attempt. Nobody knows when a worker had another one. */
+  /** Records a local activity that ended with its first attempt. The time of a later attempt is unknown. */
   #noteLocal({ input: { name, attempt, scheduledAt: localAt, endedAt }, output }: LocalCall, input: unknown): void {
     if (attempt !== 1 || localAt === undefined || endedAt === undefined) return;
     const times = { localAt, scheduledAt: localAt, startedAt: localAt, endedAt: Math.max(localAt, endedAt) };
@@ -178,7 +178,7 @@ function withName(...names: ActivityName[]): Which {
   return (name) => isOwnActivity(name) && names.includes(name);
 }
 
-/** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
+/** The event ids in the history: by offset, and for calls of a program by call id. */
 interface RecordedIds {
   ids: ReadonlyMap<number, string>;
   callEvents: ReadonlyMap<string, string>;
@@ -190,14 +190,14 @@ const stepAttempts = withName('askStep', 'useMemory');
 const loads = withName('loadOutput');
 const callsAndSegments: Which = (name) => isToolActivity(name) || name === 'runCode';
 
-/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and what acts on its result. */
+/** True for the activities that a tool call waits for: the call itself, a question about its outcome, and what processes its result. */
 function isOfCall(activity: { name: string; input: unknown }): boolean {
   return isToolActivity(activity.name) || hasTrait('isOfCall', activity);
 }
 
 /**
- * A run that is read back: every answer is taken from history, in the workflow task in which the run received it. Knowing what each task
- * requested tells a run that was about to continue as new from one that was not.
+ * A run that is read back: every answer comes from the history, in the workflow task in which the run received it. What each task
+ * requested shows whether the run was about to continue as new.
  */
 export class RecordedRun {
   /** Ids of the calls that have waited for a decision. */
@@ -207,17 +207,17 @@ export class RecordedRun {
   readonly #activities: RecordedActivities;
   readonly #ids: RecordedIds;
   readonly #children: RecordedChildren;
-  /** The inputs of the model calls that the loop has asked for, those of bursts among them, by their keys: of several with one, the first. */
+  /** The inputs of the model calls that the loop requested, including those in bursts, by key; the first if several share a key. */
   readonly modelCalls = new Map<string, CallModelInput>();
   /** The tool calls of a run that makes bursts, by their keys. */
   readonly toolCalls = new Map<string, ToolCallInBurst>();
-  /** The burst of which the history has no end. */
+  /** The burst whose end is not in the history. */
   burst: { begunAt: number } | undefined;
   /** The bursts that the run has not made yet. */
   readonly #bursts: RecordedActivity<RunBurstInput, StoredBurst>[];
   /** True if the execution continued as new, or was about to. */
   readonly #continues: boolean;
-  /** True if outputs of a program were stored, which is done before it continues. */
+  /** True if outputs of a program were stored, which happens before it continues as new. */
   readonly #stores: boolean;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: RecordedIds) {
@@ -255,7 +255,7 @@ export class RecordedRun {
       recorded: ({ approvals }) => {
         for (const { callId } of approvals.pending) this.waited.add(callId);
       },
-      // The ends of model calls, turns and children are in the history.
+      // The history already has the ends of model calls, turns and children.
       abortModelCall: () => undefined,
       withinTurn: (turn) => turn(),
       inBackground: begunWork,
@@ -266,7 +266,7 @@ export class RecordedRun {
     const bursting = burstPorts(ports, {
       state: () => state,
       make: (call) => (makesBursts(run.snapshot) && !this.#isCancelledBefore(call) ? this.#burst(run, call) : undefined),
-      // The history has the rest of the call as a call of its own.
+      // The history has the rest of the call as a separate call.
       continueModelCall: (call) => ports.callModel(call),
       continueTool: (invocation) => ports.runTool(invocation),
       settled: () => tasks.settled(),
@@ -286,17 +286,17 @@ export class RecordedRun {
     return bursting;
   }
 
-  /** The attempts with which local calls have ended. */
+  /** The attempts that ended local calls. */
   get localAttempts(): readonly EndedAttempt[] {
     return this.#activities.localAttempts;
   }
 
-  /** True if the run was cancelled before this call, so that no burst has begun with it: the next one is that of a later turn. */
+  /** True if the run was cancelled before this call, so no burst began with it: the next burst belongs to a later turn. */
   #isCancelledBefore({ through }: ModelCall): boolean {
     return this.#tasks.cancelRequested() && this.#bursts[0]?.input.through !== through;
   }
 
-  /** Returns the burst that begins with a model call. Its seed and its time are in its input. */
+  /** Returns the burst that begins with a model call. Its input has its seed and time. */
   async #burst(run: RequestingRun & { state: RunState }, call: ModelCall): Promise<EndedBurst | undefined> {
     const { seed = '', now: begunAt = this.#tasks.now() } = this.#bursts.shift()?.input ?? {};
     this.burst = { begunAt };
@@ -316,7 +316,7 @@ export class RecordedRun {
     return this.#ids.ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
-  /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
+  /** Throws `history_unreadable` unless the loop has used everything that is recorded. */
   end(): void {
     this.#activities.requireUsed();
   }
@@ -351,7 +351,7 @@ export class RecordedRun {
     const size = recorded.taskSizes?.[task - 1];
     const limit = this.#tasks.state?.snapshot.continueAsNew;
     if (!isFullFor(growth, size, limit)) return false;
-    // A run that continues tells its children in the same task.
+    // A run that continues notifies its children in the same task.
     const tells = [...recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining =
@@ -362,24 +362,24 @@ export class RecordedRun {
   }
 }
 
-/** The number of requests about a child that the run which is read back has made. */
+/** The number of requests about a child that the loop has made. */
 interface UsedRequests {
   nextTurns: number;
   interrupts: number;
 }
 
-/** The children that a run which is read back has started, and the run that keeps it. */
+/** The recorded children of a run that is read back, and its keeper. */
 class RecordedChildren {
-  /** The number of agents that calls of tools wait for. */
+  /** The number of agents that tool calls wait for. */
   running = 0;
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #activities: RecordedActivities;
-  /** The agents of calls of tools that the run has not started yet. */
+  /** The agents of tool calls that the loop has not started yet. */
   readonly #agentsLeft: Set<string>;
-  /** The children of steps that the program has not started yet, or not waited for. */
+  /** The children of steps that the program has not started yet, or not awaited. */
   readonly #stepsLeft: Set<string>;
-  /** The number of further turns that calls of tools have asked for, by the id of the session. */
+  /** The number of further turns that tool calls have requested, by session id. */
   readonly #asked = new Map<string, number>();
   readonly #used = new Map<string, UsedRequests>();
   #reports = 0;
@@ -394,7 +394,7 @@ class RecordedChildren {
     this.#stepsLeft = new Set(recorded.children.keys());
   }
 
-  /** Returns the run id of the agent that a call has started. One that has not started gets the prefix alone. */
+  /** Returns the run id of the agent that a call has started; only the prefix if it has not started. */
   runIdOf(prefix: string): string {
     const found = [...this.#agentsLeft].find((runId) => runId.startsWith(prefix));
     this.#agentsLeft.delete(found ?? '');
@@ -406,7 +406,7 @@ class RecordedChildren {
     const { of, runId, next } = call;
     const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#tasks.state?.snapshot.timing ?? {};
     this.#stepsLeft.delete(runId);
-    // A run that decides to continue before a child has started leaves that child as soon as it starts: history shows it by what the child is told.
+    // A run that decides to continue before a child has started leaves it as soon as it starts: the child's notification shows this.
     const isLeft = (): boolean => call.isLeft() || this.#isTold(runId);
     const outcome = followChild(this.#effects(call), { ...call, isLeft }, childCheckMs);
     if (of === undefined) return outcome;
@@ -417,14 +417,14 @@ class RecordedChildren {
     return ended;
   }
 
-  /** Waits until the run that keeps this session was told of the end of a turn. */
+  /** Waits until the keeper of this session was notified of the end of a turn. */
   async turnEnded(keeper: string): Promise<void> {
     const recorded = childOf(this.#recorded, keeper).reports[this.#reports];
     this.#reports += 1;
     await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
   }
 
-  /** True if history starts an agent in that task, or asks one again, which the run has not done yet. */
+  /** True if the history starts or continues an agent in this task, which the loop has not done yet. */
   startsIn(task: number): boolean {
     const { children } = this.#recorded;
     if ([...this.#agentsLeft].some((runId) => children.get(runId)?.started?.scheduledIn === task)) return true;
@@ -437,7 +437,7 @@ class RecordedChildren {
     return this.#stepsLeft.size > 0;
   }
 
-  /** True if the run has left its agents to the next execution by the current task: it tells those that it has started itself. */
+  /** True if by the current task the run has left its agents to the next execution: it notifies those that it has started. */
   get areLeft(): boolean {
     const { children, end } = this.#recorded;
     if ([...children.keys()].some((runId) => this.#isTold(runId))) return true;
@@ -530,7 +530,7 @@ export function recordedCallEvents(recorded: RecordedExecution, next: ContinueAs
   return new Map([...calls, ...waiting, ...carried]);
 }
 
-/** Returns an id for an event whose own id is not in history. It is the same each time the run is read back. */
+/** Returns an id for an event whose id is not in the history. It is the same each time the run is read back. */
 function derivedEventId(executionId: string, offset: number | string): string {
   const hex = createHash('sha256').update(`${executionId}/${offset}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');

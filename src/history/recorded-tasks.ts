@@ -12,7 +12,7 @@ export type ActivityEnd<Output> = { output: Output; failure?: undefined } | { fa
 /** An activity that the loop waits for. */
 interface RunningActivity {
   resolve: () => void;
-  /** The loop waits for its end even after a cancellation. */
+  /** True if the loop waits for its end even after a cancellation. */
   isWaitedFor: boolean;
 }
 
@@ -21,13 +21,13 @@ interface WaitingCondition {
   isMet: () => boolean;
   /** Milliseconds since the epoch. */
   deadlineAt: number;
-  /** True: the cancellation of the run ends the wait. */
+  /** True if the cancellation of the run ends the wait. */
   endsByCancel: boolean;
   resolve: () => void;
 }
 
 /**
- * The workflow tasks of one execution, in order. Each delivers the events since the task before, in the order in
+ * The workflow tasks of one execution, in order. Each delivers the events since the previous task, in the order in
  * which Temporal delivers them to a workflow: first messages to the run, then the ends of activities.
  */
 export class RecordedTasks {
@@ -74,8 +74,8 @@ export class RecordedTasks {
   }
 
   /**
-   * True if the loop has ended in this execution by the current task. An execution that continues only once its parent has received
-   * what it was told may have ended its loop earlier: then no event follows that the next execution would begin with.
+   * True if the loop has ended in this execution by the current task. If it continues only once its parent has received
+   * the notification, the loop may have ended earlier: then no event follows before the first one of the next execution.
    */
   get isDecided(): boolean {
     const { decidedIn = Infinity, toldIn = Infinity } = this.#recorded;
@@ -184,7 +184,7 @@ export class RecordedTasks {
     await this.#wait(isMet, { deadlineAt, endsByCancel: true });
   }
 
-  /** Does the same, whether or not the run is cancelled. */
+  /** As `until`, but not ended by a cancellation. */
   async untilMet(isMet: () => boolean, deadlineAt = Infinity): Promise<void> {
     await this.#wait(isMet, { deadlineAt, endsByCancel: false });
   }
@@ -243,7 +243,7 @@ export class RecordedTasks {
     this.#localCalls.delete(call);
   }
 
-  /** True if the current task, or an earlier one, saw the end. */
+  /** True if the current task or an earlier one saw the end. */
   #isEndVisible({ task = Infinity }: RecordedActivity<unknown, unknown>): boolean {
     return task <= this.#task;
   }

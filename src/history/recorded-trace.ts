@@ -47,15 +47,15 @@ import {
   type ToolCallInBurst,
 } from './recorded-execution.ts';
 
-/** What the trace of a run shows of its whole record, and the place of the run in it. */
+/** The traced content of a run's whole record, and the run's place in its trace. */
 interface RecordedTrace {
   trace: RunTrace;
   part: TracedPart;
 }
 
 /**
- * Reads what the trace of a run shows of its record, from the histories of all its executions. Throws `run_not_found`, and
- * `history_removed` if the server does not have the beginning of the run any more.
+ * Reads the traced content of a run from the histories of all its executions. Throws `run_not_found`, and
+ * `history_removed` if the server no longer has the beginning of the run.
  */
 export async function recordedTrace(client: Client, runId: string): Promise<RecordedTrace> {
   const { runId: newest, status, closeTime } = await describeRun(client, runId);
@@ -74,7 +74,7 @@ export async function recordedTrace(client: Client, runId: string): Promise<Reco
   return { trace, part: isCutOff ? { ...part, end: cutOffEnd(record.run, status.name, closeTime?.getTime() ?? 0) } : part };
 }
 
-/** The records of the executions of a run, one after the other. */
+/** Collects the records of a run's executions in order. */
 class WholeRecord {
   run: ReadBackRun | undefined;
   readonly #events: Event[] = [];
@@ -82,7 +82,7 @@ class WholeRecord {
   readonly #turns: TurnResultFields[] = [];
   readonly #losses: LostActivity[] = [];
   readonly #ended: { executionId: string; attempt: EndedAttempt; inBursts: BurstCalls }[] = [];
-  /** The agents of the run, by digest: of each model call the agent that has made it. */
+  /** The agents of the run by digest, to find the agent of each model call. */
   readonly #agents = new Map<string, AgentSnapshot>();
   #firstOffset = 0;
 
@@ -129,7 +129,7 @@ class WholeRecord {
   }
 }
 
-/** Returns the end of a run that the server has ended: the run has recorded none. */
+/** Returns the end of a run that the server has ended, so that the run recorded none. */
 function cutOffEnd(run: ReadBackRun, status: string, to: number): TracedEnd {
   const { agentName, startedAt, state } = run;
   const how = status === 'TERMINATED' ? 'terminated' : 'timed_out';
@@ -149,14 +149,14 @@ function cutOffEnd(run: ReadBackRun, status: string, to: number): TracedEnd {
   };
 }
 
-/** An execution of a workflow, and a run of it. */
+/** An execution of a workflow, and the run in it. */
 export interface TracedExecution {
   workflowId: string;
   /** Temporal's run id. Absent: the newest execution. */
   executionId?: string;
   /** The key of a run inside a workflow of the user, or empty. */
   key: string;
-  /** The offset of an event, if its turn is asked for. Absent: the place is that of the run as a whole. */
+  /** The offset of an event whose turn is wanted. Absent: the place of the whole run. */
   offset?: number;
 }
 
@@ -164,8 +164,8 @@ export interface TracedExecution {
 type FindTrace = (client: Client, execution: TracedExecution) => Promise<RunTrace | undefined>;
 
 /**
- * Finds the place of a run in its trace: what it needs is in the first events of its executions, and of those of the runs above it, whose
- * places `findParent` finds. Undefined if the server does not have one of them any more.
+ * Finds the place of a run in its trace, from the first events of its executions and of its ancestors, whose
+ * places `findParent` returns. Undefined if the server no longer has one of them.
  */
 export async function findTrace(
   client: Client,
@@ -176,11 +176,11 @@ export async function findTrace(
   const firstExecutionId = beginning?.firstExecutionId;
   if (beginning === undefined || firstExecutionId === undefined) return undefined;
   const run = tracedRun({ namespace: client.options.namespace, workflowId, firstExecutionId, key });
-  // The input is that of a workflow of the user.
+  // The input belongs to a workflow of the user.
   if (key !== '') return traceOfStart(run, undefined);
-  // An execution that continues another one has no start of its own.
+  // An execution that continues another one does not have the start of the run.
   const first = beginning.before === undefined ? beginning : await executionBeginning(client, workflowId, firstExecutionId);
-  // A session may outlive its first execution. Of its turns, only the first is in the trace of the caller.
+  // A session may outlive its first execution. Only its first turn is in the caller's trace.
   const start = first ?? (beginning.isSession ? beginning : undefined);
   if (start === undefined) return undefined;
   const { parentRunId, parentFirstId, traceparent, isSession } = start;
@@ -198,13 +198,13 @@ export async function findTrace(
   return turn === undefined ? undefined : traceOfTurn(session, turn);
 }
 
-/** Returns the offset of the event with the call that has started a child: the id of the child ends with its position. */
+/** Returns the offset of the event with the call that started a child: the child's id ends with the call's position. */
 function offsetOfCall(childRunId: string): number {
   const { offset } = /\.(?<offset>\d+)\.\d+\.[^.]+$/.exec(childRunId)?.groups ?? {};
   return Number(offset ?? 0);
 }
 
-/** Returns the turn of a session to which the event at an offset belongs. Undefined if the server does not have that event any more. */
+/** Returns the turn of a session to which an event belongs. Undefined if the server no longer has the event. */
 async function turnAt(
   client: Client,
   { runId, firstExecutionId, offset }: { runId: string; firstExecutionId: string; offset: number },
@@ -228,10 +228,10 @@ interface CallAt<Traced> {
   offset: number;
 }
 
-/** The agent that has made a call, by the digest of its snapshot. */
+/** Returns the agent of a call by its snapshot digest. */
 type AgentOf = (digest: string) => Pick<AgentSnapshot, 'name'> & Partial<AgentSnapshot>;
 
-/** Returns a lost activity as a call. Undefined for one that is no call. */
+/** Returns a lost activity as a call. Undefined for an activity that is not a call. */
 function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss> | undefined {
   const { name, input, activityId: activity, attempt, scheduledAt, endedAt: to } = lost;
   if (attempt < 1) return undefined;
@@ -245,14 +245,14 @@ function lossOf(lost: LostActivity, agentOf: AgentOf): CallAt<TracedLoss> | unde
 }
 
 /**
- * Returns the end of an activity as a call. Undefined for one that is no call, and for one of which the history does not say under which name its
- * worker has reported it: which of several models has failed, and how many attempts there were that workers count.
+ * Returns the end of an activity as a call. Undefined for an activity that is not a call, and if the history does not say under which
+ * name the worker has reported it: which of several models has failed, or how many attempts workers have counted.
  */
 export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: AgentOf): CallAt<TracedCall> | undefined {
   const { name, input, attempt, localAt, startedAt: from, endedAt: to, activityId: activity } = ended;
   if (attempt === undefined || isRefusal(ended.failure)) return undefined;
   const times = { activity, attempt, from, to, ...defined({ localAt }) };
-  // Model calls of which no event of the record says the place are named by their activity.
+  // Model calls without a recorded event are named by their activity.
   const byActivity = `${executionId}/${activity}`;
   switch (name) {
     case 'callModel': {
@@ -278,7 +278,7 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
       return answer && { traced: { call: byActivity, agent, ...times, ...answer }, offset: 0 };
     }
     default: {
-      // Any other failure is from before the tool was called, or of a result that its worker has reported otherwise.
+      // Any other failure happened before the tool was called, or its worker has reported the result differently.
       if (isOwnActivity(name) || (ended.failure !== undefined && !isCancellation(ended.failure))) return undefined;
       const code = codeOfTool(ended);
       return { traced: { ...toolCallOf(name, input as RunToolInput), ...times, ...defined({ code }) }, offset: offsetOf(input) };
@@ -286,7 +286,7 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
   }
 }
 
-/** What the calls of a burst were about, as the loop has asked for them again: the history has their outcomes alone. */
+/** The requests for a burst's calls, as repeated by the loop: the history only has their outcomes. */
 interface BurstCalls {
   checkpoints: RecordedExecution['checkpoints'];
   modelCalls: ReadonlyMap<string, CallModelInput>;
@@ -294,8 +294,8 @@ interface BurstCalls {
 }
 
 /**
- * Returns the calls that a burst has made to their ends. A burst makes one model call after the other, and those of tools in between: a model
- * call is taken to begin with the outcome before it, and a tool call so long before its own as its tool says.
+ * Returns the completed calls of a burst. A burst makes model calls one at a time, with tool calls in between: a model
+ * call is assumed to begin at the previous outcome, and a tool call at its own outcome minus the duration that the tool reports.
  */
 export function burstCallsOf(
   burst: EndedAttempt,
@@ -305,12 +305,12 @@ export function burstCallsOf(
   const { activityId: activity, attempt: attemptAtBurst, scheduledAt, startedAt, endedAt, output, failure } = burst;
   const input = burst.input as RunBurstInput;
   const { entries = [], attempts = {} } = recordOfBurst({ input, output: output as StoredBurst | undefined, failure }, checkpoints) ?? {};
-  // A later attempt counts from the time at which the server had the burst.
+  // A later attempt counts from the time at which the burst was scheduled.
   const began = attemptAtBurst === 1 ? startedAt : scheduledAt;
   const moment = (at: number): number => Math.min(endedAt, began + Math.max(0, at));
   let [answeredAt, lastAt] = [0, 0];
   const calls: CallAt<TracedCall>[] = [];
-  // Of a model call that has failed, and was made again after as many events, nobody knows how many attempts it took.
+  // If a model call failed and was repeated at the same offset, its number of attempts is unknown.
   const lastOfKey = new Map(entries.map(({ key }, index) => [key, index]));
   for (const [index, { at, key, model, tool }] of entries.entries()) {
     const attempt = attempts[key] ?? 1;
@@ -345,7 +345,7 @@ export function burstCallsOf(
   return calls;
 }
 
-/** Returns how a tool call of a burst has ended. Undefined if the tool was not called, or its worker has reported the end otherwise. */
+/** Returns how a tool call of a burst ended. Undefined if the tool was not called, or its worker has reported the end differently. */
 function endOfTool(outcome: ToolOutcome): (Pick<TracedCall, 'code'> & { durationMs: number }) | undefined {
   if (outcome.type === 'cancelled') return { code: 'interrupted', durationMs: Infinity };
   if (outcome.type !== 'result' || outcome.resultId === undefined || outcome.durationMs === null) return undefined;
@@ -364,10 +364,10 @@ function burstAnswer(
       return answer({ output: outcome });
     case 'cancelled':
     case 'interrupted':
-      // Without the part of an answer, no request was sent.
+      // Without a partial answer, no request was sent.
       return outcome.partial && answer({ output: { type: 'aborted', partial: outcome.partial } });
     case 'failed': {
-      // A worker whose time was over has interrupted the request itself, and says so.
+      // A worker that timed out has interrupted the request itself, and reports that.
       if (outcome.code === 'model_timeout') return undefined;
       const usage = attempt === 1 ? outcome.spent?.reported : undefined;
       const code = isNotSent(outcome) ? NOT_SENT_ERROR : outcome.code;
@@ -394,27 +394,27 @@ function codeOfTool({ output, failure }: EndedAttempt): string | undefined {
   return isError ? 'tool_failed' : undefined;
 }
 
-/** What a model call has ended with, as its span says it. */
+/** The outcome of a model call, as in its span. */
 type ModelAnswer = Pick<TracedCall, 'model' | 'asked' | 'code' | 'usage' | 'finishReason'>;
 
-/** `isOnly`: the call asks the first model and no other. */
+/** `isOnly`: the call only asks the first model. */
 function modelAnswer(
   { output, failure, attempt }: Pick<EndedAttempt, 'output' | 'failure' | 'attempt'>,
   first: string | undefined,
   { isOnly }: { isOnly: boolean },
 ): ModelAnswer | undefined {
   if (failure !== undefined) {
-    // One that was cancelled otherwise than by its end, with what had arrived, has sent no request.
+    // A call that was cancelled without a partial answer has sent no request.
     if (!isOnly || isCancellation(failure)) return undefined;
-    // What the attempts before have cost is in the details, too.
+    // The details also include the cost of earlier attempts.
     const spent = attempt === 1 ? spentIn(failure instanceof ApplicationFailure ? failure.details?.[0] : undefined)?.reported : undefined;
     return { code: codeOf(failure), ...defined({ model: first, usage: spent }) };
   }
   const answered = answerIn(output as CallModelOutput | SummariseOutput | AskStepOutput);
-  // The part of an answer does not say how many models were asked before.
+  // A partial answer does not say how many models were asked before.
   if (answered === undefined || (answered.code !== undefined && !isOnly)) return undefined;
   const { answeredBy, tried = [], usage, finishReason, inBatch } = answered.answer;
-  // The worker of a batch has no attempt of its own. A summary does not say which models were asked before.
+  // A batch worker makes no attempt itself. A summary does not say which models were asked before.
   if (inBatch || (answeredBy !== undefined && tried.length === 0 && 'text' in answered.answer)) return undefined;
   return {
     asked: tried.length + 1,
@@ -423,7 +423,7 @@ function modelAnswer(
   };
 }
 
-/** An answer, or the part of one. */
+/** An answer or a partial answer. */
 interface Answer {
   answeredBy?: string;
   tried?: readonly unknown[];
@@ -433,7 +433,7 @@ interface Answer {
 }
 
 function answerIn(output: CallModelOutput | SummariseOutput | AskStepOutput): { answer: Answer; code?: 'interrupted' } | undefined {
-  // The finish reason that goes without saying is left out of an answer in a program.
+  // An answer in a program omits the default finish reason.
   if ('promptLength' in output) return { answer: { finishReason: 'stop', ...output.response } };
   if ('text' in output) return { answer: { ...output, finishReason: 'stop' } };
   if (output.type === 'response') return { answer: output.response };

@@ -18,7 +18,7 @@ import { type NamedActivity, patchOf, type RecordedActivity, type RecordedExecut
 /** Longhaul's own activities that call a model. */
 const MODEL_CALLS: ReadonlySet<string> = new Set(['callModel', 'summarise', 'askStep']);
 
-/** Longhaul's own activities that stand for a call of the model. */
+/** Longhaul's activities that represent a call made by the model. */
 const CALLS: ReadonlySet<string> = new Set(['runCode']);
 
 function kindOf(activity: string): SpanKind {
@@ -26,36 +26,36 @@ function kindOf(activity: string): SpanKind {
   return CALLS.has(activity) || !isOwnActivity(activity) ? 'tool' : 'own';
 }
 
-/** Bytes of the message of a failure. */
+/** The most bytes of a failure message. */
 const FAILURE_BYTES = 300;
 
 type Failure = Parameters<typeof decodeOptionalFailureToOptionalError>[1];
 
-/** A span as it is folded: milliseconds since the epoch. */
+/** A span under construction. Times are in milliseconds since the epoch. */
 interface OpenSpan extends Pick<
   TimelineSpan,
   'id' | 'kind' | 'name' | 'attempts' | 'failures' | 'ended' | 'step' | 'callId' | 'childRunId' | 'decision'
 > {
   from: number;
-  /** The time at which a worker took its last attempt, or at which a wait began. */
+  /** When a worker took the last attempt, or when a wait began. */
   taken?: number;
   to?: number;
-  /** The number of events that the model call has in its conversation. */
+  /** The number of events in the conversation of the model call. */
   through?: number;
-  /** For a burst: the milliseconds of its calls, which have spans of their own. */
+  /** For a burst: the milliseconds of its calls, which have separate spans. */
   ofCallsMs?: number;
 }
 
 /**
- * The time of one execution, from its history: every activity with its attempts, every workflow task, every child, and, once the execution
- * is read back, the waits for people.
+ * The timeline of one execution, from its history: every activity with its attempts, every workflow task, every child, and,
+ * once the execution is read back, the waits for people.
  */
 export class ExecutionTimeline {
   readonly #converter: LoadedDataConverter;
   readonly #spans: OpenSpan[] = [];
-  /** The spans that an event of the history may end, by the event that began them. */
+  /** The open spans, by the event that began them. */
   readonly #open = new Map<string, OpenSpan>();
-  /** The spans of bursts, the last one of each. */
+  /** The last span of each burst. */
   readonly #bursts = new Map<NamedActivity, OpenSpan>();
   #known = 0;
   #knownLocal = 0;
@@ -65,7 +65,7 @@ export class ExecutionTimeline {
     this.#converter = converter;
   }
 
-  /** Takes the next event of the history, which the execution has read. */
+  /** Takes the next event of the history, already applied to the execution. */
   async see(event: HistoryEvent, execution: RecordedExecution): Promise<void> {
     if ((await this.#seeActivity(event, execution)) || this.#seeTask(event) || this.#seeChild(event)) return;
     if (event.markerRecordedEventAttributes && patchOf(event.markerRecordedEventAttributes) === undefined) this.#seeLocal(event, execution);
@@ -79,7 +79,7 @@ export class ExecutionTimeline {
     const { firstOffset, events, end } = read;
     const times = events.map(({ timestamp }) => Date.parse(timestamp));
     const steps = completedSteps(read);
-    // What begins after the last event belongs to it: the next execution begins with the next one.
+    // What begins after the last event belongs to that event: the next execution begins with the next one.
     const last = end?.type === 'continued' && events.length > 0 ? firstOffset + events.length - 1 : Infinity;
     const ordered = this.#spans.toSorted((one, other) => one.from - other.from);
     let known = 0;
@@ -113,7 +113,7 @@ export class ExecutionTimeline {
     if (scheduled) {
       const name = scheduled.activityType?.name ?? '';
       const { activities } = execution;
-      // An activity that is scheduled again for other workers is none of its own to the run.
+      // An activity that is scheduled again for other workers is not a new activity to the run.
       const isNew = activities.length > this.#known;
       this.#known = activities.length;
       const activity = isNew ? activities.at(-1) : activities.findLast((one) => one.name === name && one.task === undefined);
@@ -181,7 +181,7 @@ export class ExecutionTimeline {
     return true;
   }
 
-  /** Takes a call inside a workflow task. The server learns of it with the end of the task, and the worker says when it began. */
+  /** Takes a local call. The server learns of it at the end of the workflow task, and the worker reports when it began. */
   #seeLocal(event: HistoryEvent, { localCalls, checkpoints }: RecordedExecution): void {
     const ofCall = localCalls.length > this.#knownLocal ? localCalls.at(-1) : undefined;
     const local = ofCall ?? (checkpoints.length > this.#knownCheckpoints ? checkpoints.at(-1) : undefined);
@@ -225,7 +225,7 @@ export class ExecutionTimeline {
     return span;
   }
 
-  /** Adds the waits for decisions, each from its request to its decision, and those of a session for its next message. */
+  /** Adds the waits for decisions, from request to decision, and the session's waits for its next message. */
   #addWaits({ events, recorded, run: { state }, end }: ReadExecution): void {
     const carried = recorded.continuedState?.approvals.pending ?? [];
     const requested = new Map<string, number>(carried.map(({ callId, requestedAt }) => [callId, requestedAt]));
@@ -252,7 +252,7 @@ export class ExecutionTimeline {
       before = at;
     }
     if (end !== undefined) {
-      // The session was closed: nobody is waited for any more.
+      // The session was closed, so it no longer waits.
       if (idle !== undefined) idle.to = end.type === 'closed' ? end.at : before;
       return;
     }
@@ -260,12 +260,12 @@ export class ExecutionTimeline {
       this.#spans.push({ id: `approval ${key}`, kind: 'person', name: toolName, from: requestedAt, callId });
   }
 
-  /** Adds the calls that a burst has made, as its record has them. A burst makes one model call after the other, and those of tools in between. */
+  /** Adds the recorded calls of a burst, which makes model calls one at a time, with tool calls in between. */
   #addCalls({ events, firstOffset, recorded }: ReadExecution, activity: NamedActivity, burst: OpenSpan): void {
     const record = recordOfBurst(activity as RecordedActivity<RunBurstInput, StoredBurst>, recorded.checkpoints);
     const { id, taken, to } = burst;
     if (record === undefined || to === undefined) return;
-    // A later attempt counts from the time at which the server had the burst.
+    // A later attempt counts from the time at which the burst was scheduled.
     const began = (burst.attempts ?? 1) > 1 ? burst.from : (taken ?? burst.from);
     const moment = (at: number): number => Math.min(to, began + Math.max(0, at));
     let [answeredAt, lastAt] = [0, 0];
@@ -292,7 +292,7 @@ export class ExecutionTimeline {
     burst.ofCallsMs = coveredMs(calls);
   }
 
-  /** Adds the ends of children that the history of this execution has as messages, and the calls that they belong to. */
+  /** Adds the ends of children that this execution received as messages, and the calls that they belong to. */
   #addChildren({ events, steps, firstOffset, run: { agentName } }: ReadExecution): void {
     for (const { childRunId, callId, isError, from, to } of tracedPart({ agentName, firstOffset, events, steps }).children) {
       const known = this.#spans.findLast((span) => span.childRunId === childRunId && span.callId === undefined && span.from <= to);
@@ -307,7 +307,7 @@ export class ExecutionTimeline {
   }
 }
 
-/** Returns the number of complete steps before each event of an execution, and behind the last one. */
+/** Returns the number of completed steps before each event of an execution, and after the last one. */
 function completedSteps({ events, firstStep }: ReadExecution): number[] {
   let steps = firstStep;
   const before = [steps];
@@ -315,7 +315,7 @@ function completedSteps({ events, firstStep }: ReadExecution): number[] {
   return before;
 }
 
-/** Returns the milliseconds in which at least one of the spans was open: calls of tools are at the same time. */
+/** Returns the milliseconds covered by at least one span: tool calls overlap. */
 function coveredMs(spans: readonly OpenSpan[]): number {
   let [sum, until] = [0, 0];
   for (const { from, to = from } of spans.toSorted((one, other) => one.from - other.from)) {
@@ -325,14 +325,14 @@ function coveredMs(spans: readonly OpenSpan[]): number {
   return sum;
 }
 
-/** Returns the call that a burst names by its place in the record; undefined if another execution has the record of it. */
+/** Returns the call that a burst identifies by its place in the record; undefined if it is in another execution's record. */
 function callOf(key: string, { events, firstOffset }: Pick<ReadExecution, 'events' | 'firstOffset'>): ToolCall | undefined {
   const [offset, index] = key.slice(1).split('/').map(Number);
   const item = events[(offset ?? NaN) - firstOffset]?.content[index ?? NaN];
   return item !== undefined && isToolCall(item) ? item : undefined;
 }
 
-/** Returns the call and the step that an activity belongs to, as its input says. */
+/** Returns the call and the step that an activity belongs to, from its input. */
 function placeOf(activity: NamedActivity | undefined): Pick<OpenSpan, 'step' | 'callId' | 'through'> {
   if (activity === undefined || !isJsonObject(activity.input)) return {};
   const { callId, step, through } = activity.input;

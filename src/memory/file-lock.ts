@@ -7,7 +7,7 @@ import { LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { ifThere, removeDrafts, writeWhole } from '../stores/payload-store.ts';
 
-/** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
+/** A process holds the lock during one write. An older lock belongs to a process that was stopped. */
 const STALE_MS = 10_000;
 const WAIT_MS = 20_000;
 const RETRY_MS = 10;
@@ -21,8 +21,8 @@ export interface LockOptions {
 }
 
 /**
- * Replaces a file by the text that `next` makes, unless that is undefined, while no other process of this machine does the same: its lock is
- * a file next to it. Takes over the lock of a process that has ended. `mode` has the rights of the file. Throws a LonghaulError if the lock
+ * Replaces a file with the text from `next`, unless that is undefined, while no other process of this machine does the same: the lock is
+ * a file next to it. Takes over the lock of a process that has ended. `mode`: the file mode. Throws a LonghaulError if the lock
  * does not become free.
  */
 export async function changeFile(
@@ -35,7 +35,7 @@ export async function changeFile(
   const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
   await acquire(lock, owner, options);
   try {
-    // The process that left a draft has ended, or has lost the lock. It may hold what was forgotten since.
+    // The process that left a draft has ended or lost the lock. The draft may hold entries that were forgotten since.
     await removeDrafts(file);
     const text = await next();
     if (text !== undefined) await writeWhole(file, [text], defined({ mode }));
@@ -48,7 +48,7 @@ export async function changeFile(
 async function acquire(file: string, owner: string, options: LockOptions): Promise<void> {
   const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = (message) => new LonghaulError('memory_unavailable', message) } = options;
   const draft = `${file}.${randomUUID()}`;
-  // The lock appears with its owner in it: a link is made completely or not at all, and never over another file.
+  // The lock appears together with its owner: a link is created atomically, and never over another file.
   await writeFile(draft, owner, { flag: 'wx' });
   try {
     for (const end = performance.now() + waitMs; !(await isLinked(draft, file)); await sleep(RETRY_MS * (1 + Math.random()))) {
@@ -63,7 +63,7 @@ async function acquire(file: string, owner: string, options: LockOptions): Promi
 
 async function isLinked(draft: string, file: string): Promise<boolean> {
   try {
-    // The age of a lock is counted from here, not from the beginning of the wait for it.
+    // The age of a lock counts from here, not from the beginning of the wait.
     await utimes(draft, new Date(), new Date());
     await link(draft, file);
     return true;
@@ -73,7 +73,7 @@ async function isLinked(draft: string, file: string): Promise<boolean> {
   }
 }
 
-/** Removes a lock whose process has ended. Another process may do the same: the lock is moved first, and put back if it is a new one. */
+/** Removes a lock whose process has ended. Since another process may do the same, moves it first, and puts a new lock back. */
 async function removeIfStale(file: string, staleMs: number): Promise<void> {
   const owner = await ownerOf(file);
   if (owner === undefined || !(hasEnded(owner) || (await isOld(file, staleMs)))) return;
@@ -90,7 +90,7 @@ async function isOld(file: string, ms: number): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > ms;
 }
 
-/** True if the owner is a process of this machine that does not run any more. */
+/** True if the owner is a process of this machine that no longer runs. */
 function hasEnded(owner: string): boolean {
   try {
     const { pid, host } = JSON.parse(owner) as { pid: number; host: string };

@@ -17,17 +17,17 @@ export interface FileMemoryOptions {
 const VERSION = 2;
 
 /**
- * Creates a memory in one file, for the workers of one machine. Each change replaces the file as a whole: a reader finds the values
- * before or after it, and a machine that stops during a change leaves the file as it was. Processes take turns by a lock file beside
- * it, so no change is lost; the lock of a process that has ended is taken over, and so is one that is older than 10 seconds. It does
- * not promise that between machines, on network file systems, or if a process stands still for longer than that in the middle of a
- * change. Every call reads the whole file: it is for hundreds of values. Throws a UsageError without a file.
+ * Creates a memory in one file, for the workers of one machine. Each change replaces the whole file: a reader finds the values
+ * before or after it, and a crash during a change leaves the file unchanged. Processes take turns using a lock file next to
+ * it, so no change is lost; a lock is taken over if its process has ended or if it is older than 10 seconds. There is no such
+ * guarantee between machines, on network file systems, or if a process is suspended for longer than that in the middle of a
+ * change. Every call reads the whole file: use it for hundreds of values. Throws a UsageError without a file.
  */
 export function fileMemory(options: FileMemoryOptions): MemoryStore {
   return lockedFileMemory(options, {});
 }
 
-/** Creates a memory in a file whose wait for the lock can be set. */
+/** Creates a memory in a file with configurable lock options. */
 export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions): MemoryStore {
   if (typeof options.file !== 'string' || options.file === '') {
     throw new UsageError('fileMemory: "file" is missing: write the path of a file that every worker of the machine sees');
@@ -63,7 +63,7 @@ async function readEntries(file: string): Promise<ListedEntry[]> {
   if (text === undefined) return [];
   const { version, entries } = Object(parsedJson(text)) as { version?: unknown; entries?: unknown };
   if (version === VERSION && Array.isArray(entries)) return entries as ListedEntry[];
-  throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
+  throw new LonghaulError('memory_unavailable', `the file "${file}" is not a memory of this release: use another file, or move it away`);
 }
 
 /** Creates a memory that lasts as long as the process, for tests. */
@@ -90,25 +90,25 @@ export function inMemory(): MemoryStore {
   };
 }
 
-/** An entry in a list of all entries of a memory, the oldest first. */
+/** An entry in the list of all entries of a memory, oldest first. */
 interface ListedEntry {
   namespace: string;
   entry: MemoryEntry;
   vector?: readonly number[];
 }
 
-/** Returns a new entry for the list. Throws a UsageError for one out of bounds. */
+/** Returns a new entry for the list. Throws a UsageError for an invalid one. */
 function listedEntry(given: NewEntry): ListedEntry {
   const { namespace, entry, vector } = checkedEntry(given);
   return { namespace, entry, ...defined({ vector }) };
 }
 
-/** Returns the list with one more entry in place of the one with the same key and namespace. */
+/** Returns the list with an added entry, which replaces one with the same key and namespace. */
 function withEntry(list: readonly ListedEntry[], added: ListedEntry): ListedEntry[] {
   return [...list.filter(({ namespace, entry }) => namespace !== added.namespace || entry.key !== added.entry.key), added];
 }
 
-/** Returns the list without the entries that are forgotten. Throws a UsageError without a namespace. */
+/** Returns the list without the forgotten entries. Throws a UsageError without a namespace. */
 function withoutEntries(list: readonly ListedEntry[], what: ForgottenEntries): ListedEntry[] {
   requireNamespace(what.namespace);
   return list.filter(({ namespace, entry }) => namespace !== what.namespace || !isForgotten(entry, what));
@@ -126,7 +126,7 @@ function withoutNamespaces(list: readonly ListedEntry[], prefix: string): Listed
   return list.filter(({ namespace }) => !namespace.startsWith(prefix));
 }
 
-/** Returns the entries that fit a query, the best first. Throws a UsageError for a query without a namespace, and for a vector out of bounds. */
+/** Returns the entries that match a query, best first. Throws a UsageError for a query without a namespace, and for an invalid vector. */
 function findEntries(list: readonly ListedEntry[], given: RecallQuery): FoundEntry[] {
   const { namespace, text, words, vector, wanted } = checkedQuery(given);
   const searched = list.filter((one) => one.namespace === namespace).toReversed();
@@ -143,7 +143,7 @@ function findEntries(list: readonly ListedEntry[], given: RecallQuery): FoundEnt
     .map(({ entry, score }) => ({ ...structuredClone(entry), score }));
 }
 
-/** Returns a page of the entries of a namespace. Throws a UsageError for a limit out of bounds and a text that is no cursor. */
+/** Returns a page of the entries of a namespace. Throws a UsageError for an invalid limit or cursor. */
 function listEntries(list: readonly ListedEntry[], { namespace, cursor, limit }: Parameters<MemoryStore['list']>[0]): MemoryPage {
   requireNamespace(namespace);
   const after = keyBefore(cursor);

@@ -9,7 +9,7 @@ import { isoTime } from '../core/domain/time.ts';
 export interface MemorySource {
   /** The run that wrote the entry. */
   runId: string;
-  /** The offset of the event with the call that did. */
+  /** The offset of the event with the call that wrote it. */
   offset?: number;
 }
 
@@ -19,9 +19,9 @@ export interface MemoryEntry {
   key: string;
   /** What was remembered. */
   value: JsonValue;
-  /** Facts about the entry, by their names. */
+  /** Facts about the entry, by name. */
   metadata: JsonObject;
-  /** Seconds since the epoch at which it was stored. */
+  /** When it was stored, in seconds since the epoch. */
   timestamp: number;
   /** The run that wrote it. */
   source?: MemorySource;
@@ -29,47 +29,47 @@ export interface MemoryEntry {
 
 /** An entry that fits a query. */
 export interface FoundEntry extends MemoryEntry {
-  /** 1 if the query is the key, 0.7 if the key contains it, 0.4 if the value does; case does not matter. Lower if only words or the meaning fit. */
+  /** 1 if the query is the key, 0.7 if the key contains it, 0.4 if the value does, ignoring case. Lower if only words or meaning match. */
   score: number;
 }
 
 /** A value to store. */
 export interface NewEntry {
-  /** Whose memory it is: see `memoryNamespace`. */
+  /** The owner of the memory as a namespace: see `memoryNamespace`. */
   namespace: string;
   /** The key: a later entry with the same key replaces it. */
   key: string;
   /** What is remembered. */
   value: JsonValue;
-  /** Facts about the entry, by which `recall` filters. */
+  /** Facts about the entry. */
   metadata?: JsonObject;
   /** The run that writes it. */
   source?: MemorySource;
-  /** The embedding of the value, if the worker has `embed`. One without a length, of zeros alone, counts as none. */
+  /** The embedding of the value, if the worker has `embed`. A vector of only zeros counts as absent. */
   vector?: readonly number[];
 }
 
 /** A query. */
 export interface RecallQuery {
-  /** Only entries of this namespace: no query searches those of several owners. */
+  /** Only entries of this namespace: no query searches the entries of several owners. */
   namespace: string;
-  /** What is looked for. */
+  /** The text to look for. */
   text: string;
   /** The most entries to return. Default 5. */
   topK?: number;
-  /** The embedding of the text, if the worker has `embed`. One without a length, of zeros alone, counts as none. */
+  /** The embedding of the text, if the worker has `embed`. A vector of only zeros counts as absent. */
   vector?: readonly number[];
 }
 
-/** The entries of a namespace to remove: all of them, or those that have each part that is given. */
+/** The entries of a namespace to remove: all of them, or those that match every given part. */
 export interface ForgottenEntries {
-  /** Whose memory it is. */
+  /** The owner of the memory as a namespace. */
   namespace: string;
   /** The key of the entry. Absent: all entries of the namespace. */
   key?: string;
-  /** The source of the entry, exactly: an offset that is absent here is absent there. */
+  /** The exact source of the entry: without an offset here, only entries without one match. */
   source?: MemorySource;
-  /** The time at which the entry was stored, as `remember` returned it. */
+  /** The timestamp of the entry, as `remember` returned it. */
   timestamp?: number;
 }
 
@@ -82,34 +82,34 @@ export interface MemoryPage {
 }
 
 /**
- * A memory: values by key that outlast the run which stored them. Any store can implement it. Each namespace has its own keys: a value
- * of one never replaces or shows up in another.
+ * A memory: values by key that outlast the run that stored them. Any store can implement it. Each namespace has separate keys: a value
+ * of one never replaces a value of another, or appears there.
  */
 export interface MemoryStore {
   /**
-   * Stores a value durably before it resolves, in place of the value with the same key and namespace. Rejects an empty key. It may be
-   * called again with the same values after a failure or a time-out, which must not make a second entry.
+   * Stores a value durably before it resolves, replacing the value with the same key and namespace. Rejects an empty key. May be
+   * called again with the same values after a failure or timeout, which must not make a second entry.
    */
   remember(entry: NewEntry): Promise<MemoryEntry>;
-  /** Returns the entries that fit a query: those with a higher score first, of equal ones the newer first. */
+  /** Returns the entries that match a query: higher scores first, and newer ones first among equal scores. */
   recall(query: RecallQuery): Promise<FoundEntry[]>;
   /**
-   * Removes entries of a namespace, and returns their number. Rejects if there is no namespace: a variable that is undefined must not
-   * stand for the entries of all owners.
+   * Removes entries of a namespace, and returns their number. Rejects if there is no namespace: an undefined variable must not
+   * select the entries of all owners.
    */
   forget(what: ForgottenEntries): Promise<number>;
   /**
-   * Removes all entries of all namespaces that begin with a text, letter for letter, and returns their number: `memoryOwner` makes that of
-   * a user. Rejects an empty text, which would be all of them.
+   * Removes all entries in namespaces that begin with exactly this text, and returns their number: `memoryOwner` returns the prefix of
+   * a user. Rejects an empty text, which would match all namespaces.
    */
   forgetNamespaces(what: { prefix: string }): Promise<number>;
-  /** Returns entries of a namespace, a page at a time. */
+  /** Returns a page of the entries of a namespace. */
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
 }
 
-/** The owner of a memory, and the part of it that is meant. */
+/** The owner of a memory, and the part of it. */
 export interface MemoryOwner {
-  /** The user and the tenant whose memory it is. */
+  /** The user and the tenant that own the memory. */
   principal?: Principal | undefined;
   /** The name of the agent, or the name that several agents share. */
   agent?: string | undefined;
@@ -118,7 +118,7 @@ export interface MemoryOwner {
 }
 
 /**
- * Returns the text that all namespaces of a user begin with, those of all agents and programs, and no namespace of another owner: for
+ * Returns the common prefix of a user's namespaces for all agents and programs, which no other owner's namespace has: for
  * `forgetNamespaces`.
  */
 export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>): string {
@@ -126,8 +126,8 @@ export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>
 }
 
 /**
- * Returns the namespace of a memory: another one for each tenant, user, agent and scope, with any characters in their names. The claims of
- * the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
+ * Returns the namespace of a memory, unique for each tenant, user, agent and scope, with any characters in their names. The claims of
+ * the principal are not part of it, because they change. Owners without a principal share one namespace for each agent.
  */
 export function memoryNamespace({ principal = {}, agent, scope }: MemoryOwner): string {
   return JSON.stringify([principal.tenant ?? null, principal.user ?? null, agent ?? null, scope ?? null]);
@@ -137,7 +137,7 @@ export function memoryNamespace({ principal = {}, agent, scope }: MemoryOwner): 
 export type RecalledEntry = {
   key: string;
   value: JsonValue;
-  /** The time at which it was stored, in ISO 8601. */
+  /** When it was stored, in ISO 8601. */
   when: string;
 };
 
@@ -146,13 +146,13 @@ export function recalledEntry({ key, value, timestamp }: Pick<MemoryEntry, 'key'
   return { key, value, when: isoTime(Math.round(timestamp * 1_000)) };
 }
 
-/** Bytes below which the rest of a text is too short to show the beginning of an entry. */
+/** The fewest remaining bytes that are worth showing the beginning of an entry. */
 const LEAST_BYTES = 200;
 
 /**
- * Returns the text that gives entries to a model, the best first, and their number: one line of JSON each below a line that says what
- * they are, so that no value can end its line or pass for another. As many as fit `maxBytes` of UTF-8; the value of the first that does
- * not is cut, if its beginning is worth it. An empty text without entries.
+ * Returns the text that presents entries to a model, best first, and their number: a heading that says what they are, and a line of JSON
+ * for each, so that no value can end its line or imitate another. As many as fit into `maxBytes` of UTF-8; the value of the first that
+ * does not fit is cut, if its beginning is long enough. Empty without entries.
  */
 export function recallText(entries: readonly RecalledEntry[], maxBytes: number): { text: string; entries: number } {
   const lines = [RECALL_FRAME];
@@ -167,7 +167,7 @@ export function recallText(entries: readonly RecalledEntry[], maxBytes: number):
   return lines.length === 1 ? { text: '', entries: 0 } : { text: lines.join('\n'), entries: lines.length - 1 };
 }
 
-/** Returns an entry whose value is cut to fit, as one line; undefined if too little of the value would be left. */
+/** Returns an entry as one line with its value cut to fit; undefined if too little would be left. */
 function beginningOf(entry: RecalledEntry, maxBytes: number): string | undefined {
   const text = typeof entry.value === 'string' ? entry.value : JSON.stringify(entry.value);
   const room = maxBytes - jsonBytes({ ...entry, value: '' }) + '""'.length;

@@ -23,13 +23,13 @@ import {
 export interface PostgresMemoryOptions {
   /** The connections: a `Pool` of the package `pg`, or anything with its `query(text, values)`. Its owner closes it. */
   pool: PostgresPool;
-  /** The schema of the table, created with it at the first use. Default `longhaul`. */
+  /** The schema of the table. Both are created at the first use. Default `longhaul`. */
   schema?: string;
 }
 
 /**
- * Creates a memory in PostgreSQL, for workers on any number of machines. Vectors are compared by the extension `vector` (pgvector)
- * where it can be created, and otherwise in the worker. Throws a UsageError for a missing pool or a schema that is no name; its methods
+ * Creates a memory in PostgreSQL, for workers on any number of machines. Vectors are compared with the extension `vector` (pgvector)
+ * where it can be created, and otherwise in the worker. Throws a UsageError for a missing pool or an invalid schema name; its methods
  * reject with `memory_unavailable` if the database refuses a statement.
  */
 export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOptions): MemoryStore {
@@ -74,7 +74,7 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
   };
 }
 
-/** Returns the entries that fit a query, the best first. */
+/** Returns the entries that match a query, best first. */
 async function findEntries(run: RunStatement, tables: Tables, query: CheckedQuery): Promise<FoundEntry[]> {
   const hits = await search(run, tables, query);
   const sql = `SELECT number::text, ${ENTRY_COLUMNS} FROM ${tables.entries} WHERE number = ANY($1::bigint[])`;
@@ -84,7 +84,7 @@ async function findEntries(run: RunStatement, tables: Tables, query: CheckedQuer
   return hits.flatMap(({ number, score }) => [byNumber.get(number) ?? []].flat().map((row) => ({ ...entryOf(row), score })));
 }
 
-/** One statement: two workers that store the same key at once leave one entry. */
+/** Returns one statement, so that two workers that store the same key at once leave one entry. */
 function insertion(entries: string): string {
   return `INSERT INTO ${entries} (namespace, key, value, metadata, source, timestamp, folded_key, folded_value, words, vector)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, array_to_tsvector($9::text[]), $10::real[])
@@ -110,10 +110,10 @@ function valuesOf({ namespace, entry, vector }: CheckedEntry): unknown[] {
   ];
 }
 
-/** An entry that fits, by its number: a text, because it may have more bits than a number. */
+/** A matching entry by its number, which is a text because it may exceed the precision of a number. */
 type NumberedHit = Hit<string>;
 
-/** Returns the entries that fit a query, the best first. */
+/** Returns the entries that match a query, best first. */
 async function search(run: RunStatement, tables: Tables, query: CheckedQuery): Promise<NumberedHit[]> {
   const found = await containing(run, tables, query);
   if (found.length >= query.wanted) return found;
@@ -154,7 +154,7 @@ async function wordHits(run: RunStatement, { entries }: Tables, { namespace, wor
   );
 }
 
-/** Compares vectors in the database if it can, and otherwise here, which reads all vectors of the namespace. */
+/** Compares vectors in the database if possible, otherwise here, which reads all vectors of the namespace. */
 async function meaningHits(
   run: RunStatement,
   { entries, hasVectors }: Tables,
@@ -170,7 +170,7 @@ async function meaningHits(
   return rows.map((row) => ({ number: row.number, score: cosineOf(row.vector, vector) }));
 }
 
-/** Characters of a word that count: PostgreSQL refuses words of over 2,046 bytes. */
+/** The significant characters of a word: PostgreSQL refuses words of over 2,046 bytes. */
 const MOST_CHARS = 200;
 
 /** Returns a word as the index has it. */
@@ -178,29 +178,29 @@ function lexeme(word: string): string {
   return word.slice(0, MOST_CHARS).toWellFormed();
 }
 
-/** A lock of all processes that create the tables of a memory: an arbitrary number, the same in each of them. */
+/** The lock for creating the tables of a memory: an arbitrary number, the same in all processes. */
 const LOCK = 7_306_020_411;
 
-/** Bytes of a name in PostgreSQL. */
+/** The most bytes of a name in PostgreSQL. */
 const MOST_NAME_BYTES = 63;
 
 /** The schema and the tables of a memory in a database. */
 interface Tables {
-  /** The name of the table of entries, in quotes and with its schema. */
+  /** The quoted name of the table of entries, with its schema. */
   entries: string;
-  /** The database compares vectors, by the extension `vector`. */
+  /** True if the database compares vectors with the extension `vector`. */
   hasVectors: boolean;
 }
 
-/** Returns the table of entries in a schema, as it is written in a statement. Throws a UsageError for a schema without a name. */
+/** Returns the quoted table of entries in a schema. Throws a UsageError for an invalid schema name. */
 function entriesIn(schema: string): string {
   if (schema !== '' && !schema.includes('\0') && Buffer.byteLength(schema) <= MOST_NAME_BYTES) return `${quoted(schema)}.memory_entries`;
   throw new UsageError(`postgresMemory: "schema" is ${JSON.stringify(schema)}: write a name of 1 to ${MOST_NAME_BYTES} bytes`);
 }
 
 /**
- * Creates the schema, the table and the extension `vector` unless they exist. Processes that do so at once wait for each other. A role
- * that may not create them can use those that another role has made.
+ * Creates the schema, the table and the extension `vector` unless they exist. Concurrent processes wait for each other. A role
+ * that may not create them can use existing ones.
  */
 async function createTables(run: RunStatement, schema: string): Promise<Tables> {
   const entries = entriesIn(schema);
@@ -211,8 +211,8 @@ async function createTables(run: RunStatement, schema: string): Promise<Tables> 
 }
 
 /**
- * One statement, and therefore one transaction. Names are compared by their bytes, in every database. `number` grows with each change:
- * of equal entries, the one with the higher number is the newer. Vectors are arrays, so that a database without the extension has them too.
+ * Returns one statement, and therefore one transaction. Names are compared by bytes in every database. `number` grows with each change:
+ * of equal entries, the one with the higher number is newer. Vectors are arrays, so that they also work without the extension.
  */
 function creation(schema: string, entries: string): string {
   return `DO $longhaul$ BEGIN
@@ -255,7 +255,7 @@ export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Runs one statement, which is a separate transaction, and returns its rows. Rejects with `memory_unavailable` if the database does. */
+/** Runs one statement as a separate transaction, and returns its rows. Rejects with `memory_unavailable` if the database does. */
 type RunStatement = <Row>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 function statementsOf(pool: PostgresPool): RunStatement {

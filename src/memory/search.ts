@@ -2,10 +2,10 @@ import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.t
 import type { JsonValue } from '../core/domain/json.ts';
 import type { MemoryStore } from './memory-store.ts';
 
-/** The lowest score of an entry that contains the query: its value does. */
+/** The lowest score of an entry that contains the query: in its value. */
 export const CONTAINED_SCORE = 0.4;
 
-/** The highest score of words and meaning: below that of an entry that contains the query. */
+/** The highest score of words and meaning: lower than for an entry that contains the query. */
 const MOST_WEAK = 0.39;
 
 /** Returns 1 if a folded query is the key, 0.7 if the key contains it, 0.4 if the value does; otherwise 0. */
@@ -17,21 +17,21 @@ export function textScore({ key, value }: { key: string; value: JsonValue }, que
 }
 
 /**
- * Returns the score of an entry that does not contain the query, from 0 to 0.39, from two parts of 0 to 1 each: its share of the words
- * of the query, and the cosine between the vectors. Each adds to the other: 1 - (1 - words)(1 - cosine).
+ * Returns the score of an entry that does not contain the query, from 0 to 0.39, from two parts between 0 and 1: its share of the words
+ * of the query, and the cosine between the vectors. They are combined as 1 - (1 - words)(1 - cosine).
  */
 export function weakScore({ words = 0, cosine = 0 }: { words?: number; cosine?: number }): number {
-  // A cosine of a store that is no number says nothing.
+  // A store's cosine that is not a number is ignored.
   const near = cosine > 0 ? Math.min(1, cosine) : 0;
   return MOST_WEAK * (1 - (1 - words) * (1 - near));
 }
 
-/** In a namespace with this number of entries, a word that over half of them have does not count. */
+/** In a namespace with at least this many entries, a word that over half of them have does not count. */
 const MANY_ENTRIES = 100;
 
 /**
- * Returns the share that each word has of the weight of a query, from the number of entries that have it, `having`, of `all`. As in BM25, a
- * word that few have weighs more. A word that over half of many entries have weighs nothing.
+ * Returns each word's share of the weight of a query, from the number of entries that have it (`having`) out of `all`. As in BM25, a
+ * rarer word weighs more. A word in over half of many entries weighs nothing.
  */
 export function shareOfWords(having: readonly number[], all: number): number[] {
   const weights = having.map((some) => (all >= MANY_ENTRIES && some > all / 2 ? 0 : Math.log(1 + (all - some + 0.5) / (some + 0.5))));
@@ -39,7 +39,7 @@ export function shareOfWords(having: readonly number[], all: number): number[] {
   return weights.map((weight) => weight / (whole || 1));
 }
 
-/** Returns the cosine between two vectors; 0 if their lengths differ, as after a change of the model that made them. */
+/** Returns the cosine between two vectors; 0 if their lengths differ, for example after a change of the embedding model. */
 export function cosineOf(one: ArrayLike<number>, other: ArrayLike<number>): number {
   if (one.length !== other.length) return 0;
   let product = 0;
@@ -55,15 +55,15 @@ export function cosineOf(one: ArrayLike<number>, other: ArrayLike<number>): numb
   return product === 0 ? 0 : product / Math.sqrt(ownSquare * otherSquare);
 }
 
-/** An entry that a database has found, by its number, which is higher for a newer one; and its score, or a part of it. */
+/** An entry found by a database: its number, which is higher for a newer entry, and its score or a part of it. */
 export interface Hit<Id extends number | string> {
   number: Id;
   score: number;
 }
 
 /**
- * Returns the entries that fit by words or meaning alone, the best first and of equal ones the newer: from those that have words of the
- * query, with their share of its weight, and those with a vector, with their cosine. Leaves out those that contain the query.
+ * Returns the entries that match only by words or meaning, best first, newer first among equals: from those that have words of the
+ * query, with their share of its weight, and those with a vector, with their cosine. Leaves out entries that contain the query.
  */
 export function weakHits<Id extends number | string>(
   words: Iterable<Hit<Id>>,
@@ -80,7 +80,7 @@ export function weakHits<Id extends number | string>(
     .toSorted((one, other) => other.score - one.score || Number(other.number) - Number(one.number));
 }
 
-/** Returns the share of the words of a query that each folded text has, from 0 to 1, by the weight of the words in these texts. */
+/** Returns the share of a query's words that each folded text has, from 0 to 1, weighted by how rare they are in these texts. */
 export function wordShares(texts: readonly string[], asked: readonly string[]): number[] {
   const had = texts.map((text) => new Set(wordsOf(text)));
   const having = asked.map((word) => had.filter((words) => words.has(word)).length);
@@ -88,33 +88,33 @@ export function wordShares(texts: readonly string[], asked: readonly string[]): 
   return had.map((words) => asked.reduce((sum, word, index) => sum + (words.has(word) ? (shares[index] ?? 0) : 0), 0));
 }
 
-/** The most different words of a query that count: more would make a long message slow to look up, and find nothing else. */
+/** The most distinct words of a query that count: more would make a long message slow to look up, without finding more. */
 const MOST_WORDS = 50;
 
 /**
- * Returns a text as it is compared: composed (NFC) and in lower case by the rules of Unicode that hold for every language. All stores
- * compare texts that were folded here, and not by the rules of their database.
+ * Returns a text in the form used for comparison: composed (NFC), and in lower case by the locale-independent rules of Unicode. All stores
+ * compare texts folded here, not by the rules of their database.
  */
 export function foldedText(text: string): string {
   return text.toWellFormed().replaceAll('\0', ' ').normalize('NFC').toLowerCase();
 }
 
-/** Returns the text of a value as it is compared: a text itself, everything else as JSON. */
+/** Returns a value in the form used for comparison: a text itself, everything else as JSON. */
 export function foldedValue(value: JsonValue): string {
   return foldedText(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** Returns the different words of a folded text, in their order. */
+/** Returns the distinct words of a folded text, in order. */
 export function wordsOf(folded: string): string[] {
   return [...new Set(folded.match(/[\p{L}\p{N}\p{M}]+/gu))];
 }
 
-/** Returns the different words of a folded query that count: the first 50. */
+/** Returns the first 50 distinct words of a folded query. */
 export function queryWords(folded: string): string[] {
   return wordsOf(folded).slice(0, MOST_WORDS);
 }
 
-/** Returns a vector for each text, all of one length: the model and its key are yours. */
+/** Returns a vector for each text, all of the same length. You provide the model and its key. */
 export type Embed = (texts: string[]) => Promise<number[][]>;
 
 /** The options of a memory with embedding. */
@@ -127,12 +127,12 @@ export interface EmbeddingOptions {
 
 const TIMEOUT_MS = 1_500;
 
-/** Characters of a text that are embedded: models refuse longer ones. */
+/** The most characters of a text that are embedded: models refuse longer ones. */
 const MOST_CHARS = 8_000;
 
 /**
- * Returns a memory that stores values with a vector, and compares queries by theirs too. If `embed` fails, or takes too long, a value is
- * stored without a vector and a query only compares texts; a line of the log says so. Vectors that the caller gives are kept.
+ * Returns a memory that stores values with a vector, and also compares queries by vector. If `embed` fails or takes too long, a value is
+ * stored without a vector and a query only compares texts, with a line in the log. Vectors given by the caller are kept.
  */
 export function withEmbedding(
   store: MemoryStore,
@@ -182,10 +182,10 @@ function embeddedText(key: string, value: JsonValue): string {
   return `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }
 
-/** The most numbers of a vector: those of a `vector` of pgvector. */
+/** The most dimensions of a vector: the limit of pgvector. */
 const MOST_DIMENSIONS = 16_000;
 
-/** The largest number of 32 bits: databases keep vectors as such, and refuse larger ones. */
+/** The largest 32-bit float: databases store vectors as such, and refuse larger numbers. */
 const MOST = 3.4028234663852886e38;
 
 /** Throws a UsageError unless a vector has 1 to 16,000 finite numbers that 32 bits can hold. */
@@ -197,8 +197,8 @@ function requireVector(what: string, vector: readonly number[]): void {
 }
 
 /**
- * Returns a vector with the length 1, which has the same cosines: the squares of very large or very small numbers are none to a database
- * that computes with 32 bits. Undefined for a vector of zeros alone, which has no direction. Throws a UsageError as `requireVector`.
+ * Returns a vector with length 1, which has the same cosines: the squares of very large or very small numbers overflow in a database
+ * that computes with 32 bits. Undefined for a vector of only zeros, which has no direction. Throws a UsageError as `requireVector`.
  */
 export function directionOf(what: string, vector: readonly number[]): number[] | undefined {
   requireVector(what, vector);

@@ -290,7 +290,7 @@ interface Database {
   emptyLog(): Promise<void>;
 }
 
-/** Opens a file of a memory, and creates it if there is none: `isPlain` without an index of words, as where Node has no FTS5. Rejects with `memory_unavailable` for a file of another content. */
+/** Opens the file of a memory, creating it if needed. `isPlain`: without a word index, as if Node has no FTS5. Rejects with `memory_unavailable` for another file. */
 export async function openDatabase(file: string, options: { isPlain: boolean }): Promise<Database> {
   mkdirSync(path.dirname(file), { recursive: true });
   const sqlite = connect(file);
@@ -412,7 +412,7 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);`;
 
-/** Creates the tables of a memory in a new file. Returns true if its words are indexed. Throws as `requireMemory`. Belongs in a transaction. */
+/** Creates the tables of a memory in a new file, in a transaction. Returns true if words are indexed. Throws as `requireMemory`. */
 function createTables(sqlite: DatabaseSync, file: string, { isPlain }: { isPlain: boolean }): boolean {
   // Another process may have created them since the file was opened.
   if (requireMemory(sqlite, file) === 'memory') {
@@ -425,11 +425,11 @@ function createTables(sqlite: DatabaseSync, file: string, { isPlain }: { isPlain
   return isIndexed;
 }
 
-/** Returns `memory` for the file of a memory, and `new` for one without content. Throws `memory_unavailable` for a file that another program or release has made, and changes nothing. */
+/** Returns `memory` for the file of a memory, and `new` for an empty file. Throws `memory_unavailable` for any other file, unchanged. */
 function requireMemory(sqlite: DatabaseSync, file: string): 'memory' | 'new' {
   const { user_version: version } = sqlite.prepare('PRAGMA user_version').get() as { user_version: number };
   if (version === VERSION) return 'memory';
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (version === 0 && tables === 0) return 'new';
-  throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
+  throw new LonghaulError('memory_unavailable', `the file "${file}" is not a memory of this release: use another file, or move it away`);
 }

@@ -26,7 +26,7 @@ export interface CheckedEntry {
   vector: number[] | undefined;
 }
 
-/** Returns a new entry, and a copy of what it was given. Throws a UsageError for a namespace, key, value, metadata or vector out of bounds. */
+/** Returns a new entry with copies of its parts. Throws a UsageError for an invalid namespace, key, value, metadata or vector. */
 export function checkedEntry({ namespace, key, value, metadata = {}, source, vector }: NewEntry): CheckedEntry {
   requireNamespace(namespace);
   requireKey(key);
@@ -121,12 +121,12 @@ export function pageOf(entries: MemoryPage['entries'], limit: number): MemoryPag
     : { entries: page };
 }
 
-/** Returns the key that the page of a cursor begins after; an empty text for the first page. Throws a UsageError for a text that is no cursor. */
+/** Returns the key after which a cursor's page begins; empty for the first page. Throws a UsageError for an invalid cursor. */
 export function keyBefore(cursor: string | undefined): string {
   if (cursor === undefined) return '';
   const key = Buffer.from(cursor, 'base64url').toString();
   if (key !== '' && Buffer.from(key).toString('base64url') === cursor) return key;
-  throw new UsageError(`"${cursor}" is no cursor of a memory: use the "next" of a page as it is`);
+  throw new UsageError(`"${cursor}" is no cursor of a memory: use the "next" of a page unchanged`);
 }
 
 /** Compares keys by their characters, as databases do that compare bytes of UTF-8. */

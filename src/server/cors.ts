@@ -29,7 +29,7 @@ const MAX_AGE = '600';
 export function checkCorsOptions({ origins = [] }: CorsOptions): void {
   for (const origin of origins) {
     if (!isOrigin(origin))
-      throw new UsageError(`"${origin}" is no origin: write scheme, host and port alone, such as "https://app.example"`);
+      throw new UsageError(`"${origin}" is not an origin: write only scheme, host and port, such as "https://app.example"`);
   }
 }
 

@@ -275,11 +275,11 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
 function checkCaller({ id, scopes, principal, agents }: Caller): void {
   const problem =
     typeof id !== 'string' || id === ''
-      ? '"id" is no text'
+      ? '"id" is not a text'
       : !Array.isArray(scopes) || !scopes.every(isScope)
-        ? '"scopes" is no list of scopes'
+        ? '"scopes" is not a list of scopes'
         : agents !== undefined && !Array.isArray(agents)
-          ? '"agents" is no list'
+          ? '"agents" is not a list'
           : problemOfPrincipal(principal);
   if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" returned an invalid caller: ${problem}`);
 }

@@ -21,7 +21,7 @@ const TAGS: Record<RouteTag, string> = {
   sessions: 'Conversations that stay open between answers.',
   programs: 'Programs: pipelines of steps, each run by a workflow.',
   agents: 'The agents that the service knows.',
-  users: 'The users whom runs act for.',
+  users: 'The users on whose behalf runs act.',
   server: 'The service itself.',
 };
 

@@ -97,7 +97,7 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(UTF8.decode(bytes)) as unknown;
   } catch {
-    throw new RequestError('malformed_request', 'The body is no JSON in UTF-8: send one JSON value');
+    throw new RequestError('malformed_request', 'The body is not JSON in UTF-8: send one JSON value');
   }
 }
 
@@ -213,7 +213,7 @@ function reasonAgainstId(id: string, { principal }: Pick<Caller, 'principal'>): 
   }
   if (principal === undefined || !id.includes('/')) return undefined;
   return {
-    detail: 'Ids with "/" are those of runs below other runs: choose one without',
+    detail: 'Ids with "/" belong to child runs: choose one without',
     what: 'an id of the form of a run below another one',
   };
 }
@@ -440,7 +440,7 @@ const OF_OPERATOR = ['taskQueue', 'priority', 'fairnessKey', 'searchAttributes']
  */
 export function requireOwnFields({ principal, scopes }: Caller, body: GuardedFields): void {
   if (principal !== undefined && body.principal !== undefined) {
-    throw new RequestError('forbidden', 'The credentials say whom the run acts for: leave out "principal"', {
+    throw new RequestError('forbidden', 'The credentials decide on whose behalf the run acts: leave out "principal"', {
       errors: [{ pointer: '#/principal', detail: 'not allowed with these credentials' }],
     });
   }

@@ -21,9 +21,9 @@ import { pause, unlessAborted } from './waits.ts';
 
 /** The pace of `heartbeatStreams()`. */
 export interface HeartbeatStreamsOptions {
-  /** The shortest time between two heartbeats of a call, and between two questions of a reader while a call is live, in milliseconds. Default 500. */
+  /** The shortest time between heartbeats of a call, and between polls of a reader while a call is live, in milliseconds. Default 500. */
   everyMs?: number;
-  /** The longest time between two questions of a reader while no call is live, in milliseconds. Default 10,000. */
+  /** The longest time between polls of a reader while no call is live, in milliseconds. Default 10,000. */
   idleEveryMs?: number;
 }
 
@@ -31,9 +31,9 @@ const OPTIONS: OptionTable<HeartbeatStreamsOptions> = { everyMs: true, idleEvery
 const LEAST_MS = 50;
 
 /**
- * Carries the output of runs by the heartbeats of their calls, through the Temporal server: nothing else is to be run. Only runs that were
- * started with `live: true` are streamed, because every heartbeat and every look of a reader is a call to the server. Throws a UsageError for
- * a pace that is no whole number.
+ * Carries the output of runs in the heartbeats of their calls, through the Temporal server, without further infrastructure. Only runs
+ * started with `live: true` are streamed, because every heartbeat and every poll is a call to the server. Throws a UsageError for
+ * a pace that is not a whole number.
  */
 export function heartbeatStreams(options: HeartbeatStreamsOptions = {}): StreamSink {
   requireKnown('heartbeatStreams', options, OPTIONS);
@@ -42,7 +42,7 @@ export function heartbeatStreams(options: HeartbeatStreamsOptions = {}): StreamS
   return { name: 'heartbeats', heartbeatEveryMs: everyMs, open: (context) => new HeartbeatChannel(everyMs, idleMs, context) };
 }
 
-/** The channel of a worker or a client by heartbeats. */
+/** The heartbeat channel of a worker or a client. */
 class HeartbeatChannel implements StreamChannel {
   readonly announces = false;
   readonly #everyMs: number;
@@ -93,7 +93,7 @@ class HeartbeatChannel implements StreamChannel {
 
 /** The most calls whose output is kept. */
 const MOST_CALLS = 5_000;
-/** The time without output after which that of a call is forgotten: it has ended. */
+/** The time without output after which a call counts as ended and its output is forgotten. */
 const FORGET_MS = 120_000;
 
 /** The newest attempt of a call. */
@@ -110,7 +110,7 @@ interface LiveCall {
 /** Sends the recent output of live calls with their heartbeats, each at a bounded pace. */
 class AttemptHeartbeats {
   readonly #everyMs: number;
-  /** The call that was used last is the last one. */
+  /** The calls, most recently used last. */
   readonly #calls = new Map<string, LiveCall>();
 
   constructor(everyMs: number) {
@@ -146,7 +146,7 @@ class AttemptHeartbeats {
     return call;
   }
 
-  /** Forgets what another model of the same attempt has streamed: its heartbeat would come after those of the present one. */
+  /** Forgets the output of another model in the same attempt: its heartbeat would follow the current model's. */
   #forgetReplaced(runId: string, { executionId, eventId, callId, activity }: StreamedAttempt): void {
     for (const [key, call] of this.#calls) {
       const { of } = call;
@@ -178,9 +178,9 @@ function send(call: LiveCall): void {
   }
 }
 
-/** The most bytes of JSON of the deltas in one heartbeat. The details of a tool, which travel with them, have a budget of their own. */
+/** The most bytes of JSON of the deltas in one heartbeat. A tool's details, sent along with them, have a separate budget. */
 const MOST_BYTES = 32_000;
-/** About the bytes of JSON that a text takes beside its characters, and a delta of a tool beside its data. */
+/** Approximate JSON overhead in bytes: of a text besides its characters, and of a tool's delta besides its data. */
 const TEXT_OVERHEAD_BYTES = 4;
 const ENTRY_OVERHEAD_BYTES = 100;
 
@@ -195,10 +195,10 @@ class RecentOutput {
     this.#of = { ...of };
   }
 
-  /** Adds a delta, and forgets the oldest beyond the bound: all of them, if the delta alone is beyond. Throws for one that is not JSON. */
+  /** Adds a delta, and forgets the oldest ones beyond the bound: all, if the delta alone exceeds it. Throws for one that is not JSON. */
   add(index: number, delta: Delta): void {
     if (index < this.#next) return;
-    // The caller may continue with the object that it gave.
+    // The caller may still modify the object.
     const copy = structuredClone(delta);
     const bytes = delta.type === 'data' ? jsonBytes(delta) + ENTRY_OVERHEAD_BYTES : jsonBytes(delta.text) + this.#besideText(delta);
     this.#next = index + 1;
@@ -211,7 +211,7 @@ class RecentOutput {
     return { of: this.#of, next: this.#next, parts: partsOf(this.#deltas) };
   }
 
-  /** Returns the bytes beside a text: those of a part, unless it continues the last one. */
+  /** Returns the overhead of a text: that of a new part, unless it continues the last one. */
   #besideText(delta: Exclude<Delta, { type: 'data' }>): number {
     if (this.#deltas.at(-1)?.delta.type === delta.type && delta.type !== 'tool_input') return TEXT_OVERHEAD_BYTES;
     return ENTRY_OVERHEAD_BYTES + (delta.type === 'tool_input' ? jsonBytes([delta.callId, delta.toolName]) : 0);
@@ -226,7 +226,7 @@ interface HeartbeatReader extends ReadCallsRequest {
   signal: AbortSignal;
 }
 
-/** Yields the output of the live calls of a run, as far as their heartbeats have it. */
+/** Yields the output of a run's live calls that their heartbeats contain. */
 async function* readHeartbeats({ everyMs, idleMs, after, signal, ...request }: HeartbeatReader): AsyncGenerator<StreamRead> {
   const resumed = after === undefined ? undefined : readPosition(after);
   const pace = new PollPace(everyMs, idleMs);
@@ -240,7 +240,7 @@ async function* readHeartbeats({ everyMs, idleMs, after, signal, ...request }: H
     );
     if (calls !== undefined) {
       const hasEnded = place.forgetEnded(calls.outputs);
-      // Between two looks, a reader misses the end of each attempt, which the event with the answer follows at once. A longer absence is told.
+      // Between two polls, a reader misses the end of an attempt, which its event follows at once. A longer gap is reported as `lost`.
       if (hasEnded && !isChecked) yield { type: 'lost', position: place.position };
       isChecked = true;
       for (const output of calls.outputs) {
@@ -254,10 +254,10 @@ async function* readHeartbeats({ everyMs, idleMs, after, signal, ...request }: H
   }
 }
 
-/** The number of times that an activity without output is asked about at the full pace: the first heartbeat of a live call needs some time. */
+/** Polls at the full pace for an activity without output: the first heartbeat of a live call needs some time. */
 const HOPEFUL_POLLS = 4;
 
-/** The pace at which a reader asks the server: full while a call is live, and slower and slower otherwise. */
+/** The pace at which a reader polls the server: full while a call is live, and decreasing otherwise. */
 class PollPace {
   readonly #everyMs: number;
   readonly #idleMs: number;
@@ -271,7 +271,7 @@ class PollPace {
     this.#waitMs = everyMs / 2;
   }
 
-  /** Returns the time until the next question. `calls`: the answer to the last one; undefined if there was none. */
+  /** Returns the time until the next poll. `calls`: the last answer, or undefined. */
   next(calls: CallsInFlight | undefined): number {
     const isLive = calls !== undefined && (calls.outputs.length > 0 || this.#mayBeLive(calls.others));
     this.#waitMs = isLive ? this.#everyMs : Math.min(this.#waitMs * 2, this.#idleMs);
@@ -284,7 +284,7 @@ class PollPace {
   }
 }
 
-/** The activities of a run that are in flight, as the server knows them. */
+/** The activities of a run in flight, as the server knows them. */
 interface CallsInFlight {
   /** The recent output of each live call. */
   outputs: StreamedOutput[];
@@ -299,12 +299,12 @@ interface ReadCallsRequest {
   runId: string;
 }
 
-/** Asks the server for the activities of a run: one call, without its memo and its search attributes, which may be unreadable. */
+/** Requests the activities of a run in one call, without decoding memo and search attributes, which may be unreadable. */
 async function readCalls({ client, converter, namespace, runId }: ReadCallsRequest): Promise<CallsInFlight> {
   const { pendingActivities } = await client.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId: runId } });
   const calls = await Promise.all(
     (pendingActivities ?? []).map(async ({ activityId, attempt, heartbeatDetails }) => {
-      // Details of another key, or of a tool of the user, are not for the reader.
+      // Ignores details that are encrypted with another key, or set by a user's tool.
       const [details] = await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads).catch(() => []);
       return { id: `${activityId}/${attempt}`, output: streamedOutputIn(withoutUncountedAttempts(details)) };
     }),
@@ -315,14 +315,14 @@ async function readCalls({ client, converter, namespace, runId }: ReadCallsReque
   };
 }
 
-/** The most attempts that are remembered after they are in flight no more. */
+/** The most attempts that are remembered after they are no longer in flight. */
 const MOST_ENDED = 100;
 
 /** The place of a reader in the output of all calls of a run. */
 class ReadersPlace {
   readonly #runId: string;
   readonly #seen: SeenAttempts;
-  /** A heartbeat without output may follow one with it: then the attempt comes back. */
+  /** Ended attempts. One may come back: a heartbeat without output may follow one with output. */
   readonly #ended: SeenAttempts = new Map();
 
   constructor(runId: string, seen: SeenAttempts) {
@@ -334,7 +334,7 @@ class ReadersPlace {
     return PREFIX + [...this.#seen].map(([key, next]) => `${key}.${next}`).join(',');
   }
 
-  /** Forgets the attempts that are in flight no more. Returns true if there are any. */
+  /** Forgets the attempts that are no longer in flight. Returns true if there are any. */
   forgetEnded(outputs: readonly StreamedOutput[]): boolean {
     const inFlight = new Set(outputs.map(({ of }) => attemptKey(this.#runId, of)));
     const ended = [...this.#seen].filter(([key]) => !inFlight.has(key));
@@ -373,7 +373,7 @@ class ReadersPlace {
   }
 }
 
-/** The attempts that a reader has seen in flight, each with the index of the delta that comes next. */
+/** The attempts that a reader has seen in flight, each with the index of the next delta. */
 type SeenAttempts = Map<string, number>;
 
 const PREFIX = 'h1:';
@@ -385,7 +385,7 @@ function attemptKey(runId: string, { executionId, eventId, callId, attempt }: St
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
-/** Reads a position; undefined for one of another sink. */
+/** Parses a position; undefined for another sink's position. */
 function readPosition(position: string): SeenAttempts | undefined {
   if (!position.startsWith(PREFIX)) return undefined;
   const seen: SeenAttempts = new Map();

@@ -11,11 +11,11 @@ export interface MemoryStreamsOptions {
   entriesPerRun?: number;
   /** The most bytes of one run. Default 4 MB. */
   bytesPerRun?: number;
-  /** The most runs. Those without news for the longest time are dropped first. Default 10,000. */
+  /** The most runs. Those that have been silent for the longest time are dropped first. Default 10,000. */
   runs?: number;
   /** The most bytes of all runs together. Default 256 MB. */
   bytes?: number;
-  /** The time without news after which the entries of a run are dropped. Default 10 minutes. */
+  /** The idle time after which the entries of a run are dropped. Default 10 minutes. */
   idleFor?: Duration;
 }
 
@@ -29,7 +29,7 @@ const OPTIONS: OptionTable<MemoryStreamsOptions> = {
 
 /**
  * Carries the output of runs inside one process, for `longhaul dev`, tests, and a server whose worker is in the same process. Give the same
- * sink to that worker and to the client. Throws a UsageError for a bound that is no whole number.
+ * sink to the worker and the client. Throws a UsageError for a bound that is not a whole number.
  */
 export function memoryStreams(options: MemoryStreamsOptions = {}): StreamSink {
   requireKnown('memoryStreams', options, OPTIONS);
@@ -46,7 +46,7 @@ export function memoryStreams(options: MemoryStreamsOptions = {}): StreamSink {
   return { name: 'memory', withinProcess: true, open: (context) => new MemoryChannel(hub, context) };
 }
 
-/** The channel of a worker or a client to the hub of its process. */
+/** The channel of a worker or a client to its process's hub. */
 class MemoryChannel implements StreamChannel {
   readonly #hub: StreamHub;
   readonly #namespace: string;
@@ -60,8 +60,8 @@ class MemoryChannel implements StreamChannel {
   }
 
   /**
-   * True while a worker of this process has opened the sink. In a process without one nothing is ever published, so a reader has to wait for
-   * news at the server. When the last worker closes, readers get `lost`: what was announced until then is all.
+   * True while a worker of this process has opened the sink. Without a worker nothing is ever published, so a reader has to wait for
+   * news from the server. When the last worker closes, readers get `lost`, since nothing more will be announced.
    */
   get announces(): boolean {
     return this.#hub.hasWorker(this.#namespace);
@@ -70,10 +70,10 @@ class MemoryChannel implements StreamChannel {
   publish(runId: string, entry: StreamEntry): void {
     if (this.#closed.signal.aborted) return;
     try {
-      // The caller may continue with the objects that it gave.
+      // The caller may still modify the objects.
       this.#hub.publish(this.#key(runId), structuredClone(entry));
     } catch {
-      // An entry that cannot be copied, or that has another form, is not worth a failed call.
+      // An entry that cannot be copied, or has another form, must not fail the call.
     }
   }
 
@@ -106,7 +106,7 @@ class MemoryChannel implements StreamChannel {
 
   async *#readLog(log: RunLog, after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamRead> {
     const position = (next: number): string => `${this.#hub.id}.${log.id}.${next}`;
-    // -1 is before the first entry of any log, so that it counts as dropped.
+    // -1 is before the first entry of any log, so it counts as dropped.
     let next = after === undefined ? 0 : (this.#indexIn(log, after) ?? -1);
     let { withdrawn } = this.#hub;
     while (!signal.aborted) {
@@ -124,7 +124,7 @@ class MemoryChannel implements StreamChannel {
     }
   }
 
-  /** Returns the index behind a position; undefined for one of another hub, or of an earlier log of the run. */
+  /** Returns the index after a position; undefined for a position of another hub, or of an earlier log of the run. */
   #indexIn(log: RunLog, position: string): number | undefined {
     const [hub, id, next, ...rest] = position.split('.');
     if (hub !== this.#hub.id || id !== String(log.id) || !/^\d+$/.test(next ?? '') || rest.length > 0) return undefined;
@@ -146,10 +146,10 @@ interface HubBounds {
 
 /** The entries of all runs of one process, and its workers. */
 class StreamHub {
-  /** Differs from that of every other hub, in any process. */
+  /** Unique among the hubs of all processes. */
   readonly id = randomBytes(9).toString('base64url');
   readonly #bounds: HubBounds;
-  /** The log of the run that was used last is the last one. */
+  /** The logs of runs, most recently used last. */
   readonly #logs = new Map<string, RunLog>();
   readonly #workers = new Map<string, number>();
   #bytes = 0;
@@ -161,7 +161,7 @@ class StreamHub {
     this.#bounds = bounds;
   }
 
-  /** Increases each time that the last worker of a namespace closes: its readers wait for news elsewhere from then on. */
+  /** Increases each time the last worker of a namespace closes: from then on, its readers wait for news elsewhere. */
   get withdrawn(): number {
     return this.#withdrawn;
   }
@@ -193,7 +193,7 @@ class StreamHub {
     this.#sweepLater();
   }
 
-  /** Returns the log of a run, which begins if there is none. */
+  /** Returns the log of a run, creating it if needed. */
   log(key: string): RunLog {
     const known = this.#logs.get(key);
     if (known !== undefined) return known;
@@ -229,7 +229,7 @@ class StreamHub {
     }
   }
 
-  /** Drops the entries of a run. Its readers keep the log, which they find empty. */
+  /** Drops the entries of a run. Its readers keep the log, which is then empty. */
   #drop(key: string, log: RunLog): void {
     this.#bytes -= log.bytes;
     if (log.readers === 0) this.#logs.delete(key);
@@ -248,9 +248,9 @@ class StreamHub {
   }
 }
 
-/** The newest entries of one run, and those who read them. */
+/** The newest entries of one run, and its number of readers. */
 class RunLog extends BoundedLog<StreamEntry> {
-  /** Differs from that of every other log of the process, also of the same run: their indexes mean other entries. */
+  /** Unique among the logs of the process, also for one run: the same index means different entries in each log. */
   readonly id: number;
   /** The number of readers. */
   readers = 0;
@@ -263,7 +263,7 @@ class RunLog extends BoundedLog<StreamEntry> {
   }
 }
 
-/** The bytes of an entry beside its content, about. */
+/** Approximate bytes of an entry besides its content. */
 const ENTRY_OVERHEAD_BYTES = 400;
 const BYTES_PER_CHARACTER = 2;
 

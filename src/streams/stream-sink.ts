@@ -3,15 +3,15 @@ import type { LoadedDataConverter } from '@temporalio/common';
 import type { StreamEntry } from '../core/domain/stream.ts';
 
 /**
- * Carries the live output of runs from workers to readers: `memoryStreams()`, `redisStreams()`, `heartbeatStreams()`, or one of your own,
+ * Carries the live output of runs from workers to readers: `memoryStreams()`, `redisStreams()`, `heartbeatStreams()`, or your own sink,
  * which `streamSinkConformance` of `longhaul/testing` checks. Give the same sink to the workers and to the clients.
  */
 export interface StreamSink {
   /** A short name, for logs. */
   readonly name: string;
-  /** The shortest time between two heartbeats of an activity, of a sink that sends them: workers let them through at this pace. */
+  /** The shortest time between two heartbeats of an activity, if the sink sends heartbeats. Workers do not throttle them further. */
   readonly heartbeatEveryMs?: number;
-  /** True for a sink whose entries reach the readers of its own process alone: a worker in a separate process says so when it starts. */
+  /** True for a sink that only reaches readers in its own process: a worker in a separate process warns about it at start. */
   readonly withinProcess?: true;
   /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
   open(context: StreamSinkContext): StreamChannel;
@@ -19,13 +19,13 @@ export interface StreamSink {
 
 /** The environment in which a sink is opened. */
 export interface StreamSinkContext {
-  /** The namespace of Temporal. */
+  /** The Temporal namespace. */
   namespace: string;
-  /** Converts and encodes content as in the history of a run: nothing may be stored outside the process in clear text that is encrypted there. */
+  /** Converts and encodes content as for histories: what is encrypted there must not be stored in clear text elsewhere. */
   dataConverter: LoadedDataConverter;
   /** The client of the reader. Absent in a worker. */
   client?: Client;
-  /** Writes a line for the operator: that entries are dropped, that the sink has recovered. */
+  /** Writes a line for the operator, for example that entries are dropped or that the sink has recovered. */
   log: (line: string) => void;
   /** Counts entries that the sink drops. */
   dropped?: (entries: number) => void;
@@ -36,7 +36,7 @@ export interface PublishingActivity {
   /** True if the run was started with `live: true`. */
   live: boolean;
   /**
-   * Sends a heartbeat of the activity, with these details about its stream next to its own (`withStreamedOutput`). Later heartbeats repeat them.
+   * Sends a heartbeat with these details about the stream, next to the activity's own (`withStreamedOutput`). Later heartbeats repeat them.
    * Each one is a call to the server.
    */
   heartbeat(details: unknown): void;
@@ -45,44 +45,44 @@ export interface PublishingActivity {
 /** An open sink. */
 export interface StreamChannel {
   /**
-   * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they look
-   * for news at the server, up to once a second. It may change while the channel is open: ask each time. When it becomes false, readers get
+   * True if `recorded` entries reach the readers of all processes: they then query a run only after such an entry. Otherwise they check
+   * the server for news, up to once a second. It may change while the channel is open: check it each time. When it becomes false, readers get
    * `lost`, unless entries only come late.
    */
   readonly announces: boolean;
   /**
-   * Publishes an entry about a run; under the id `longhaul-waits`, which no run has, the `recorded` entry of each run that begins to wait for
-   * a decision.
-   * Returns at once and never throws: an entry that cannot be sent at once is kept within a bound, and
+   * Publishes an entry about a run. Under the id `longhaul-waits`, which no run has, publishes the `recorded` entry of each run that begins
+   * to wait for a decision.
+   * Returns at once and never throws: an entry that cannot be sent at once is buffered up to a bound, and
    * dropped beyond it. `activity` is present for deltas and attempts.
    */
   publish(runId: string, entry: StreamEntry, activity?: PublishingActivity): void;
   /**
-   * Yields the entries of a run in the order of their publication: those behind `after`, or all that are kept, and then new ones until the
-   * signal is aborted. Never throws for a sink that is down: it continues when the sink is there again. Yields `lost` where entries may be
-   * missing: `after` is unknown here, entries were removed, or the sink was away. Entries that were read before may follow `lost` again.
+   * Yields the entries of a run in publication order: those after `after`, or all that are kept, and then new ones until the
+   * signal is aborted. Never throws for a sink that is down: it continues when the sink is back. Yields `lost` where entries may be
+   * missing: `after` is unknown, entries were removed, or the sink was down. Entries that were already read may be repeated after `lost`.
    */
   read(runId: string, options: ReadStreamOptions): AsyncIterable<StreamRead>;
   /**
-   * Removes what is kept of a run that is deleted, or whose user is forgotten. Rejects if that cannot be said for sure: then the run is not
-   * deleted either, and the caller tries again.
+   * Removes the entries of a run that is deleted, or whose user is forgotten. Rejects if the removal is not certain: then the run is not
+   * deleted either, and the caller retries.
    */
   removeRun(runId: string): Promise<void>;
-  /** Resolves if entries can be carried at this moment, and rejects with the reason otherwise: for readiness probes. */
+  /** For readiness probes: resolves if entries can be carried at this moment, and rejects with the reason otherwise. */
   health(): Promise<void>;
-  /** Ends the readers, and sends within a short time what is still kept. */
+  /** Ends the readers, and sends buffered entries within a short time. */
   close(): Promise<void>;
 }
 
 /** The options of reading a run's entries. */
 export interface ReadStreamOptions {
-  /** The position of the last entry that was read, as this sink gave it, possibly in another process. */
+  /** The position of the last entry read, as yielded by this sink, possibly in another process. */
   after?: string;
   /** Ends the read. */
   signal: AbortSignal;
 }
 
-/** An entry with its position, which means something to its sink alone, or a place where entries may be missing. */
+/** An entry with its position, which is opaque outside the sink, or a place where entries may be missing. */
 export type StreamRead = { type: 'entry'; position: string; entry: StreamEntry } | { type: 'lost'; position?: string };
 
 /** What carries live output from workers to readers in other processes. */
@@ -90,8 +90,8 @@ const REMEDY =
   'Give workers and services the same redisStreams({ url }), or heartbeatStreams() and "live": true at the start of the runs (docs/streams.md)';
 
 /**
- * Returns what a person should know who starts a worker, or a service without one, in a separate process: that its sink does not reach the
- * readers or the workers of other processes, or reaches them for some runs alone. Undefined for a sink that reaches all.
+ * Returns a notice for starting a worker, or a service without one, in a separate process: that its sink does not reach the
+ * readers or workers of other processes, or only for some runs. Undefined for a sink that reaches all.
  */
 export function streamsNotice(sink: StreamSink | undefined, side: 'worker' | 'service'): string | undefined {
   const others = side === 'worker' ? 'Readers in other processes get' : 'The runs of workers in other processes have';

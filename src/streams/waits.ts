@@ -35,12 +35,12 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, signal).catch(() => undefined);
 }
 
-/** Turns in which a value that is there comes through the iterators around it: each takes a few. */
+/** The microtask turns that an available value needs to pass the iterators around it: each takes a few. */
 const TURNS = 50;
 
 /**
- * The values that an iterator yields, one by one, for a reader that does something else whenever it has waited for a time. It listens once to
- * each promise of the iterator, which may stay open for days: to race it with every wait would keep all of them in memory.
+ * Reads an iterator with a timeout, for a reader that does something else after each wait. It listens once to
+ * each promise of the iterator, which may stay open for days: racing it with every wait would keep all waits in memory.
  */
 export class NextValue<Value> {
   readonly #values: AsyncIterator<Value, unknown> | undefined;
@@ -49,12 +49,12 @@ export class NextValue<Value> {
   #failure: { cause: unknown } | undefined;
   #isAsked = false;
 
-  /** Without an iterator there is never a value. */
+  /** Without an iterator, there is never a value. */
   constructor(values?: AsyncIterator<Value, unknown>) {
     this.#values = values;
   }
 
-  /** Returns the next value; undefined if there is none within so many milliseconds, or before the signal is aborted. Rejects if the iterator fails. */
+  /** Returns the next value; undefined after this many milliseconds or when the signal is aborted. Rejects if the iterator fails. */
   async within(ms: number, signal: AbortSignal): Promise<IteratorResult<Value, unknown> | undefined> {
     void this.#ask();
     if (this.#got === undefined && this.#failure === undefined) {
@@ -68,7 +68,7 @@ export class NextValue<Value> {
     return got;
   }
 
-  /** Returns the next value if the iterator has it already; undefined if it would have to be waited for. An error of the iterator is left to `within`. */
+  /** Returns the next value if it is already available, otherwise undefined. Errors of the iterator are left to `within`. */
   async ready(): Promise<IteratorResult<Value, unknown> | undefined> {
     void this.#ask();
     for (let turn = 0; turn < TURNS && this.#got === undefined && this.#failure === undefined; turn += 1) await Promise.resolve();
@@ -132,7 +132,7 @@ export class BoundedLog<Entry> {
   /** Rings after each entry, and when entries that readers may lack are dropped. */
   readonly bell = new Bell();
   #kept: Kept<Entry>[] = [];
-  /** The number of entries at the beginning of `#kept` that are dropped: an array is not shortened for each. */
+  /** The number of dropped entries at the beginning of `#kept`: the array is not shortened for each. */
   #dropped = 0;
   #first = 0;
   #bytes = 0;
@@ -152,7 +152,7 @@ export class BoundedLog<Entry> {
     return this.#bytes;
   }
 
-  /** Adds an entry, and drops the oldest ones beyond the bounds: all of them, if the entry alone is beyond. */
+  /** Adds an entry, and drops the oldest ones beyond the bounds: all of them, if the entry alone exceeds them. */
   append(entry: Entry, bytes: number, bounds: LogBounds): void {
     this.#kept.push({ entry, bytes });
     this.#bytes += bytes;
@@ -160,7 +160,7 @@ export class BoundedLog<Entry> {
     this.bell.ring();
   }
 
-  /** Returns the entry of an index; undefined if it is not kept or has not come yet. */
+  /** Returns the entry at an index; undefined if it was dropped or does not exist yet. */
   at(index: number): Entry | undefined {
     return this.#kept[index - this.#first + this.#dropped]?.entry;
   }
@@ -176,7 +176,7 @@ export class BoundedLog<Entry> {
 
   #dropOldest(): void {
     this.#bytes -= this.#kept[this.#dropped]?.bytes ?? 0;
-    // The entry itself may be large: it must not wait for the array to be shortened.
+    // The entry may be large: release it before the array is shortened.
     this.#kept[this.#dropped] = { entry: undefined, bytes: 0 };
     this.#first += 1;
     this.#dropped += 1;

@@ -5,15 +5,15 @@ import { SCOPE } from './names.ts';
 import type { OtlpTarget } from './otlp-provider.ts';
 
 /**
- * What the variables `OTEL_*` of OpenTelemetry say. Reading a field throws a UsageError if its variables cannot be followed: they may be meant for
- * an SDK, and then nobody here reads them.
+ * The settings in OpenTelemetry's `OTEL_*` variables. Reading a field throws a UsageError if its variables are not supported: they may be
+ * meant for an SDK, and then the field is never read.
  */
 export interface OtelEnvironment {
   /** False: no spans are made (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`). */
   readonly hasSpans: boolean;
   /** Where spans go without an SDK. Undefined: the variables name no collector. */
   readonly target: OtlpTarget | undefined;
-  /** The part of the traces that is recorded. Undefined: the variables do not say it. */
+  /** The fraction of traces to record. Undefined if not set. */
   readonly ratio: number | undefined;
   /** Where a page for Prometheus is served. Undefined: nowhere (`OTEL_METRICS_EXPORTER` is not `prometheus`). */
   readonly page: { host: string; port: number } | undefined;
@@ -21,7 +21,7 @@ export interface OtelEnvironment {
 
 const PROMETHEUS = { host: 'localhost', port: '9464' };
 
-/** Reads the variables `OTEL_*`. */
+/** Reads the `OTEL_*` variables. */
 export function otelEnvironment(env: Readonly<Record<string, string | undefined>>): OtelEnvironment {
   const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
   const hasPage = env['OTEL_METRICS_EXPORTER'] === 'prometheus' && !isDisabled;
@@ -43,7 +43,8 @@ function targetOf(env: Readonly<Record<string, string | undefined>>): OtlpTarget
   const whole = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
   const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? (whole && `${withoutEnd(whole, '/')}/v1/traces`);
   if (!url) return undefined;
-  if (!URL.canParse(url)) throw new UsageError(`telemetry: "${url}" of OTEL_EXPORTER_OTLP_ENDPOINT is no URL: write http://localhost:4318`);
+  if (!URL.canParse(url))
+    throw new UsageError(`telemetry: "${url}" of OTEL_EXPORTER_OTLP_ENDPOINT is not a URL: write http://localhost:4318`);
   const protocol = env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'];
   if (protocol === 'grpc')
     throw new UsageError(
@@ -57,7 +58,7 @@ function targetOf(env: Readonly<Record<string, string | undefined>>): OtlpTarget
   return { url, headers, resource, ...defined({ form }) };
 }
 
-/** Reads `key=value,key=value`, with values in the form of URLs. */
+/** Parses `key=value,key=value` with percent-encoded values. */
 function pairs(text = ''): Record<string, string> {
   const all = text.split(',').map((pair) => pair.split('='));
   return Object.fromEntries(

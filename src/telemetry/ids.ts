@@ -12,7 +12,7 @@ export interface TracedRun {
   firstExecutionId: string;
 }
 
-/** Returns a run by its workflow. `key`: that of a run inside a workflow of the user, or empty. */
+/** Returns the run of a workflow. `key`: the key of a run inside a workflow of the user, or empty. */
 export function tracedRun({
   namespace,
   workflowId,
@@ -26,62 +26,62 @@ export function tracedRun({
 export interface RunTrace {
   run: TracedRun;
   traceId: string;
-  /** The span of the caller, or of the call of the parent. Absent: the run is the root of its trace. */
+  /** The caller's span, or the span of the parent's call. Absent: the run is the root of its trace. */
   parentSpanId?: string;
-  /** False: the caller has decided that this trace is not recorded. */
+  /** False if the caller has decided not to record this trace. */
   isSampled: boolean;
-  /** The run is a session of callers, each of whose turns is a trace. */
+  /** True for a session of callers, each of whose turns is a trace. */
   isSession?: true;
-  /** The turn that this is the place of. Absent: it is that of the run as a whole. */
+  /** The turn at this place. Absent: the place of the whole run. */
   turn?: number;
 }
 
-/** What a span is about. `child`: the call that has started a child, as the record of the parent has it. */
+/** The subject of a span. `child`: the call that started a child, as recorded by the parent. */
 export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child' | 'cell';
 
 const TRACE_ID_LENGTH = 32;
 const SPAN_ID_LENGTH = 16;
 
-/** Returns the id of the trace of a run that no caller and no parent has given one. The same in every process, and for every attempt. */
+/** Returns the trace id of a run without a caller's trace or a parent. The same in every process and every attempt. */
 export function traceIdOf(run: TracedRun): string {
   return digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run)]);
 }
 
-/** Returns the id of a span of a run. `path` tells the spans of one subject apart. */
+/** Returns the id of a span of a run. `path` distinguishes the spans of one subject. */
 export function spanIdOf(run: TracedRun, subject: SpanSubject, ...path: (string | number)[]): string {
   return digest(SPAN_ID_LENGTH, ['span', ...identityOf(run), subject, ...path]);
 }
 
-/** An attempt at a call, as each knows it who reports the attempt: its worker, the next attempt, or a reader of the record. */
+/** The facts about an attempt that everyone who may report it knows: its worker, the next attempt, and a reader of the record. */
 export type NamedAttempt = Pick<TracedLoss, 'call' | 'activity' | 'attempt' | 'earlier' | 'localAt'>;
 
-/** Returns the id of a span of an attempt at a call. `path` tells several spans of one attempt apart. */
+/** Returns the id of a span of an attempt at a call. `path` distinguishes several spans of one attempt. */
 export function attemptSpanId(run: TracedRun, subject: 'chat' | 'tool', attempted: NamedAttempt, ...path: (string | number)[]): string {
   const { call, activity, attempt, earlier, localAt } = attempted;
   const after = earlier === undefined || earlier === 0 ? [] : ['after', earlier];
-  // The first attempt at a local call is made again, with the same number, if the workflow task around it is.
+  // If a workflow task is repeated, so is the first attempt at a local call, with the same number.
   const at = localAt === undefined ? [] : ['at', localAt];
   return spanIdOf(run, subject, call, activity, attempt, ...after, ...at, ...path);
 }
 
-/** Returns the place of a run that begins a trace, or continues that of its caller. */
+/** Returns the place of a run that begins a trace, or continues the caller's. */
 export function traceOfStart(run: TracedRun, traceparent: string | undefined): RunTrace {
   const caller = traceparent === undefined ? undefined : readTraceparent(traceparent);
   if (caller === undefined) return { run, traceId: traceIdOf(run), isSampled: true };
   return { run, traceId: caller.traceId, parentSpanId: caller.spanId, isSampled: caller.isSampled };
 }
 
-/** Returns the place of a turn of a session. The first is in the trace of the caller, each other one has its own trace. */
+/** Returns the place of a turn of a session. The first turn is in the caller's trace, each later one has a separate trace. */
 export function traceOfTurn(session: RunTrace, turn: number): RunTrace {
   if (turn <= 1) return { ...session, turn };
   const { run, isSampled } = session;
   return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSampled, isSession: true, turn };
 }
 
-/** The ids of roots, which each call of a run asks for. */
+/** A cache of root span ids, which each call of a run needs. */
 const roots = new WeakMap<RunTrace, string>();
 
-/** Returns the id of the span that all others at a place are below: that of the run, or of the turn. */
+/** Returns the id of the root span at a place: of the run or the turn. */
 export function rootSpanId(place: RunTrace): string {
   const { run, turn } = place;
   const id = roots.get(place) ?? (turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn));
@@ -89,7 +89,7 @@ export function rootSpanId(place: RunTrace): string {
   return id;
 }
 
-/** Returns the place of a run that another one has started as its child: below the call that has started it. */
+/** Returns the place of a child run: below the call that started it. */
 export function traceOfChild(run: TracedRun, parent: RunTrace): RunTrace {
   return { run, traceId: parent.traceId, parentSpanId: spanIdOf(parent.run, 'child', run.runId), isSampled: parent.isSampled };
 }
@@ -98,15 +98,15 @@ function identityOf({ namespace, runId, firstExecutionId }: TracedRun): string[]
   return [namespace, runId, firstExecutionId];
 }
 
-/** As JSON, so that no two lists have one digest. */
+/** Hashes the parts as JSON, so that no two lists have the same digest. */
 function digest(length: number, parts: (string | number)[]): string {
   return hash('sha256', JSON.stringify(parts)).slice(0, length);
 }
 
-/** True if a trace belongs to the part that is recorded. It depends on the id alone, so that all processes answer the same. */
+/** True if a trace is recorded. Depends only on its id, so that all processes agree. */
 export function isInSample(traceId: string, ratio: number): boolean {
   if (ratio >= 1) return true;
-  // The last seven bytes are those that the conventions of samplers read as a random number.
+  // By convention, samplers read the last seven bytes as a random number.
   return Number.parseInt(traceId.slice(-14), 16) / 2 ** 56 >= 1 - ratio;
 }
 
@@ -118,16 +118,16 @@ export interface IdGenerator {
   generateSpanId(): string;
 }
 
-/** The ids of the span that is being started. The SDK asks for them before `startSpan` returns. */
+/** The ids of the span that is being started. The SDK requests them before `startSpan` returns. */
 let given: { traceId: string; spanId: string } | undefined;
 
-/** Gives the spans of Longhaul the ids that follow from their run, and all others random ones. */
+/** Gives Longhaul's spans ids derived from their run, and all other spans random ids. */
 export const idGenerator: IdGenerator = {
   generateTraceId: () => given?.traceId ?? randomBytes(TRACE_ID_LENGTH / 2).toString('hex'),
   generateSpanId: () => given?.spanId ?? randomBytes(SPAN_ID_LENGTH / 2).toString('hex'),
 };
 
-/** Starts a span whose ids are given. */
+/** Starts a span with these ids. */
 export function withIds<Span>(ids: { traceId: string; spanId: string }, start: () => Span): Span {
   given = ids;
   try {
@@ -137,7 +137,7 @@ export function withIds<Span>(ids: { traceId: string; spanId: string }, start: (
   }
 }
 
-/** Returns the part of traces that is recorded. Throws a UsageError for a number that is none. */
+/** Returns the fraction of traces to record. Throws a UsageError for an invalid number. */
 export function checkedRatio(ratio: unknown): number {
   if (typeof ratio === 'number' && ratio >= 0 && ratio <= 1) return ratio;
   throw new UsageError(`telemetry: "sampleRatio" is ${JSON.stringify(ratio)}: write a number from 0 to 1, such as 0.1`);

@@ -11,7 +11,7 @@ export interface MetricsServer {
 }
 
 /**
- * Answers `GET /metrics` with a page for Prometheus. It asks nobody who they are, so it listens on this machine alone unless another address
+ * Answers `GET /metrics` with a page for Prometheus. It has no authentication, so it listens only on this machine unless another address
  * is given, and does not keep the process running. Throws a UsageError for an address that cannot be used.
  */
 export async function serveMetrics(page: PrometheusMetrics, { host = '127.0.0.1', port = 9464 } = {}): Promise<MetricsServer> {

@@ -4,19 +4,19 @@ import { defined } from '../core/domain/json.ts';
 import { ATTRIBUTES as A, METRICS, OPERATIONS, SCOPE } from './names.ts';
 import type { ApiMeter, Attributes, MeterProvider } from './provider.ts';
 
-/** The most values of one label. A label with more would make the number of series of a metric grow without end. */
+/** The most values of one label: an unbounded label would make the number of series grow without limit. */
 const MOST_VALUES = 200;
 
-/** The most combinations of values that are remembered. */
+/** The most cached combinations of values. */
 const MOST_KNOWN = 5_000;
 
-/** The value that stands for all further ones. */
+/** The value that replaces all further ones. */
 const OTHER = 'other';
 
 /** The value of a run that was refused before it had an agent. */
 const NONE = 'none';
 
-/** The buckets of durations in seconds, as the conventions have them. */
+/** The buckets of durations in seconds, from the conventions. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
 /** The buckets of the ages of batches, in seconds: from a minute to a day. */
@@ -28,7 +28,7 @@ const CALLS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** The name of a metric in the code. */
 type Metric = keyof typeof METRICS;
 
-/** What a metric is, and what it tells. */
+/** The definition of a metric. */
 export interface Instrument {
   kind: 'counter' | 'histogram' | 'gauge';
   /** Units in braces count things. */
@@ -41,12 +41,12 @@ export interface Instrument {
 const duration = (description: string, bounds = SECONDS): Instrument => ({ kind: 'histogram', unit: 's', description, bounds });
 const tokensOf = (description: string): Instrument => ({ kind: 'counter', unit: '{token}', description });
 
-/** All metrics. They are there before anything is measured, so that a query finds them. */
+/** All metrics. They exist before anything is measured, so that queries find them. */
 export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   inferenceDuration: duration('Time of an attempt of a model call'),
   firstChunk: duration('Time until the first piece of an answer'),
   inputTokens: tokensOf('Tokens of requests, those from caches included'),
-  outputTokens: tokensOf('Tokens of answers, those of reasoning included'),
+  outputTokens: tokensOf('Tokens of answers, including reasoning'),
   cacheRead: tokensOf('Tokens of requests that were read from a cache'),
   cacheWrite: tokensOf('Tokens of requests that were written to a cache'),
   reasoningTokens: tokensOf('Tokens of reasoning'),
@@ -131,7 +131,7 @@ export interface MeasuredFallback {
  */
 export class Metrics {
   readonly #labels = new Map<string, Set<string>>();
-  /** The labels that were measured with, by what was asked for: the same object each time, which a page finds its series by. */
+  /** The bounded labels by requested labels: the same object each time, so that a page can look up its series by identity. */
   readonly #known = new Map<string, Attributes>();
   readonly #add = new Map<string, (value: number, labels?: Attributes) => void>();
 
@@ -183,7 +183,7 @@ export class Metrics {
     this.#record('fallbacks', 1, this.#bounded({ [A.from]: from, [A.to]: to, [A.code]: code }));
   }
 
-  /** A call has got its permit from the governor. `source`: it was `lent`, or `granted` when it was asked for. */
+  /** A call has received its permit from the governor. `source`: `lent` ahead, or `granted` on request. */
   governorPermit({ provider, seconds, source }: { provider: string; seconds: number; source: 'lent' | 'granted' }): void {
     const labels = this.#bounded({ [A.provider]: provider });
     this.#record('governorWait', seconds, labels);
@@ -200,7 +200,7 @@ export class Metrics {
     this.#record('governorHold', seconds, this.#bounded({ [A.provider]: provider }));
   }
 
-  /** The calls that wait for a batch of a provider, and its batches that have been posted and have not ended, as its collector has them. */
+  /** The calls that wait for a provider's batch, and its open batches, as reported by its collector. */
   batches(provider: string, { waiting, open }: { waiting: number; open: number }): void {
     const labels = this.#bounded({ [A.provider]: provider });
     this.#record('batchWaiting', waiting, labels);
@@ -212,7 +212,7 @@ export class Metrics {
     this.#record('batchAge', seconds, this.#bounded({ [A.provider]: provider }));
   }
 
-  /** The provider has lost the cached beginning of a conversation, and reads it again at the full price. */
+  /** The provider has lost the cached prefix of a conversation, and reads it again at full price. */
   cacheLost(model: string): void {
     this.#record('cacheLost', 1, this.#bounded(modelLabels(model)));
   }
@@ -241,7 +241,7 @@ export class Metrics {
     this.#add.get(metric)?.(value, labels);
   }
 
-  /** Returns the labels with `other` for values beyond the most of each. */
+  /** Returns the labels, with `other` for values beyond the bound of a label. */
   #bounded(labels: Readonly<Record<string, string>>): Attributes {
     const asked = JSON.stringify(labels);
     const known = this.#known.get(asked);

@@ -18,9 +18,9 @@ import type { Attributes } from './provider.ts';
 import type { SpanRecord } from './span-record.ts';
 
 /**
- * Returns the spans that no activity makes: of the run, its turns, its waits for decisions, and its calls of children. They follow from the
- * record alone, so every process that has it makes the same ones, with the same ids: a span that is reported twice is one span. A session
- * has no span of its own: it is open for as long as its users like, and each turn is a trace.
+ * Returns the spans that no activity makes: of the run, its turns, its waits for decisions, and its calls of children. They are derived from
+ * the record alone, so every process makes the same ones with the same ids: a span that is reported twice is one span. A session
+ * has no span: it is open for as long as its users like, and each turn is a trace.
  */
 export function runSpans(trace: RunTrace, { waits, children, turns, cells = [], losses = [], end }: TracedPart): SpanRecord[] {
   return [
@@ -44,7 +44,7 @@ export function commonAttributes({ runId }: TracedRun, agentName: string): Attri
   return { [A.agent]: agentName, [A.conversation]: runId, [A.run]: runId };
 }
 
-/** Returns tokens as attributes. Those that the provider did not report are absent. */
+/** Returns token counts as attributes, without those that the provider did not report. */
 export function usageAttributes(usage: UsageStats | AggregatedUsage | null | undefined): Attributes {
   if (usage === null || usage === undefined) return {};
   const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage;
@@ -64,7 +64,7 @@ function placeIn(trace: RunTrace, turn: number | undefined): RunTrace {
   return trace.isSession && turn !== undefined ? traceOfTurn(trace, turn) : trace;
 }
 
-/** Returns the span below which a call is: that of the run or the turn, or of the cell of code that has made it. */
+/** Returns the parent span of a call: the run, the turn, or the cell of code that made it. */
 export function parentOfCall(place: RunTrace, cell: string | undefined): string {
   return cell === undefined ? rootSpanId(place) : spanIdOf(place.run, 'cell', cell);
 }
@@ -94,7 +94,7 @@ function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, age
     parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
-    // Backends would take a span with the name of a tool, and no operation, for a call of the tool.
+    // Backends would mistake a span with a tool's name and no operation for a call of the tool.
     attributes: {
       ...common,
       [A.operation]: SPANS.wait,
@@ -115,7 +115,7 @@ function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
   return {
     name: toolName === undefined ? `${SPANS.step} ${callId}` : `${OPERATIONS.tool} ${toolName}`,
     traceId: place.traceId,
-    // The child knows its own id alone. A child that is kept hangs below the call that has started it.
+    // The child only knows its own id. A kept child belongs to the call that started it.
     spanId: spanIdOf(run, 'child', childRunId, ...(isLater ? [callId] : [])),
     parentSpanId: parentOfCall(place, cell),
     startTime: from,
@@ -125,12 +125,12 @@ function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
   };
 }
 
-/** The kind of error of an attempt whose worker has not answered any more. */
+/** The error type of an attempt whose worker stopped answering. */
 const WORKER_LOST = 'worker_lost';
 
 /**
- * Returns the span of an attempt whose worker was killed before it could report one itself. Spans that a tool has made are below it. That of
- * a model call has its own id: the worker may have reported some of the models that it asked.
+ * Returns the span of an attempt whose worker was killed before it could report it. Spans that a tool has made are below it. The span of
+ * a model call has a separate id: the worker may have reported some of the models that it called.
  */
 export function lossSpan(place: RunTrace, loss: TracedLoss): SpanRecord {
   const subject = loss.toolName === undefined ? 'chat' : 'tool';
@@ -139,8 +139,8 @@ export function lossSpan(place: RunTrace, loss: TracedLoss): SpanRecord {
 }
 
 /**
- * Returns the spans of the calls that have ended. Their workers report them, with times of their own: these are for a backend that does not have
- * them, because a worker was killed before it could send them.
+ * Returns the spans of ended calls. Their workers report them with more exact times: these are for a backend that lacks
+ * them because a worker was killed before it could send them.
  */
 export function callSpans(trace: RunTrace, { calls = [] }: TracedPart): SpanRecord[] {
   return calls.map((call) => callSpan(placeIn(trace, call.turn), call));
@@ -181,7 +181,7 @@ function attemptSpan(place: RunTrace, attempted: TracedLoss, { spanId, code }: {
   };
 }
 
-/** Returns the span of a turn: the root of a trace, which names the turn before; in a session that a run keeps, a span below the session. */
+/** Returns the span of a turn: the root of a trace, linked to the previous turn; in a session kept by a run, a span below the session. */
 function turnSpan(trace: RunTrace, turn: TracedTurn): SpanRecord {
   const { run, isSession } = trace;
   const { number, agent } = turn;
@@ -219,7 +219,7 @@ function endSpan({ run, traceId, parentSpanId }: RunTrace, end: TracedEnd): Span
   };
 }
 
-/** Returns what the span of a run, or of a turn, says of its end. */
+/** Returns the end of the span of a run or a turn. */
 function ending(end: TracedEnd): Pick<SpanRecord, 'startTime' | 'endTime' | 'attributes'> & { error: string | undefined } {
   const { status, stopReason, errorCode, usage, steps, toolCalls, from, to } = end;
   const hasFailed = status === 'error' || status === 'terminated' || status === 'timed_out';

@@ -17,14 +17,14 @@ import type { Api, ApiSpan, ApiTracer, MeterProvider, TracerProvider } from './p
 /** Options of `telemetry()`. */
 export interface TelemetryOptions {
   /**
-   * The tracer provider, made with the `idGenerator` of `telemetry()`, or a function that makes it with the generator that it is given.
-   * `'none'`: metrics alone. Default: the global one of `@opentelemetry/api` at the start of the worker.
+   * The tracer provider, created with the `idGenerator` of `telemetry()`, or a function that creates it with the given generator.
+   * `'none'`: only metrics. Default: the global one of `@opentelemetry/api` at the start of the worker.
    */
   tracerProvider?: TracerProvider | ((idGenerator: IdGenerator) => TracerProvider) | 'none';
   /** The meter provider. Default: the global one at the start of the worker. */
   meterProvider?: MeterProvider;
   /**
-   * The part of the traces that is recorded, from 0 to 1. Decided by the id of the trace, so that all processes record the same ones.
+   * The fraction of traces to record, from 0 to 1. Decided by trace id, so that all processes record the same ones.
    * A caller's `traceparent` decides for its own trace. Default 1.
    */
   sampleRatio?: number;
@@ -32,17 +32,17 @@ export interface TelemetryOptions {
 
 /** Options of `repair`. */
 export interface RepairOptions {
-  /** A moment, or how long ago it was: `'1h'`. */
+  /** A time, or how long ago it was: `'1h'`. */
   since: Date | Duration;
-  /** Reports model calls and tool calls that have ended, too. Default: none, because nobody but the backend knows which of them it has. */
+  /** Also reports ended model calls and tool calls. Default: none, because only the backend knows which of them it has. */
   calls?: CallRepair;
 }
 
-/** Which calls are reported that have ended. */
+/** Which ended calls are reported. */
 export interface CallRepair {
-  /** Returns the ids of the spans that the backend has of a trace. Calls that it has are left as their workers have reported them. */
+  /** Returns the ids of the spans that the backend has for a trace. Calls that it already has are not reported again. */
   storedIn: (traceId: string) => Promise<Iterable<string>>;
-  /** How long ago a call has ended at least: its worker may be about to report it. Default one minute. */
+  /** The minimum time since the end of a call: its worker may be about to report it. Default one minute. */
   endedFor?: Duration;
 }
 
@@ -52,11 +52,11 @@ export interface RepairedTraces {
   runs: number;
   /** The number of spans that were reported. */
   spans: number;
-  /** Runs whose records the server does not have any more. */
+  /** The number of runs whose records the server no longer has. */
   unread: number;
 }
 
-/** The same, as repairs read it. */
+/** The validated `CallRepair`. */
 export interface SettledCalls extends Pick<CallRepair, 'storedIn'> {
   endedForMs: number;
 }
@@ -66,20 +66,20 @@ const ENDED_FOR: Duration = '1m';
 
 const OPTIONS: OptionTable<TelemetryOptions> = { tracerProvider: true, meterProvider: true, sampleRatio: true };
 
-/** The kinds of spans that Longhaul makes, with the numbers of the API. `client`: a call to another system. */
+/** The span kinds that Longhaul uses, with the API's numbers. `client`: a call to another system. */
 const KINDS = { internal: 0, client: 2 } as const;
 
-/** The status of a span that has failed, by the number of the API. */
+/** The API's status number of a failed span. */
 const FAILED = 2;
 
-/** The time in which the outcome of an attempt usually reaches the server, in milliseconds, with some to spare. */
+/** Milliseconds in which the outcome of an attempt usually reaches the server, with some margin. */
 const HANDED_OVER_AFTER_MS = 80;
 
 /** The flag of a span context that is recorded. */
 const SAMPLED = 1;
 
 /**
- * Spans and metrics of a worker, by the user's own OpenTelemetry SDK. Nothing here can fail a run or let it wait: what cannot be reported
+ * Spans and metrics of a worker, through the user's OpenTelemetry SDK. Nothing here can fail or delay a run: what cannot be reported
  * is counted.
  */
 export class Telemetry {
@@ -97,7 +97,7 @@ export class Telemetry {
   #timer: NodeJS.Timeout | undefined;
   #repair: ((since: Date, calls?: SettledCalls) => Promise<RepairedTraces>) | undefined;
 
-  /** `environment`: what the variables `OTEL_*` say, as far as the options do not. @internal */
+  /** `environment`: the `OTEL_*` variables, for what the options leave open. @internal */
   constructor(api: Api, options: TelemetryOptions, environment: Partial<OtelEnvironment> = {}) {
     this.#api = api;
     this.#options = options;
@@ -111,7 +111,7 @@ export class Telemetry {
     return tracerProvider === undefined ? (this.#environment.hasSpans ?? true) : tracerProvider !== 'none';
   }
 
-  /** The page of metrics, if they go to one: what Temporal's Core measures is there, too. */
+  /** The metrics page, if there is one, which also has the measurements of Temporal's Core. */
   get page(): PrometheusMetrics | undefined {
     const { meterProvider } = this.#options;
     return meterProvider instanceof PrometheusMetrics ? meterProvider : undefined;
@@ -129,7 +129,7 @@ export class Telemetry {
   }
 
   /**
-   * Throws a UsageError for a tracer provider that does not take the ids of Longhaul's spans: two workers would then report one run as
+   * Throws a UsageError for a tracer provider that does not use Longhaul's span ids: two workers would then report one run as
    * several traces. The span that shows it is never ended, and so never exported.
    * @internal
    */
@@ -144,14 +144,14 @@ export class Telemetry {
     throw new UsageError(
       isNone
         ? 'telemetry: there is no tracer provider: give "tracerProvider" to telemetry(), register one with @opentelemetry/api before the worker is created, or set OTEL_EXPORTER_OTLP_ENDPOINT'
-        : 'telemetry: the tracer provider makes ids of its own: create it with "idGenerator" of telemetry(), so that all workers report a run as one trace',
+        : 'telemetry: the tracer provider makes its own ids: create it with "idGenerator" of telemetry(), so that all workers report a run as one trace',
     );
   }
 
   /** Begins a span now. Undefined for a trace that is not recorded, and if the SDK fails. @internal */
   start({ traceId, isSampled }: RunTrace, start: SpanStart): ApiSpan | undefined {
     if (!this.#isRecorded(traceId, isSampled)) return undefined;
-    // Its end is given in the same whole milliseconds, and must not be before its start.
+    // The end is also given in whole milliseconds, and must not be before the start.
     return this.guarded(() => this.#start({ ...start, traceId, startTime: Date.now() }));
   }
 
@@ -166,8 +166,8 @@ export class Telemetry {
   }
 
   /**
-   * Reports something of an attempt that ends a little later: a worker that is killed before the server has the outcome has not reported it,
-   * and the next attempt does. @internal
+   * Reports something about an attempt with a short delay: a worker that is killed before the server has the outcome then does not report
+   * it, and the next attempt does. @internal
    */
   later(report: () => void): void {
     this.#ended.push({ report, dueAt: performance.now() + HANDED_OVER_AFTER_MS });
@@ -179,7 +179,7 @@ export class Telemetry {
     this.guarded(() => span.setStatus({ code: FAILED, message: error }));
   }
 
-  /** Does the work inside of a span: spans that it starts are below it. @internal */
+  /** Does the work inside a span, which becomes the parent of spans that it starts. @internal */
   within<Value>(span: ApiSpan | undefined, work: () => Value): Value {
     return span === undefined ? work() : this.#api.within(span, work);
   }
@@ -210,22 +210,22 @@ export class Telemetry {
   }
 
   /**
-   * Returns a span processor for the exporter of your SDK, which counts in `longhaul.telemetry.dropped` the spans that are lost because the
-   * backend is slow or down: those of an SDK drop them in silence.
+   * Returns a span processor for your SDK's exporter that counts in `longhaul.telemetry.dropped` the spans that are lost because the
+   * backend is slow or down: an SDK's processors drop them silently.
    */
   spanProcessor<Exported extends Sampled>(exporter: SpanExporter<Exported>): SpanProcessor<Exported> {
     return queueingProcessor(exporter, (count) => this.drop(count));
   }
 
-  /** Sends what waits to be sent without an SDK, and hands over the rest. An SDK is flushed by its owner, afterwards. */
+  /** Sends waiting spans if there is no SDK, and otherwise hands them over. Afterwards, the owner of an SDK flushes it. */
   async flush(): Promise<void> {
     this.#handOver(Infinity);
     await this.#own?.flush();
   }
 
   /**
-   * Reports the spans that no process could send, from the records of the runs that have ended since then and of those that are open, with
-   * the ids and contents that they would have had: a span that is already there stays one. Needs a worker with this telemetry in the process.
+   * Reports the spans that no process could send, from the records of runs that have ended since then or are open, with
+   * their original ids and contents, so an existing span is not duplicated. Needs a worker with this telemetry in the process.
    */
   async repair({ since, calls }: RepairOptions): Promise<RepairedTraces> {
     const from = since instanceof Date ? since : new Date(Date.now() - milliseconds(since, 'telemetry.repair: "since"'));
@@ -236,16 +236,16 @@ export class Telemetry {
     return this.#repair(from, { storedIn, endedForMs: milliseconds(endedFor, 'telemetry.repair: "calls.endedFor"') });
   }
 
-  /** Says how traces are repaired. @internal */
+  /** Sets the function that repairs traces. @internal */
   repairBy(repair: (since: Date, calls?: SettledCalls) => Promise<RepairedTraces>): void {
     this.#repair = repair;
   }
 
-  /** Hands over what is due by then, and awaits the rest. */
+  /** Hands over what is due by now, and schedules the rest. */
   #handOver(now: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // They are due in the order in which they came.
+    // They are due in the order of arrival.
     const waiting = this.#ended.findIndex(({ dueAt }) => dueAt > now);
     for (const { report } of this.#ended.splice(0, waiting === -1 ? Infinity : waiting)) this.guarded(report);
     this.#await();
@@ -292,12 +292,12 @@ export class Telemetry {
   }
 }
 
-/** True for a provider that somebody has registered: that of the API alone makes spans without ids. */
+/** True for a registered provider: the API's default makes spans without ids. */
 function isRegistered(provider: TracerProvider): boolean {
   return !/^0*$/.test(provider.getTracer(SCOPE).startSpan(SPANS.probe).spanContext().traceId);
 }
 
-/** A span that begins, now or at a time before. */
+/** A span that begins now or began earlier. */
 interface StartedSpan extends SpanStart {
   traceId: string;
   /** Milliseconds since the epoch. */
@@ -305,8 +305,8 @@ interface StartedSpan extends SpanStart {
 }
 
 /**
- * Returns the telemetry of a worker: `createWorker({ telemetry: await telemetry({ tracerProvider }) })`. Spans and metrics go to your own
- * OpenTelemetry SDK; Longhaul needs `@opentelemetry/api` of it. Without an SDK, the variables `OTEL_*` say where Longhaul's own spans go.
+ * Returns the telemetry of a worker: `createWorker({ telemetry: await telemetry({ tracerProvider }) })`. Spans and metrics go to your
+ * OpenTelemetry SDK, of which Longhaul needs `@opentelemetry/api`. Without an SDK, the `OTEL_*` variables say where Longhaul's spans go.
  * Throws a UsageError if the API is not installed, and for unknown options.
  */
 export async function telemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
@@ -314,12 +314,12 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
   const environment = otelEnvironment(process.env);
   const meterProvider = options.meterProvider ?? (await pageOf(environment));
   const hasSpans = options.tracerProvider !== 'none' && (options.tracerProvider !== undefined || environment.hasSpans);
-  // Metrics of a provider that needs no SDK need no API either.
+  // A meter provider that needs no SDK needs no API either.
   const api = !hasSpans && meterProvider !== undefined ? withoutApi(meterProvider) : await loadApi();
   return new Telemetry(api, { ...options, ...defined({ meterProvider }) }, environment);
 }
 
-/** Serves a page of metrics where the environment says so. */
+/** Serves a page of metrics if the environment configures one. */
 async function pageOf({ page: address }: OtelEnvironment): Promise<PrometheusMetrics | undefined> {
   if (address === undefined) return undefined;
   const page = new PrometheusMetrics();
@@ -342,7 +342,7 @@ function withoutApi(provider: MeterProvider): Api {
 
 async function loadApi(): Promise<Api> {
   const { context, metrics, ROOT_CONTEXT, trace } = await import('@opentelemetry/api').catch((error: unknown) => {
-    const message = 'telemetry: the package "@opentelemetry/api" is not installed: install it, version 1.9 or newer, beside your SDK';
+    const message = 'telemetry: the package "@opentelemetry/api" is not installed: install version 1.9 or newer next to your SDK';
     throw new UsageError(message, { cause: error });
   });
   return {

@@ -16,31 +16,31 @@ import type { ExecutorDefinition } from '../define/code.ts';
 
 /** What a scripted executor does with one run of code. */
 export interface ScriptedExecution {
-  /** Calls of tools: each list is made together, one after the other. */
+  /** Tool calls, list by list: the calls of one list are made together. */
   calls?: readonly (readonly CodeCall[])[];
   /** The printed text. */
   output?: string;
   /** The final answer. Absent: there is none. */
   finalValue?: JsonValue;
-  /** The error that ends it. */
+  /** The error that ends the cell. */
   error?: ExecutionError;
-  /** The names that there are after it. */
+  /** The variables after the cell. */
   namespace?: Readonly<Record<string, JsonValue>>;
-  /** Milliseconds that the cell is said to have run. */
+  /** The reported duration of the cell in milliseconds. */
   durationMs?: number;
-  /** Bytes that its namespace is said to have. */
+  /** The reported size of its namespace in bytes. */
   memoryUsedBytes?: number;
 }
 
-/** Code that a scripted executor was given. */
+/** Code that a scripted executor received. */
 export interface ScriptedCode {
   /** The code of the cell. */
   readonly code: string;
   /** The time and the seed that the cell sees. */
   readonly moment: Moment;
-  /** The values that were injected before it. */
+  /** The values injected before the cell. */
   readonly injected: Readonly<Record<string, JsonValue>>;
-  /** The results of its calls, as one list for each list of calls. */
+  /** The results of its calls: one list for each list of calls. */
   readonly results: readonly (readonly CodeCallResult[])[];
 }
 
@@ -48,21 +48,21 @@ export interface ScriptedCode {
 export interface ScriptedExecutorOptions {
   /** The language that the model is told. Default: JavaScript. */
   language?: CodeLanguage;
-  /** The limits that the executor is said to have. */
+  /** The reported limits of the executor. */
   limits?: Partial<ExecutionLimits>;
 }
 
-/** An executor that runs no code: it does what its script says, and records what it was given. */
+/** An executor that runs no code: it follows its script, and records the code it received. */
 export interface ScriptedExecutor extends ExecutorDefinition {
-  /** The code so far, in order. Code that is run again because a worker lost its names is not listed again. */
+  /** The code so far, in order. Code that is run again because a worker lost its namespace is not repeated. */
   readonly given: readonly ScriptedCode[];
-  /** Throws unless every entry of the script was used, and no code went beyond it. */
+  /** Throws unless every entry of the script was used, and no code exceeded the script. */
   assertUsedUp(): void;
 }
 
 /**
- * Creates an executor for tests of agents with code: each run of code has the next entry of the script as its result. The same code
- * at the same moment has the same entry again, as real code has if another worker runs it again.
+ * Creates an executor for tests of agents with code: each run of code gets the next entry of the script as its result. The same code
+ * at the same moment gets the same entry again, just as real code has the same result on another worker.
  *
  * @example
  * const executor = scriptedExecutor([{ calls: [[{ tool: 'orders', arguments: { id: 1 } }]], output: 'paid' }]);
@@ -134,7 +134,7 @@ class Scripted implements Executor {
   begin(code: string, moment: Moment): Promise<Segment> {
     const cell = this.#cellOf(code, moment, Object.fromEntries(this.#injected));
     this.#injected = [];
-    // Code that is run again has other results.
+    // Code that is run again gets new call results.
     cell.results = [];
     this.#running = { cell, next: 0 };
     return Promise.resolve(this.#go());

@@ -19,7 +19,7 @@ export interface ScriptedModelOptions {
 export interface ScriptedModel extends ModelClient {
   /** Every request so far, in order. Each retry of a failed call is another request. */
   readonly requests: readonly ModelRequest[];
-  /** Throws unless every entry of the script has answered a call, and no call went beyond the script. */
+  /** Throws unless every entry of the script has answered a call, and no call exceeded the script. */
   assertUsedUp(): void;
 }
 
@@ -35,7 +35,7 @@ export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedM
   return {
     capabilities: options.capabilities ?? { structuredOutput: true },
     requests,
-    // What a hosted tool gives is a part of the script.
+    // Results of hosted tools are part of the script.
     unknownHostedTool: () => undefined,
     call: async (request, context) => {
       const position = requests.push(structuredClone(request)) - 1;
@@ -96,10 +96,10 @@ function structuredResponse(
   );
 }
 
-/** The number of pieces of a text whose script says nothing about them. */
+/** The default number of pieces of a text. */
 const DEFAULT_CHUNKS = 4;
 
-/** The pace of entries that set none. */
+/** The default pace of entries. */
 const AT_ONCE = { chunks: DEFAULT_CHUNKS, everyMs: 0 };
 
 async function streamed(
@@ -120,7 +120,7 @@ async function streamed(
   return answered;
 }
 
-/** Returns arguments as a provider streams them. Those that no provider could send, such as too many levels, are not streamed. */
+/** Returns arguments as a provider streams them; empty for what no provider could send, such as too many levels. */
 function argumentsText(args: unknown): string {
   try {
     return typeof args === 'string' ? args : (JSON.stringify(args) ?? '');
@@ -146,12 +146,12 @@ function modelResponse({ text, usage, finishReason, refusal }: ReplyFields, tool
   };
 }
 
-/** Gives calls without an id one that names their position in the script, so that two runs of a script are equal. */
+/** Gives calls without an id an id from their position in the script, so that two runs of a script are equal. */
 function identified(calls: { id?: string | undefined; name: string; arguments: unknown }[], position: number): ModelResponse['toolCalls'] {
   return calls.map((call, index) => ({ id: call.id ?? `call_${position + 1}_${index + 1}`, name: call.name, arguments: call.arguments }));
 }
 
-/** Reports each part of an answer in pieces. Rejects with the reason of the signal if it is aborted meanwhile. */
+/** Streams each part of an answer in pieces. Rejects with the signal's reason if it is aborted meanwhile. */
 async function stream(parts: readonly ModelDelta[], { chunks, everyMs }: ScriptedPace, context: ModelCallContext): Promise<void> {
   const { onDelta, signal } = context;
   if (onDelta === undefined && everyMs === 0) return;
@@ -183,13 +183,13 @@ export interface ScriptedCall {
 
 /** The properties of a scripted answer besides its content. */
 export interface ScriptedDetails {
-  /** Tokens of the call; null stands for a provider that reports none. The default is 10 + 5. */
+  /** Tokens of the call; null simulates a provider that reports none. Default: 10 + 5. */
   usage?: UsageStats | null;
-  /** The default is `tool_calls` with tool calls and `stop` without. */
+  /** Default: `tool_calls` with tool calls, otherwise `stop`. */
   finishReason?: string;
   /** The text with which the model refuses. */
   refusal?: string;
-  /** The number of pieces in which the text, and the arguments of each call, are streamed. Default 4, or one for each character if there are fewer. */
+  /** The number of streamed pieces of the text and of each call's arguments. Default 4, or one per character if there are fewer. */
   chunks?: number;
   /** The time between two pieces: milliseconds, or a text such as `20ms`. Default none. */
   every?: Duration;
@@ -207,7 +207,7 @@ interface ScriptedPace {
 
 /** An answer of text and tool calls. */
 export interface ScriptedReply extends ScriptedPace {
-  /** Tells the kinds of answers apart. */
+  /** Distinguishes the kinds of answers. */
   type: 'reply';
   /** The text of the answer. */
   text: string;
@@ -247,7 +247,7 @@ export function callTool(name: string, args: unknown = {}, id?: string): Scripte
   return { ...say(''), calls: [{ id, name, arguments: args }] };
 }
 
-/** Combines several answers into one: texts joined, all calls in order, as a model sends parallel tool calls. It has the pace of the first. */
+/** Combines several answers into one: texts joined, all calls in order, like parallel tool calls of a model. Uses the first one's pace. */
 export function together(first: ScriptedReply, ...others: ScriptedReply[]): ScriptedReply {
   const replies = [first, ...others];
   const text = replies.map((reply) => reply.text).join('');

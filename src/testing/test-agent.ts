@@ -6,8 +6,8 @@ import { installedSdk } from '../temporal/installed-sdk.ts';
 import type { DurableTestOptions, ProgramTestOptions, ServerOptions, TestedProgram, TestedRunOf, TestOptions } from './tested-run.ts';
 
 /**
- * Runs an agent in memory, without a server and in milliseconds. The loop, the activities and the policies are those of
- * a worker; time is virtual whenever nothing runs. Returns the result and record of the run, for every status. Throws if
+ * Runs an agent in memory, without a server and in milliseconds. The loop, the activities and the policies are the same as in
+ * a worker. Time is virtual whenever nothing runs. Returns the result and record of the run, for every status. Throws if
  * the run cannot start, waits for a decision that the test does not make, or ends before a planned fault or message, and
  * if the model's script ran out or was not used up. Needs the package `@temporalio/testing`.
  *
@@ -24,8 +24,8 @@ export async function testAgent<Agent extends AnyAgent>(agent: Agent, options: T
 }
 
 /**
- * Runs a program in memory, without a server and in milliseconds. The interpreter, the activities and the policies are
- * those of a worker; time is virtual whenever nothing runs. Returns the result and record of the run, for every status.
+ * Runs a program in memory, without a server and in milliseconds. The interpreter, the activities and the policies are the
+ * same as in a worker. Time is virtual whenever nothing runs. Returns the result and record of the run, for every status.
  * Throws in the same cases as `testAgent`, and needs the same package.
  *
  * @example
@@ -44,8 +44,8 @@ export async function testProgram<Program extends AnyProgram>(
 }
 
 /**
- * Runs an agent like `testAgent`, or a program like `testProgram`, but on a Temporal server with its own worker and client, in real time: keep deadlines
- * and waits short. Everything is shut down at the end, even after an error.
+ * Runs an agent like `testAgent`, or a program like `testProgram`, but on a Temporal server with its own worker and client, in real time:
+ * keep deadlines and waits short. Everything is shut down at the end, even after an error.
  *
  * @example
  * const { ledger } = await durableTest(clerk, {
@@ -86,10 +86,10 @@ export async function startTestServer({ say }: { say?: (line: string) => void } 
   return { address, namespace, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The package of Temporal's SDK in whose environment a test in memory runs its activities. Nothing else needs it. */
+/** The package of Temporal's SDK that provides the environment of activities in memory. Nothing else needs it. */
 const PACKAGE = '@temporalio/testing';
 
-/** Loads what tests in memory need. Throws a UsageError with the command that installs the package, if it is missing. */
+/** Loads a module for tests in memory. Throws a UsageError with the install command if the package is missing. */
 async function loadInMemory<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();

@@ -15,7 +15,7 @@ export type TestDecision =
 
 /** One pending decision: about a call, a question, a limit, or the outcome of a call that was lost. */
 export interface Waiting extends ApprovalView {
-  /** The reason why the run refused the test's decision before. */
+  /** Why the run refused the test's earlier decision. */
   refused?: { code: string; message: string };
 }
 
@@ -50,7 +50,7 @@ export type Fault =
   | { readonly type: 'disconnect'; readonly afterStep: number; readonly forMs: number }
   | { readonly type: 'slow_queries'; readonly ms: number };
 
-/** Selects a call of a tool: the first one of that step, or of the whole run. */
+/** Selects a call of a tool: the first in this step, or in the whole run. */
 export interface CallPosition {
   /** The step of the call, from 1. */
   step?: number;
@@ -66,19 +66,19 @@ export function killWorker(where: { afterStep: number } | ({ tool: string } & Ca
 
 /**
  * Loses the completion of a call that has run to its end. A call of an idempotent tool runs again; the outcome of a
- * tool with `once` effects is unknown. Not for local tools, which have no completion of their own.
+ * tool with `once` effects is unknown. Not for local tools, which have no separate completion.
  */
 export function dropCompletion(tool: string, position: CallPosition = {}): Fault {
   return { type: 'drop_completion', ...callOf('dropCompletion', { tool, ...position }) };
 }
 
-/** Delays every call of the tool (in that step, if given), in real time even in memory. */
+/** Delays every call of the tool (in the given step, if any), in real time even in memory. */
 export function delay(tool: string, by: Duration, position: CallPosition = {}): Fault {
   return { type: 'delay', ms: milliseconds(by, 'delay: the time'), ...callOf('delay', { tool, ...position }) };
 }
 
 /**
- * Makes the provider refuse the next model calls with 429, so many times, each with a wait (default 20 ms). Begins at
+ * Makes the provider refuse the next `times` model calls with 429, each with a wait (default 20 ms). Begins at
  * the given step, or at the first.
  */
 export function rateLimit(times: number, { retryAfter = 20, ...position }: { retryAfter?: Duration } & CallPosition = {}): Fault {
@@ -86,17 +86,17 @@ export function rateLimit(times: number, { retryAfter = 20, ...position }: { ret
   return { type: 'rate_limit', times, retryAfterMs: milliseconds(retryAfter, 'rateLimit: "retryAfter"'), ...position };
 }
 
-/** Disconnects the worker from the server after that step for the given time. Only on a server. */
+/** Disconnects the worker from the server after this step for the given time. Only on a server. */
 export function disconnect({ afterStep, for: time }: { afterStep: number; for: Duration }): Fault {
   return { type: 'disconnect', afterStep, forMs: milliseconds(time, 'disconnect: "for"') };
 }
 
-/** Delays every answer of the run to queries of its own activities. */
+/** Delays every answer of the run to queries of its activities. */
 export function slowQueries(by: Duration): Fault {
   return { type: 'slow_queries', ms: milliseconds(by, 'slowQueries: the time') };
 }
 
-/** Returns the call that creates a fault, for messages. */
+/** Returns the source text of the call that creates a fault, for messages. */
 export function faultText(fault: Fault): string {
   const step = 'step' in fault && fault.step !== undefined ? `, {step: ${fault.step}}` : '';
   switch (fault.type) {
@@ -126,7 +126,7 @@ function callOf(owner: string, { tool, step }: { tool: string } & CallPosition):
  * is running.
  */
 export interface Moment {
-  /** The step in which it happens, from 1. */
+  /** The step in which the action happens, from 1. */
   step: number;
   /** The tool whose call is running. */
   tool?: string;
@@ -134,7 +134,7 @@ export interface Moment {
   waiting?: string;
 }
 
-/** A run in memory, by the rules of the handlers of its workflow. */
+/** A run in memory, which follows the rules of the workflow's handlers. */
 export interface RunInMemory {
   /** Sends an Update. Throws the error of a client if the run refuses it. */
   update(name: keyof typeof UPDATES, input: object): void;
@@ -149,11 +149,11 @@ export interface RunInMemory {
 export interface Occurrence {
   /** When it happens. */
   readonly at: Moment;
-  /** The function that plans it, and its argument besides the moment. */
+  /** The name of the function that plans it, and its argument without the moment. */
   readonly written: readonly [name: string, argument: unknown];
-  /** The first word of its id. Absent: it has none. */
+  /** The first word of its id. Absent: it has no id. */
   readonly idWord?: string;
-  /** The run gives up its model call for it, or everything that it waits for. */
+  /** What the run gives up for it: its model call, or everything that it waits for. */
   readonly givesUp?: 'model call' | 'all';
   /** Sends it to a run on a server, like any other client. */
   readonly onServer: (run: RunHandle<unknown>, id: string) => Promise<unknown>;
@@ -195,7 +195,7 @@ export function raiseLimits(limits: LimitOptions, at: Moment): Occurrence {
   };
 }
 
-/** Returns the call that creates an occurrence, for messages. */
+/** Returns the source text of the call that creates an occurrence, for messages. */
 export function occurrenceText(occurrence: Occurrence): string {
   const { step, tool, waiting } = occurrence.at;
   const moment = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;

@@ -29,7 +29,7 @@ import type { TestModel } from './harness/test-models.ts';
 import type { Decide, Fault, Occurrence } from './test-plan.ts';
 
 /**
- * The options of a test, in memory and on a server: those of any run, the agent's deps, and the resources that its
+ * The options of a test, in memory and on a server: the options of any run, the agent's deps, and the resources that its
  * tools name. A `resource()` is opened and closed. The ledger is available as the resource `ledger`.
  */
 export type TestOptions<Agent = unknown> = TestCircumstances &
@@ -43,7 +43,7 @@ export type TestWorkerParts = Pick<
   'payloadStore' | 'memory' | 'prices' | 'authorize' | 'notify' | 'notifyEnded' | 'streams' | keyof SharedOptions
 >;
 
-/** The options of a test that do not depend on the agent's types, without the conversation that the run begins with. */
+/** The options of a test that do not depend on the agent's types, without the initial conversation. */
 export interface TestCircumstances
   extends TestWorkerParts, Pick<StartSettings, 'state' | 'principal' | 'limits' | 'deadline' | 'settings' | 'tags'> {
   /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
@@ -53,7 +53,7 @@ export interface TestCircumstances
    * several models, one for each name: `{'anthropic/claude-sonnet-4-5': scriptedModel([…]), 'openai/gpt-5': scriptedModel([…])}`.
    */
   model: TestModel;
-  /** Further agents of the worker. Those that the agent hands over to are there already, unless it names them by name alone. */
+  /** Further agents of the worker. The agent's handoff targets are included, unless they are only given by name. */
   agents?: readonly AnyAgent[];
   /** The values of secrets by name, or the source of a worker's secrets. Default: the environment. */
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
@@ -221,13 +221,13 @@ const MARKER = 'longhaul.undecided_run';
 
 /** The error of a test whose run waits for a decision that `decide` does not make, without a deadline. */
 export class UndecidedRun extends Error {
-  /** The name of the class, which is equal in all copies of the package. */
+  /** The name of the class, equal in all copies of the package. */
   override readonly name = 'UndecidedRun';
-  /** Tells it apart in all copies of the package. */
+  /** Identifies the error in all copies of the package. */
   readonly marker = MARKER;
   /** Everything that waits, in order. Empty if the run waits for a message. */
   readonly waiting: readonly ApprovalView[];
-  /** The record of the run up to then. */
+  /** The record of the run so far. */
   readonly record: TestedRecord;
 
   /** `testAgent` makes it. @internal */

@@ -36,7 +36,7 @@ describe('a codec of a worker', () => {
     const [compression] = markingCodecs([new CompressionCodec(true)]);
     const [decoded = {}] = (await compression?.decode([payload('binary/zstd', 'x')])) ?? [];
     expect(() => defaultPayloadConverter.fromPayload(decoded)).toThrow(
-      'unreadable: A compressed payload of 1 bytes does not decompress: it was changed, or is no zstd frame',
+      'unreadable: A compressed payload of 1 bytes does not decompress: it was changed, or is not a zstd frame',
     );
   });
 
@@ -84,7 +84,7 @@ describe('a converter for payloads of any sender', () => {
       new Set([
         'the encoding "x" of the payload is unknown',
         'the encoding "" of the payload is unknown',
-        'A compressed payload of some bytes does not decompress: it was changed, or is no zstd frame',
+        'A compressed payload of some bytes does not decompress: it was changed, or is not a zstd frame',
         expect.stringContaining('A payload does not decrypt with the key "k1"'),
       ]),
     );

@@ -167,5 +167,5 @@ test.each<[what: string, options: Parameters<typeof WorkerGovernor.of>[0], messa
 });
 
 test('an address that is not a Redis address is refused', () => {
-  expect(() => redisGovernor({ url: 'http://x' })).toThrow('redisGovernor: "url" is no address of Redis');
+  expect(() => redisGovernor({ url: 'http://x' })).toThrow('redisGovernor: "url" is not a Redis address');
 });

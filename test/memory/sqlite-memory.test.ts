@@ -125,7 +125,7 @@ describe('a memory in a SQLite file', () => {
     const before = await readFile(file);
     const error: unknown = await refusal();
     expect(errorCode(error)).toBe('memory_unavailable');
-    expect(String(error)).toContain(`the file "${file}" is no memory of this release`);
+    expect(String(error)).toContain(`the file "${file}" is not a memory of this release`);
     expect((await readFile(file)).equals(before)).toBe(true);
     // The refused connection is closed: a file that is in use has a log.
     expect(await readdir(folder)).toEqual(['memory.db']);

@@ -25,10 +25,14 @@ test.each(recordedHistories())(
 
 describe('a file that is not a history of this code', () => {
   test('is refused with the reason, and the next one is still replayed', async () => {
-    expect(await replayer.replay('r', {})).toEqual({ type: 'failed', message: 'This is no history: it has no list of events', step: null });
+    expect(await replayer.replay('r', {})).toEqual({
+      type: 'failed',
+      message: 'This is not a history: it has no list of events',
+      step: null,
+    });
     expect(await replayer.replay('r', { events: [{ eventId: '1', eventType: 'WorkflowExecutionStarted' }] })).toMatchObject({
       type: 'failed',
-      message: expect.stringContaining('This is no history: Missing attributes') as string,
+      message: expect.stringContaining('This is not a history: Missing attributes') as string,
     });
     expect(await replayer.replay('r', recordedHistories()[0]?.history)).toEqual({ type: 'ok' });
   });
@@ -38,7 +42,7 @@ describe('a file that is not a history of this code', () => {
     expect(await replayer.replay('r', JSON.parse(text))).toEqual({
       type: 'failed',
       message:
-        'The code has no workflow of type "anotherRun": it is no run of an agent. Name the module that has it with --workflows (workflowsPath)',
+        'The code has no workflow of type "anotherRun": it is not the run of an agent. Name the module that has it with --workflows (workflowsPath)',
       step: null,
     });
   });

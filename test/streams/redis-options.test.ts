@@ -10,7 +10,7 @@ const run = promisify(execFile);
 describe('redisStreams()', () => {
   it('refuses addresses and bounds that it cannot use, and shows no password', () => {
     for (const url of ['http://me:secret@host', 'redis//me:secret@host', 'redis://me:secret@host/name', 'secret']) {
-      expect(() => redisStreams({ url })).toThrow(/^redisStreams: "url" is no address of Redis(?!.*secret)/);
+      expect(() => redisStreams({ url })).toThrow(/^redisStreams: "url" is not a Redis address(?!.*secret)/);
     }
     expect(() => redisStreams({} as RedisStreamsOptions)).toThrow('redisStreams: "url" is missing');
     expect(() => redisStreams({ url: 'redis://host', queuedEntries: 0 })).toThrow('redisStreams: "queuedEntries" is 0');

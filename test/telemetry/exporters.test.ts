@@ -153,7 +153,7 @@ describe('telemetry from the variables of OpenTelemetry', () => {
   });
 
   test.each([
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /"collector\/v1\/traces" of OTEL_EXPORTER_OTLP_ENDPOINT is no URL/],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }, /"collector\/v1\/traces" of OTEL_EXPORTER_OTLP_ENDPOINT is not a URL/],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
       /is "grpc", and Longhaul sends spans over HTTP/,

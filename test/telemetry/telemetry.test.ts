@@ -70,7 +70,7 @@ describe('telemetry', () => {
     expect(() => new Telemetry(plainApi(own), {}).requireOwnIds()).not.toThrow();
     expect(() => new Telemetry(plainApi(own), { tracerProvider: (ids) => new RecordingSdk(ids) }).requireOwnIds()).not.toThrow();
     const random = new RecordingSdk({ generateTraceId: () => randomUUID().replaceAll('-', ''), generateSpanId: () => 'a1'.repeat(8) });
-    expect(() => new Telemetry(plainApi(random), {}).requireOwnIds()).toThrow(/makes ids of its own: create it with "idGenerator"/);
+    expect(() => new Telemetry(plainApi(random), {}).requireOwnIds()).toThrow(/makes its own ids: create it with "idGenerator"/);
     const none = new RecordingSdk({ generateTraceId: () => '0'.repeat(32), generateSpanId: () => '0'.repeat(16) });
     expect(() => new Telemetry(plainApi(none), {}).requireOwnIds()).toThrow(/there is no tracer provider/);
     expect([...own.exported, ...random.exported]).toEqual([]);

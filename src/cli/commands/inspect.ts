@@ -64,7 +64,7 @@ export async function call(io: CommandIo, flags: FlagsOf<typeof CALL>): Promise<
 export async function request(io: CommandIo, flags: FlagsOf<typeof REQUEST>): Promise<number> {
   const { output } = io;
   const step = Number(flags.step);
-  if (!Number.isSafeInteger(step) || step < 1) throw new UsageError(`"${flags.step}" is no step: write its number, from 1 on`);
+  if (!Number.isSafeInteger(step) || step < 1) throw new UsageError(`"${flags.step}" is not a step: write its number, from 1 on`);
   const providers = flags.agents === undefined ? {} : ((await loadAgentsModule(flags.agents)).providers ?? {});
   const asked = await withRun(io, flags, ({ client, runId }) =>
     client.handle(runId).request(step, { providers, ...(flags.diff ? { diff: 'previous' as const } : {}) }),

@@ -55,7 +55,7 @@ export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...fla
   // A key that was found where it should not be may be given as it is. Its secret is not repeated.
   const id = parseApiKey(keyId)?.id ?? keyId;
   if (!(await existingKeys(file).revoke(id, Date.now()))) {
-    throw new UsageError(`There is no key "${id}" in "${file}": "npx longhaul keys list" shows those that there are`);
+    throw new UsageError(`There is no key "${id}" in "${file}": "npx longhaul keys list" lists all keys`);
   }
   return output.result({ id, revoked: true }, `The key "${id}" is revoked`);
 }

@@ -153,7 +153,7 @@ function previewText(user: Principal, { stores, without, unnamed }: NamedStores,
 function unnamedText(unnamed: readonly MissingStore[]): string {
   const options = unnamed.map((store) => `--${STORE_NAMES[store]}`).join(', ');
   const without = `--without ${unnamed.map((store) => STORE_NAMES[store]).join(',')}`;
-  return `Stores that are not named: ${listOf(unnamed)}. Once the runs are removed, nothing leads to what is in there: name those of your workers with ${options}, or write "${without}" if they have none`;
+  return `Stores that are not named: ${listOf(unnamed)}. Once the runs are removed, nothing leads to their content: name your workers' stores with ${options}, or write "${without}" if they have none`;
 }
 
 function removedText(user: Principal, { runs, executions, memoryEntries }: Forgotten): string {
@@ -201,5 +201,5 @@ export function storesLeft({ archive, payloadStore }: StoreFlags): RunStore[] {
 /** Says that nothing was removed from the stores of these kinds, if there are some. */
 export function sayStoresLeft(output: Output, stores: readonly RunStore[]): void {
   if (stores.length === 0) return;
-  output.note(`Other stores are as they were: name those of your workers with ${stores.map((store) => STORE_OPTIONS[store]).join(', ')}`);
+  output.note(`Other stores are unchanged: name your workers' stores with ${stores.map((store) => STORE_OPTIONS[store]).join(', ')}`);
 }

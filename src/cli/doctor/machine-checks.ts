@@ -61,7 +61,7 @@ function libcText(): string {
   return header?.glibcVersionRuntime === undefined ? 'a C library that is not glibc' : `glibc ${header.glibcVersionRuntime}`;
 }
 
-const NO_PROJECT = 'There is no package.json here: this folder is no project.';
+const NO_PROJECT = 'There is no package.json here: this folder is not a project.';
 
 function isProject({ folder }: Machine): boolean {
   return existsSync(join(folder, 'package.json'));

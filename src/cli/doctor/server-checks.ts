@@ -239,7 +239,7 @@ async function checkClock(examination: Examination): Promise<Finding> {
   if (aheadMs === undefined) return skipped('No answer of the server has its time.');
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Math.abs(aheadMs) < WARN_MS) return ok(`The clocks of the server and of this machine differ by ${seconds} s.`);
-  const summary = `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of the server: deadlines and tokens end at other times.`;
+  const summary = `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} the server's: deadlines and tokens end at other times.`;
   return Math.abs(aheadMs) < FAIL_MS ? warn(summary, 'timedatectl set-ntp true') : fail(summary, 'timedatectl set-ntp true');
 }
 

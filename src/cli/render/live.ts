@@ -209,7 +209,7 @@ export async function* streamedItems(
 function serviceRefusal(url: string, status: number): string {
   if (status === 401 || status === 403)
     return `the service at ${url} answers ${status}: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs`;
-  if (status === 404) return `the service at ${url} does not have the run: it may be that of another Temporal server`;
+  if (status === 404) return `the service at ${url} does not have the run: it may be connected to another Temporal server`;
   return `the service at ${url} answers ${status}`;
 }
 

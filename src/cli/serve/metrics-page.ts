@@ -32,7 +32,7 @@ export async function commandTelemetry(
   const { page } = telemetry;
   if (page === undefined)
     throw new UsageError(
-      '--metrics-port: the "telemetry" of the module has a meter provider of its own: leave the flag out, or give it prometheusMetrics()',
+      '--metrics-port: the "telemetry" of the module has its own meter provider: leave the flag out, or give it prometheusMetrics()',
     );
   const server: MetricsServer = await serveMetrics(page, { port, ...defined({ host }) });
   output.note(`Metrics: ${server.url}`);

@@ -212,7 +212,7 @@ function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv):
   const file = keysFile(defined({ file: flags.keys }), env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
   if (isNamed && !existsSync(file))
-    throw new UsageError(`There is no file "${file}" with API keys: make one by "npx longhaul keys create"`);
+    throw new UsageError(`There is no file "${file}" with API keys: make one with "npx longhaul keys create"`);
   const ways = [
     ...(existsSync(file) ? [{ kind: `API keys in ${file}`, authenticate: apiKeys(fileApiKeys({ file })) }] : []),
     ...issuerOf(flags),

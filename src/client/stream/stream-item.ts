@@ -123,7 +123,7 @@ export function placeText({ offset, step, response, status, live, execution, end
 /** Returns the place after the item with this cursor. Throws `invalid_cursor` for an invalid cursor, and for another run's cursor. */
 export function placeOf(runId: string, cursor: string): StreamPlace {
   const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;
-  if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
+  if (parts === undefined) throw invalid(cursor, 'it is not the cursor of a stream');
   const [, run, offset, step, response, status, seen, execution, ended] = parts;
   if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
   return {

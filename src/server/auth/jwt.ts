@@ -121,7 +121,7 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
 function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWTPayload): JwtRights {
   const owner = textIn('tenant', tenant) ?? textIn('org_id', organization);
   if (typeof sub !== 'string' || sub === '') throw unusableToken('the claim "sub" names nobody: write the user into it');
-  if (!isTexts(agents)) throw unusableToken('the claim "agents" is no list of names: write a list, or leave it out');
+  if (!isTexts(agents)) throw unusableToken('the claim "agents" is not a list of names: write a list, or leave it out');
   return {
     principal: identityOf({ tenant: owner, user: sub }),
     scopes: [...new Set(textIn('scope', scope)?.split(' '))].filter(isScope),
@@ -279,7 +279,8 @@ function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTol
     throw new UsageError('jwt: "audience" is missing: write the name that this service has at the issuer');
   if (jwksUrl !== undefined && keys !== undefined) throw new UsageError('jwt: "jwksUrl" and "keys" exclude each other: give one');
   const unknown = algorithms?.find((name) => !JWT_ALGORITHMS.includes(name));
-  if (unknown !== undefined) throw new UsageError(`jwt: "${unknown}" is no asymmetric algorithm: choose from ${JWT_ALGORITHMS.join(', ')}`);
+  if (unknown !== undefined)
+    throw new UsageError(`jwt: "${unknown}" is not an asymmetric algorithm: choose from ${JWT_ALGORITHMS.join(', ')}`);
   if (algorithms?.length === 0) throw new UsageError('jwt: "algorithms" is empty: leave it out, or name some');
   if (!(clockTolerance >= 0 && clockTolerance <= 60)) throw new UsageError('jwt: "clockTolerance" is a number of seconds from 0 to 60');
   if (keys === undefined) requireSafeUrl(jwksUrl ?? issuer, jwksUrl === undefined ? 'issuer' : 'jwksUrl');

@@ -31,7 +31,7 @@ interface OpenRequest {
  */
 export function refuseOthers(request: Request, { peer, origins }: OpenRequest): void {
   if (peer !== undefined && !isLoopback(peer.replace(/^::ffff:(?=\d)/i, ''))) {
-    throw forbidden(`The server has no authentication, so it answers requests of this machine alone, and not those of "${peer}"`);
+    throw forbidden(`The server has no authentication, so it only answers requests from this machine, not from "${peer}"`);
   }
   const header = OF_PROXIES.find((name) => request.headers.has(name));
   if (header !== undefined) {

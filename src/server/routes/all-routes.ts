@@ -161,7 +161,7 @@ const listToolsRoute = defineRoute(
     tag: 'agents',
     summary: 'List the tools of the agents that the service knows and the caller may start',
     description:
-      'Tools that differ in anything are entries of their own, also if they have one name. Tools of MCP servers are known only to the runs that have them.',
+      'Tools that differ in anything are separate entries, even with the same name. Tools of MCP servers are known only to the runs that have them.',
     scope: 'runs:read',
     responses: ok(component('Tools', z.object({ tools: z.array(toolEntry) })), 'The tools, by their names.'),
     problems: [],
@@ -281,7 +281,7 @@ const startProgramRoute = defineRoute(
     tag: 'programs',
     summary: 'Start a program',
     description:
-      'Its run is read, followed, decided and cancelled at `/v1/runs/{runId}`, as that of an agent: the header `Location` has the path. ' +
+      'Its run is read, followed, decided and cancelled at `/v1/runs/{runId}`, like the run of an agent: the header `Location` has the path. ' +
       '`GET /v1/runs/{runId}/trace` shows its units and steps.',
     scope: 'runs:write',
     counts: 'starts',

@@ -115,10 +115,10 @@ const countsRoute = defineRoute(
     query: z.strictObject({
       by: z
         .enum(['agent', 'status'])
-        .describe('What is counted. Of agents: those of the service, and those of the first 1,000 runs of the list.'),
+        .describe('What is counted. For `agent`: the agents of the service, and of the first 1,000 runs of the list.'),
       ...runFilters,
     }),
-    responses: ok(runCounts, 'The numbers of runs, the largest first. `total` also has those of others.'),
+    responses: ok(runCounts, 'The numbers of runs, the largest first. `total` also includes runs with other values.'),
     problems: ['invalid_input'],
   },
   async ({ query: { by, ...filter }, caller, client, settings }) => {
@@ -174,7 +174,7 @@ function cursorOf(list: List, position: string): string {
 function positionOf(list: List, cursor: string): string {
   const read = CURSOR.safeParse(parsedJson(Buffer.from(cursor, 'base64url').toString()));
   if (read.success && read.data.of === digestOf(list, read.data.at)) return read.data.at;
-  throw invalidCursor(read.success ? 'it is that of another list, filter or caller' : 'it is none that the service has given');
+  throw invalidCursor(read.success ? 'it belongs to another list, filter or caller' : 'the service has not issued it');
 }
 
 /** Returns the refusal of a cursor. */

@@ -14,7 +14,7 @@ const me = component(
     principal: z
       .object({ tenant: z.string().exactOptional(), user: z.string().exactOptional() })
       .exactOptional()
-      .describe('Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all.'),
+      .describe('The identity on whose behalf the caller acts: it can access only runs of this tenant and user. Absent: all.'),
     agents: z.array(z.string()).exactOptional().describe('The agents and programs that it may start. Absent: all.'),
     runId: z.string().exactOptional().describe('The only run that it reaches: its credentials are a token for one run. Absent: all.'),
     expiresAt: timestamp.exactOptional().describe('When its credentials expire. Absent: never.'),

@@ -79,7 +79,7 @@ const principal = component(
   'Principal',
   z
     .strictObject({ tenant: nameText.exactOptional(), user: nameText.exactOptional(), claims: jsonObject.exactOptional() })
-    .describe('Whom the run acts for. Only a caller that acts for no principal itself may name one.'),
+    .describe('The identity on whose behalf the run acts. Only a caller without a principal may name one.'),
 );
 
 /** The types of search attributes. */
@@ -98,7 +98,7 @@ const startFields = {
   deps: jsonObject.exactOptional(),
   state: jsonObject.exactOptional().describe('The state that the run begins with.'),
   principal: principal.exactOptional(),
-  tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words by which the run is found.'),
+  tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words for finding the run.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
   live: z
     .boolean()
@@ -107,7 +107,7 @@ const startFields = {
   tier: z
     .enum(TIERS)
     .exactOptional()
-    .describe('`batch`: the model calls wait for batches of the provider, at half the price. Default: that of the agent.'),
+    .describe('`batch`: the model calls wait for batches of the provider, at half the price. Default: the tier of the agent.'),
   traceparent: z
     .string()
     .min(55)

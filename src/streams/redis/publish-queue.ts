@@ -20,7 +20,7 @@ interface QueueContext {
   kept: KeptBounds;
 }
 
-/** An entry that waits; without a payload, the mark that entries of the run were dropped here. */
+/** A waiting entry; without a payload, a mark that entries of the run were dropped here. */
 interface Waiting {
   key: string;
   payload?: Payload;
@@ -29,19 +29,19 @@ interface Waiting {
 
 const MOST_IN_BATCH = 500;
 const BYTES_IN_BATCH = 1_000_000;
-/** About the bytes of an entry beside its content. */
+/** Approximate bytes of an entry besides its content. */
 const ENTRY_OVERHEAD_BYTES = 300;
-/** The most runs of which the queue knows that entries were dropped. */
+/** The most runs for which the queue remembers that entries were dropped. */
 const MOST_GAPS = 10_000;
 /** The time after which a connection without an answer is given up. Redis may be paused, for example by a snapshot of its machine. */
 const ANSWER_MS = 30_000;
 const RETRY_MS = 500;
-/** The pause behind a batch that was sent, in which more comes together. The first delta after a quiet time does not wait. */
+/** The pause after a batch, in which entries accumulate. The first delta after a quiet time does not wait. */
 const GATHER_MS = 10;
 
 /**
- * The entries that wait to be sent, in order. One batch is on its way at a time. A batch whose answer does not come is not sent again, because
- * it may have arrived: like entries beyond the bounds, it counts as dropped, and the runs in it get a mark where entries are missing.
+ * The entries that wait to be sent, in order. One batch is in flight at a time. A batch without an answer is not sent again, because
+ * it may have arrived: like entries beyond the bounds, it counts as dropped, and its runs get a mark where entries are missing.
  */
 export class PublishQueue {
   readonly #context: QueueContext;
@@ -75,7 +75,7 @@ export class PublishQueue {
     this.#send();
   }
 
-  /** Accepts nothing more, and resolves when everything is sent, or a time has passed. */
+  /** Accepts nothing more, and resolves when everything is sent or the time has passed. */
   async close(ms: number): Promise<void> {
     this.#isAccepting = false;
     await within(ms, this.#idle, () => new Error('late')).catch(() => undefined);
@@ -117,12 +117,12 @@ export class PublishQueue {
         else if (this.#waiting.length < MOST_IN_BATCH) await pause(GATHER_MS, signal);
       }
     } finally {
-      // In the same turn as the last look at the queue: what is published later begins anew.
+      // In the same turn as the last check of the queue: later entries start the loop again.
       this.#isSending = false;
     }
   }
 
-  /** Ends the trouble only when the queue has room again, so that a Redis that is too slow is not told of at every batch. */
+  /** Reports recovery only when the queue has room again, so that a slow Redis is not reported for every batch. */
   #recover(): void {
     const { bounds, trouble } = this.#context;
     const hasRoom = this.#waiting.length * 2 <= bounds.entries && this.#bytes * 2 <= bounds.bytes;
@@ -165,7 +165,7 @@ export class PublishQueue {
     }
   }
 
-  /** Marks the runs of a batch before what waits of them, unless Redis refuses the key itself: it would refuse the mark, too. */
+  /** Marks the runs of a batch before their waiting entries, unless Redis refuses the key: it would also refuse the mark. */
   #lose(batch: readonly Waiting[], error: unknown): void {
     const entries = batch.filter(({ payload }) => payload !== undefined);
     const reason = firstRefusal(error) ?? errorMessage(error);

@@ -8,29 +8,29 @@ export type Argument = string | Buffer;
 /** The use of a connection. */
 interface RedisTarget {
   url: string;
-  /** The function that the user has called for it. */
+  /** The public function that needs the connection. */
   owner: 'redisStreams' | 'redisGovernor';
-  /** Called when the connection is lost or cannot be made, with the reason. */
+  /** Called with the reason when the connection is lost or cannot be made. */
   onAway: (reason: string) => void;
   /** Called when the connection can be used. */
   onReady: () => void;
 }
 
 const CONNECT_MS = 5_000;
-/** The time in which a server that accepts a connection has to answer its first commands. */
+/** How long a server that accepts a connection may take to answer the first commands. */
 const GREETING_MS = 15_000;
 const SLOWEST_RETRY_MS = 1_000;
 /** The time after which a command counts as unanswered. */
 const SLOW_MS = 1_000;
 
-/** A connection to Redis, which is made again whenever it is lost. */
+/** A connection to Redis that reconnects whenever it is lost. */
 export class RedisConnection {
   readonly #target: RedisTarget;
   readonly #changed = new Bell();
   #client: RedisClientType | undefined;
   #epoch = 0;
   #isClosed = false;
-  /** The times until which the commands under way are expected to be answered. */
+  /** When the commands in flight are expected to be answered. */
   readonly #due = new Set<{ at: number }>();
   #problem: Error = new Error('It has not been connected yet');
 
@@ -43,18 +43,18 @@ export class RedisConnection {
     return this.#client?.isReady === true;
   }
 
-  /** False if it is not ready, or Redis leaves a command unanswered: it was stopped, or packets do not arrive any more. */
+  /** False if it is not ready, or a command is overdue: Redis was stopped, or packets no longer arrive. */
   get answers(): boolean {
     const now = performance.now();
     return this.isReady && [...this.#due].every(({ at }) => now <= at);
   }
 
-  /** Increases each time that the connection is made: what was true of the server before may not be true any more. */
+  /** Increases with each connection: earlier facts about the server may no longer hold. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** The reason for which it is not ready. */
+  /** The reason why it is not ready. */
   get problem(): Error {
     return this.#problem;
   }
@@ -65,8 +65,8 @@ export class RedisConnection {
   }
 
   /**
-   * Sends one command. Rejects if the connection is lost before the answer. Texts of the answer are bytes. `holdMs`: the time for which Redis
-   * holds the answer back.
+   * Sends one command. Rejects if the connection is lost before the answer. Texts in the answer are bytes. `holdMs`: how long Redis
+   * may block.
    */
   async send(args: readonly Argument[], { holdMs = 0 } = {}): Promise<unknown> {
     if (this.#client?.isReady !== true) throw this.#problem;
@@ -81,7 +81,7 @@ export class RedisConnection {
     await this.#expected(0, multi.exec());
   }
 
-  /** Gives up a connection over which no answer comes, and makes another. */
+  /** Drops a connection that does not answer, and makes a new one. */
   restart(reason: string): void {
     if (this.#isClosed) return;
     this.#discard();
@@ -112,10 +112,10 @@ export class RedisConnection {
       const client: unknown = createClient({
         url: this.#target.url,
         name: this.#target.owner === 'redisStreams' ? 'longhaul-streams' : 'longhaul-governor',
-        // The answers of both versions differ in form.
+        // The two protocol versions have different answers.
         RESP: 2,
         maintNotifications: 'disabled',
-        // Entries wait in a queue of their own, which is bounded.
+        // Entries wait in a separate, bounded queue.
         disableOfflineQueue: true,
         commandOptions: { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
         socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 5), SLOWEST_RETRY_MS) },
@@ -165,25 +165,25 @@ export class RedisConnection {
   }
 }
 
-/** Returns the error for a process without the client of Redis. `owner`: the function that the user has called. */
+/** Returns the error for a missing Redis client package. `owner`: the function that the user has called. */
 export function missingPackage(owner: string, cause: unknown): UsageError {
   return new UsageError(`${owner} needs the package "redis", which is not installed: run "npm install redis"`, { cause });
 }
 
 /**
- * Returns the host of an address of Redis. The address itself may hold a password, which no message shows. Throws a UsageError for an
- * address that cannot be used.
+ * Returns the host of a Redis address. The address may contain a password, which no message shows. Throws a UsageError for an
+ * invalid address.
  */
 export function redisHost(owner: string, url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isUsable = parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^\/?\d*$/.test(parsed.pathname);
   if (isUsable) return parsed.host;
-  throw new UsageError(`${owner}: "url" is no address of Redis: write "redis://host:6379", or "rediss:" for TLS`);
+  throw new UsageError(`${owner}: "url" is not a Redis address: write "redis://host:6379", or "rediss:" for TLS`);
 }
 
 /**
- * Tells the operator of trouble with Redis: by one line when it begins, and by one when it is over. An outage makes thousands of errors, and
- * none of them needs a line of its own.
+ * Reports trouble with Redis to the operator: one line when it begins, and one when it is over. An outage causes thousands of errors,
+ * which need no lines of their own.
  */
 export class Trouble {
   readonly #log: (line: string) => void;

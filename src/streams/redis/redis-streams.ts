@@ -24,13 +24,13 @@ import { RedisConnection, redisHost, Trouble } from './redis-connection.ts';
 export interface RedisStreamsOptions {
   /** `redis://[user:password@]host[:port][/database]`, or `rediss:` for TLS. */
   url: string;
-  /** The beginning of all keys. Default `longhaul`. Workers and clients need the same. */
+  /** The prefix of all keys. Default `longhaul`. Workers and clients need the same. */
   prefix?: string;
-  /** The number of entries that are kept of one run, about. Default 10,000. */
+  /** The approximate number of entries kept per run. Default 10,000. */
   entriesPerRun?: number;
-  /** The time without news after which Redis removes the entries of a run. Default 1 hour. */
+  /** The idle time after which Redis removes the entries of a run. Default 1 hour. */
   keepFor?: Duration;
-  /** The most entries that wait to be sent: others are dropped. Default 10,000. */
+  /** The most entries that wait to be sent: further ones are dropped. Default 10,000. */
   queuedEntries?: number;
   /** The most bytes that wait to be sent. Default 16 MB. */
   queuedBytes?: number;
@@ -46,8 +46,8 @@ const OPTIONS: OptionTable<RedisStreamsOptions> = {
 };
 
 /**
- * Carries the output of runs between the workers and clients of a fleet by Redis 7 Streams. Needs the package `redis`. Entries are encoded like the
- * history of the runs. Throws a UsageError for an address or a bound that cannot be used.
+ * Carries the output of runs between the workers and clients of a fleet through Redis 7 Streams. Needs the package `redis`. Entries
+ * are encoded like histories. Throws a UsageError for an address or a bound that cannot be used.
  */
 export function redisStreams(options: RedisStreamsOptions): StreamSink {
   requireKnown('redisStreams', options, OPTIONS);
@@ -79,7 +79,7 @@ interface RedisSettings {
 }
 
 const PING_MS = 2_000;
-/** The time in which a channel that is closed sends what waits. */
+/** How long a closing channel may send waiting entries. */
 const LAST_MS = 2_000;
 
 /** A server, as it describes itself. */
@@ -124,7 +124,7 @@ class RedisChannel implements StreamChannel {
     return `${new URL(this.#settings.url).protocol}//${this.#settings.shown}`;
   }
 
-  /** False while Redis is away or does not answer: readers then look at the server themselves. */
+  /** False while Redis is down or does not answer: readers then check the Temporal server themselves. */
   get announces(): boolean {
     return this.#commands.answers && (this.#blocking?.answers ?? true);
   }
@@ -160,7 +160,7 @@ class RedisChannel implements StreamChannel {
     await within(PING_MS, this.#commands.send(['PING']), late);
   }
 
-  /** Returns what decides if the server is fit for streams: its version, and what it removes when its memory is full. */
+  /** Returns what decides whether the server is suitable for streams: its version and its eviction policy. */
   async server(): Promise<RedisServer> {
     await this.health();
     const info = replyText(await this.#commands.send(['INFO']));
@@ -180,7 +180,7 @@ class RedisChannel implements StreamChannel {
   }
 
   #openBlocking(): RedisConnection {
-    // Its trouble is that of the other connection.
+    // The other connection already reports the problem.
     const ignore = (): void => undefined;
     return (this.#blocking ??= new RedisConnection({ url: this.#settings.url, owner: 'redisStreams', onAway: ignore, onReady: ignore }));
   }
@@ -199,10 +199,10 @@ interface RunReader {
   signal: AbortSignal;
 }
 
-/** Yields the entries of a run: from Redis until the reader has found its place, and then those that the process receives for all its readers. */
+/** Yields the entries of a run: from Redis until the reader has caught up, then those that the process receives for all its readers. */
 async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: string | undefined): AsyncGenerator<StreamRead> {
   let behind = after !== undefined && isStreamId(after) ? after : START;
-  // A reader that has just been told that entries are missing is not told again.
+  // A reader that has just received `lost` does not receive it again.
   let fromStart = after === undefined;
   let { restarts } = pages;
   /** The generation of the tail to which `behind` belongs. */
@@ -215,7 +215,7 @@ async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: s
       if (page === undefined) return;
       if (page.isLost || restarts !== pages.restarts) {
         ({ restarts } = pages);
-        // Without entries behind it, the place does not exist any more: what is kept begins at the start.
+        // Without entries after it, the place no longer exists: reading starts over with what is kept.
         if (page.isLost && page.items.length === 0) behind = START;
         yield { type: 'lost', ...(behind === START ? {} : { position: behind }) };
         fromStart = false;
@@ -239,19 +239,19 @@ async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: s
 interface TailContext {
   /** The connection that waits for entries. It is opened with the first reader. */
   blocking: () => RedisConnection;
-  /** The connection that wakes it. */
+  /** The connection that unblocks it. */
   commands: RedisConnection;
   pages: StreamPages;
   converter: EntryConverter;
 }
 
 const COUNT = 500;
-/** The time for which Redis holds an empty answer back. A short one tells soon that Redis does not answer. */
+/** How long Redis blocks without entries. A short time quickly shows that Redis does not answer. */
 const BLOCK_MS = 2_000;
 const ANSWER_MS = BLOCK_MS + 30_000;
 const AGAIN_MS = 20;
 const RETRY_MS = 200;
-/** The pause behind an answer, in which entries come together: without it there is a request for nearly each of them. */
+/** The pause after an answer, in which entries accumulate: without it, nearly every entry takes a request. */
 const GATHER_MS = 4;
 
 class NewConnection extends Error {}
@@ -273,7 +273,7 @@ class RunTails {
     this.#signal = signal;
   }
 
-  /** Returns the tail of a stream for one more reader. */
+  /** Returns the tail of a stream for another reader. */
   join(key: string): RunTail {
     const tail = this.#tails.get(key) ?? new RunTail(key);
     this.#tails.set(key, tail);
@@ -287,7 +287,7 @@ class RunTails {
     if (tail.readers === 0) this.#tails.delete(tail.key);
   }
 
-  /** Follows a stream behind an id. */
+  /** Follows a stream after an id. */
   follow(tail: RunTail, id: string): void {
     if (this.#signal.aborted) return;
     tail.begin(id);
@@ -321,7 +321,7 @@ class RunTails {
     }
   }
 
-  /** Waits for entries behind those that are known. */
+  /** Waits for entries after the known ones. */
   async #wait(connection: RedisConnection, followed: ReadonlyMap<string, string>): Promise<Map<string, unknown>> {
     const command = ['XREAD', 'COUNT', String(COUNT), 'BLOCK', String(BLOCK_MS), 'STREAMS', ...followed.keys(), ...followed.values()];
     const late = new Error(`Redis has not answered for ${ANSWER_MS} ms`);
@@ -340,7 +340,7 @@ class RunTails {
       const tail = this.#tails.get(key);
       if (since === undefined || tail === undefined) continue;
       const items = await readItems(this.#context.converter, answer);
-      // With a full answer this process is behind, and the stream may have been cut in front of it: each reader then finds out for itself.
+      // A full answer means that this process lags, and entries may have been trimmed: each reader then checks for itself.
       const isCut = items.length >= COUNT && !(await this.#context.pages.hasAllBehind(key, since));
       // A reader may have begun at another place meanwhile.
       if (tail.last !== since) continue;
@@ -350,7 +350,7 @@ class RunTails {
   }
 
   /**
-   * Learns by which id another connection can wake this one. Throws if it is a new connection: Redis may have been started again since
+   * Fetches the id with which another connection can unblock this one. Throws for a new connection: Redis may have been restarted since
    * readers found their places.
    */
   async #learnId(connection: RedisConnection): Promise<void> {
@@ -361,7 +361,7 @@ class RunTails {
     throw new NewConnection();
   }
 
-  /** Ends the wait of the request at Redis, again and again: the request may not have arrived yet. */
+  /** Unblocks the waiting request, repeatedly, since the request may not have arrived yet. */
   async #wake(): Promise<void> {
     if (this.#isWaking) return;
     this.#isWaking = true;
@@ -380,18 +380,18 @@ const MOST_ITEMS = 1_000;
 const MOST_BYTES = 1_000_000;
 
 /**
- * The newest entries of one run that is read, for all its readers in this process. A reader that is further behind reads from Redis, so that
- * a slow one costs nothing here.
+ * The newest entries of a run that is read, for all its readers in this process. A reader that lags further behind reads from Redis, so
+ * a slow reader costs nothing here.
  */
 class RunTail {
   readonly key: string;
-  /** Rings if there are entries, or if readers must ask Redis. */
+  /** Rings for new entries, or if readers must read from Redis. */
   readonly bell = new Bell();
   readers = 0;
   #generation = 0;
   #items: ReadItem[] = [];
   #bytes = 0;
-  /** The items are all that followed this id. Undefined while nothing follows the stream. */
+  /** The items are complete from this id on. Undefined while the stream is not followed. */
   #from: string | undefined;
   #last = '';
 
@@ -399,24 +399,24 @@ class RunTail {
     this.key = key;
   }
 
-  /** Changes when it follows the stream from another place. Only Redis knows if an id of before, or of elsewhere, belongs to the stream. */
+  /** Changes when the stream is followed from another place. Only Redis knows whether an earlier or foreign id belongs to the stream. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** The id of the newest entry; undefined while nothing follows the stream. */
+  /** The id of the newest entry; undefined while the stream is not followed. */
   get last(): string | undefined {
     return this.#from === undefined ? undefined : this.#last;
   }
 
-  /** Returns the entries behind an id; undefined if only Redis knows them. */
+  /** Returns the entries after an id; undefined if only Redis knows them. */
   behind(id: string): readonly ReadItem[] | undefined {
     if (this.#from === undefined || compareIds(id, this.#from) < 0 || compareIds(id, this.#last) > 0) return undefined;
-    // From the end: most readers have read all but the newest entries.
+    // Searched from the end: most readers lack only the newest entries.
     return this.#items.slice(this.#items.findLastIndex((one) => compareIds(one.id, id) <= 0) + 1);
   }
 
-  /** Begins to follow the stream behind an id. */
+  /** Begins to follow the stream after an id. */
   begin(id: string): void {
     this.#generation += 1;
     this.#from = id;
@@ -426,7 +426,7 @@ class RunTail {
     this.bell.ring();
   }
 
-  /** Adds what followed the newest entry, and forgets the oldest beyond the bounds. */
+  /** Appends entries, and forgets the oldest ones beyond the bounds. */
   append(items: readonly ReadItem[]): void {
     this.#items.push(...items);
     for (const { id, bytes } of items) {
@@ -445,7 +445,7 @@ class RunTail {
     this.bell.ring();
   }
 
-  /** Stops to follow the stream: readers have to find their place in Redis again. */
+  /** Stops following the stream: readers have to find their place in Redis again. */
   lose(): void {
     this.#generation += 1;
     this.#from = undefined;

@@ -17,16 +17,16 @@ interface StreamPage {
 /** The place at which a part of a stream begins. */
 interface PageRequest {
   key: string;
-  /** The id of the entry before the part. */
+  /** The part begins after the entry with this id. */
   behind: string;
-  /** True if a reader that begins at the start has to know that earlier entries are missing. */
+  /** True if a reader that begins at the start needs to know about missing earlier entries. */
   fromStart: boolean;
 }
 
 const COUNT = 200;
 const RETRY_MS = 500;
 
-/** Reads streams in parts, and notices that Redis was started again. */
+/** Reads streams in parts, and notices restarts of Redis. */
 export class StreamPages {
   readonly #connection: RedisConnection;
   readonly #converter: EntryConverter;
@@ -42,12 +42,12 @@ export class StreamPages {
     this.#log = log;
   }
 
-  /** Increases each time that Redis was found to be another process than before: its newest entries may be gone. */
+  /** Increases each time Redis turns out to be a new process: its newest entries may be gone. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Reads the part behind an id, as soon as Redis answers. Resolves with undefined if the signal is aborted. */
+  /** Reads the part after an id, as soon as Redis answers. Resolves with undefined if the signal is aborted. */
   async read(request: PageRequest, signal: AbortSignal): Promise<StreamPage | undefined> {
     for (;;) {
       await this.#connection.ready(signal);
@@ -61,7 +61,7 @@ export class StreamPages {
     }
   }
 
-  /** True if a stream still has the entry with this id, so that nothing behind it was removed. */
+  /** True if a stream still has the entry with this id, so nothing after it was removed. */
   async hasAllBehind(key: string, id: string): Promise<boolean> {
     if (id === START) return !(await this.#isCut(key));
     return listOf(await this.#connection.send(['XRANGE', key, id, id])).length > 0;
@@ -98,13 +98,13 @@ export class StreamPages {
 
   async #learnServer(): Promise<void> {
     const info = await this.#connection.send(['INFO', 'server']).then(replyText, () => '');
-    // A Redis that does not say which process it is counts as another one each time.
+    // A Redis that does not identify its process counts as a new one each time.
     const id = /^run_id:(\S+)/m.exec(info)?.[1] ?? `unknown after connection ${this.#connection.epoch}`;
     if (this.#serverId !== undefined && this.#serverId !== id) this.#restarts += 1;
     this.#serverId = id;
   }
 
-  /** Tells the operator once that Redis answers with an error. A lost connection is told elsewhere. */
+  /** Reports once that Redis answers with an error. A lost connection is reported elsewhere. */
   #refused(error: unknown): void {
     if (!this.#connection.isReady || this.#isRefused) return;
     this.#isRefused = true;
@@ -168,7 +168,7 @@ export function streamsOf(answer: unknown): Map<string, unknown> {
   return new Map(listOf(answer).map((one) => [replyText(listOf(one)[0]), listOf(one)[1]]));
 }
 
-/** Returns a field of an answer of names and values, such as that of XINFO. */
+/** Returns a field of an answer of names and values, such as for XINFO. */
 function fieldOf(answer: unknown, name: string): unknown {
   const list = listOf(answer);
   const index = list.findIndex((one, at) => at % 2 === 0 && replyText(one) === name);
@@ -207,12 +207,12 @@ export async function encodeEntries({ payloadCodecs }: EntryConverter, entries: 
   return payloads.map((payload) => Buffer.from(packPayload(payload)));
 }
 
-/** Decodes stored entries. One that cannot be read is undefined. */
+/** Decodes stored entries. Unreadable ones are undefined. */
 async function decodeEntries(converter: EntryConverter, stored: readonly Buffer[]): Promise<(StreamEntry | undefined)[]> {
   try {
     return await decodeAll(converter, stored);
   } catch {
-    // One of them is damaged, or needs a key that this process does not have: the others may be readable.
+    // An entry is damaged or needs a missing key: the others may be readable.
     return Promise.all(
       stored.map((one) =>
         decodeAll(converter, [one]).then(

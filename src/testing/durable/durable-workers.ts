@@ -18,7 +18,7 @@ interface Polling {
 /** The time that a killed worker may take to shut down, in milliseconds; by then its connection is restored. */
 const KILLED_WORKER_MS = 10_000;
 
-/** The workers of a test on a server, one after another. */
+/** The successive workers of a test on a server. */
 export class DurableWorkers {
   readonly #options: DurableWorkersOptions;
   readonly #killed: Polling[] = [];
@@ -37,7 +37,7 @@ export class DurableWorkers {
     return new DurableWorkers(options, await poll(options));
   }
 
-  /** Rejects if a worker that was not killed ends by itself. */
+  /** Rejects if a worker stops without having been killed. */
   get failure(): Promise<never> {
     return this.#failure.promise;
   }
@@ -56,7 +56,7 @@ export class DurableWorkers {
     throw new Error('The worker of this test was killed');
   }
 
-  /** Disconnects the worker from its server for so many milliseconds. */
+  /** Disconnects the worker from its server for this many milliseconds. */
   disconnect(ms: number): void {
     const { proxy } = this.#current;
     proxy?.cut();

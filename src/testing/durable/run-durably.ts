@@ -171,7 +171,7 @@ async function terminate(client: LonghaulClient, { runId }: RunHandle<unknown>):
     .catch(() => undefined);
 }
 
-/** Returns the server that the test names, else that of the environment, else a new one. */
+/** Returns the test's server: the one it names, or the environment's, or a new one. */
 async function serverFor({ address, namespace }: ServerOptions): Promise<Pick<DevServer, 'address' | 'namespace' | 'stop'>> {
   if (address !== undefined) return { address, namespace: namespace ?? 'default', stop: async () => undefined };
   const server = await startDevServer();
@@ -231,7 +231,7 @@ export async function workerOptions(harness: Harness, { options, parts, ...targe
     worker: {
       ...parts,
       ...target,
-      // A worker that keeps no conversation asks the run for it before each model call.
+      // A worker that caches no conversation queries the run before each model call.
       ...(plan.of('slow_queries').length > 0 ? { transcriptCacheSize: 1 } : {}),
       // A process that dies grants no time for shutdown.
       shutdownGrace: hasWorkerFaults ? 0 : GRACE_MS,
@@ -250,7 +250,7 @@ export async function workerOptions(harness: Harness, { options, parts, ...targe
   };
 }
 
-/** Returns the interceptors of the client with which activities query their run. */
+/** Returns the interceptors for the client with which activities query their run. */
 function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
   const faults = plan.of('slow_queries');
   if (faults.length === 0) return { client: own };
@@ -269,7 +269,7 @@ function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}):
 
 let bundled: Promise<WorkflowBundle> | undefined;
 
-/** Returns the workflow bundle as a worker loads it: that of the package, or one that is created once per process, which takes seconds. */
+/** Returns the workflow bundle: the package's, or one that is built once per process, which takes seconds. */
 async function workflowBundle(): Promise<WorkflowBundleOption> {
   const packaged = packagedBundle({});
   if (packaged !== undefined) return packaged;
@@ -281,11 +281,11 @@ async function workflowBundle(): Promise<WorkflowBundleOption> {
   return bundled;
 }
 
-/** The interval between two looks at a run, in milliseconds: short after an event, longer when nothing happens. */
+/** The interval between two checks of a run, in milliseconds: short after an event, longer when nothing happens. */
 const SHORTEST_INTERVAL_MS = 15;
 const LONGEST_INTERVAL_MS = 250;
 
-/** Ends driving the approvals of a run. */
+/** How driving the approvals of a run ends. */
 interface DrivingEnd {
   signal: AbortSignal;
   /** Returns a child of the run, whose decisions the test makes too. */
@@ -313,7 +313,7 @@ async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, {
   }
 }
 
-/** Returns approvals of which only those of runs below name their run, as those of a run in memory do. */
+/** Removes the run's own id from approvals, so that only descendants name their run, as in memory. */
 function withoutOwnId(ownId: string, pending: readonly ApprovalView[]): ApprovalView[] {
   return pending.map(({ runId, ...waiting }) => (runId === undefined || runId === ownId ? waiting : { ...waiting, runId }));
 }
@@ -329,7 +329,7 @@ interface ReadEvents {
   waitingRuns: Map<string, Event[]>;
 }
 
-/** True if nothing is running in the run and in its descendants that wait. A child that has just begun to wait is read first. */
+/** True if nothing is running in the run and its waiting descendants. A child that has just begun to wait is read first. */
 function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
@@ -344,13 +344,13 @@ function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitin
   );
 }
 
-/** Returns the number of children of a run that wait, or that have descendants which wait. */
+/** Returns the number of children of a run that wait or have waiting descendants. */
 function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
   const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
   return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
 }
 
-/** True if nothing is running besides the pending decisions, and the agents below that wait: all other calls of the response have results. */
+/** True if nothing is running except pending decisions and waiting child agents: all other calls of the response have results. */
 function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
   if (pending.some(({ kind }) => kind === 'limit')) return true;
   // In a program each call has a separate event, and several may be open.
@@ -372,7 +372,7 @@ function openCalls(events: readonly Event[]): number {
   return items.filter((item) => isToolCall(item) && !ended.has(item.toolCallId)).length;
 }
 
-/** Rejects unless the run has a deadline, which would end the wait too. */
+/** Rejects unless the run has a deadline, which would also end the wait. */
 async function requireDeadline(run: RunHandle<unknown>, undecided: () => Promise<never>): Promise<void> {
   const { limits, status } = await run.status();
   if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) await undecided();

@@ -39,11 +39,11 @@ export class Harness {
   /** Set once the run has started. */
   run: RunAccess | undefined;
   worker: WorkerAccess | undefined;
-  /** Rejects if a planned action is impossible: then the test is wrong. */
+  /** Rejects if a planned action is impossible, which is a mistake in the test. */
   readonly failure: Promise<never>;
   readonly #over = Promise.withResolvers<void>();
   readonly #answered: number[] = [];
-  /** The model calls of a program, in the order in which they began: the step and its attempt. */
+  /** The model calls of a program in starting order: the step and its attempt. */
   readonly #asked: string[] = [];
   #fail: (error: unknown) => void = () => undefined;
   #messages = 0;
@@ -71,7 +71,7 @@ export class Harness {
     this.#over.resolve();
   }
 
-  /** Returns the step of the model call after so many events. A retry belongs to the same step. */
+  /** Returns the step of the model call after this many events. A retry belongs to the same step. */
   stepOf(through: number): number {
     const index = this.#answered.indexOf(through);
     return (index < 0 ? this.#answered.length : index) + 1;
@@ -84,7 +84,7 @@ export class Harness {
     return this.#asked.indexOf(ask) + 1;
   }
 
-  /** Records that the model call after so many events was answered. */
+  /** Records that the model call after this many events was answered. */
   answered(through: number): void {
     if (!this.#answered.includes(through)) this.#answered.push(through);
   }
@@ -122,7 +122,7 @@ interface WorkerAccess {
    * worker.
    */
   kill(): Promise<never>;
-  /** Disconnects the worker from its server for so many milliseconds, starting now. */
+  /** Disconnects the worker from its server for this many milliseconds, starting now. */
   disconnect(ms: number): void;
 }
 
@@ -228,7 +228,7 @@ const OWN: readonly string[] = Object.values(ACTIVITIES);
 
 /**
  * Returns interceptors that apply the test's plan to activities: messages while they run, lost completions, killed
- * workers. The calls of a burst are calls like others.
+ * workers. Applies to the calls of a burst as well.
  */
 export function harnessActivities(harness: Harness): ActivityInterceptorsFactory {
   return ({ info }) => ({
@@ -246,7 +246,7 @@ export function harnessActivities(harness: Harness): ActivityInterceptorsFactory
   });
 }
 
-/** A call that is lost inside of an activity is one that its burst has to make again. */
+/** Converts a call lost inside an activity to a failure, so that its burst makes the call again. */
 async function withLostAttempts(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -255,7 +255,7 @@ async function withLostAttempts(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Makes a call with what is planned for it. */
+/** Makes a call, with the faults and actions planned for it. */
 function planned(harness: Harness, { name, input }: InsideCall, make: () => Promise<unknown>): Promise<unknown> {
   if (name === ACTIVITIES.callModel) return modelActivity(harness, input as CallModelInput, make);
   if (name === ACTIVITIES.askStep) return callDuring(harness, harness.stepOfAsk(input as AskStepInput), make);
@@ -268,7 +268,7 @@ async function modelActivity(harness: Harness, { through }: CallModelInput, make
   return output;
 }
 
-/** Calls the model of a step, after the faults that are planned before it. */
+/** Makes the model call of a step, after the faults planned before it. */
 async function callDuring(harness: Harness, step: number, call: () => Promise<unknown>): Promise<unknown> {
   if (harness.plan.take('kill_worker', (fault) => 'afterStep' in fault && fault.afterStep === step - 1)) return harness.worker?.kill();
   const cut = harness.plan.take('disconnect', ({ afterStep }) => afterStep === step - 1);
@@ -299,7 +299,7 @@ async function toolActivity(
   throw new CompleteAsyncError();
 }
 
-/** The number of refusals after which a decision is given up. */
+/** The number of refusals after which the test gives up a decision. */
 const MAX_REFUSALS = 5;
 
 /** Makes the decisions of a test, one at a time, each when nothing else of the run is running. */
@@ -307,7 +307,7 @@ export class ApprovalDriver {
   readonly #harness: Harness;
   readonly #run: RunAccess;
   readonly #decide: Decide;
-  /** Keys of pending decisions that the test has made or leaves alone. */
+  /** Keys of pending decisions that the test has made or ignored. */
   readonly #done = new Set<string>();
   readonly #refusals = new Map<string, NonNullable<Waiting['refused']>[]>();
   #decisions = 0;

@@ -4,17 +4,17 @@ import { partsOfModelName, type ModelClient, type ModelName, type ModelRequest, 
 /** The models of a test by their names, `provider/model`. */
 export type ModelsByName = Readonly<Record<ModelName, ModelClient>>;
 
-/** The model of a test: one that answers for all names, or one for each. */
+/** The model of a test: one for all names, or one for each. */
 export type TestModel = ModelClient | ModelsByName;
 
-/** A model that can say if its script was used up. */
+/** A model that can check whether its script was used up. */
 type CheckedModel = ModelClient & { assertUsedUp?: () => void };
 
 function isClient(model: TestModel | undefined): model is ModelClient {
   return typeof model === 'object' && 'call' in model && typeof model.call === 'function';
 }
 
-/** Returns the providers of a test. Throws a UsageError if it has no model, or none of a name that is used. */
+/** Returns the providers of a test. Throws a UsageError without a model, or if a used name has none. */
 export function providersOfTest(what: string, model: TestModel | undefined, names: readonly string[]): Record<string, ModelClient> {
   const providers = [...new Set(names.map((name) => partsOfModelName(name).provider))];
   if (isClient(model)) return Object.fromEntries(providers.map((provider) => [provider, model]));
@@ -28,7 +28,7 @@ export function providersOfTest(what: string, model: TestModel | undefined, name
   return Object.fromEntries(providers.map((provider) => [provider, modelsOfProvider(provider, models)]));
 }
 
-/** Returns the provider that has these models, each with a script of its own. */
+/** Returns a provider with these models, each with a separate script. */
 function modelsOfProvider(provider: string, models: ReadonlyMap<string, ModelClient>): ModelClient {
   const own = [...models].filter(([name]) => partsOfModelName(name).provider === provider).map(([, model]) => model);
   const modelOf = ({ model }: ModelRequest): ModelClient => {

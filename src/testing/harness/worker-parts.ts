@@ -39,7 +39,7 @@ export function workerParts(harness: Harness, agent: AnyAgent, options: TestOpti
   };
 }
 
-/** Returns the parts of a worker that do not depend on what is run. Throws a UsageError for a test without a model. */
+/** Returns the parts of a worker that agents and programs share. Throws a UsageError for a test without a model. */
 function commonParts(
   harness: Harness,
   { what, models }: { what: string; models: readonly string[] },
@@ -63,12 +63,12 @@ function commonParts(
   };
 }
 
-/** Returns the models that the calls of an agent may ask. */
+/** Returns the names of the models that an agent may call. */
 function modelsOfAgent(agent: AnyAgent): string[] {
   return [...agentModels(agent), ...summaryModelsOf(agent)];
 }
 
-/** Returns the source of secrets. Values by name become a source like any other. */
+/** Returns the source of secrets. Values by name are wrapped in a source. */
 function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSource | readonly SecretSource[] {
   if (Array.isArray(secrets) || typeof secrets === 'function') return secrets;
   if ('read' in secrets && typeof secrets.read === 'function') return secrets as SecretSource;
@@ -76,7 +76,7 @@ function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSourc
   return (name) => values.get(name);
 }
 
-/** Returns agents and all those that they hand over to or have as their flow, directly or not, as far as they are given as agents and not by name. Each name once. */
+/** Returns agents and, recursively, their handoff targets and the agents of their flows, except those given by name. Each name once. */
 export function reachableAgents(agents: readonly AnyAgent[]): AnyAgent[] {
   const found = new Map<string, AnyAgent>();
   const add = (agent: AnyAgent): void => {
@@ -115,7 +115,7 @@ function slowTool(tool: AnyTool, plan: Plan): AnyTool {
 function harnessModel(harness: Harness, model: ModelClient, refusals: Map<Fault, number>): ModelClient {
   return {
     capabilities: model.capabilities,
-    // A scripted model has no limit: calls that a test lets it refuse must not wait in real time.
+    // A scripted model has no rate limit: planned refusals must not wait in real time.
     rateLimitKey: (request, context) => model.rateLimitKey?.(request, context),
     unknownHostedTool: (request, context) => unknownHostedTool(model, request, context),
     call: async (request, context) => {

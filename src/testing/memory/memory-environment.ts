@@ -134,7 +134,7 @@ export class MemoryEnvironment {
     return result;
   }
 
-  /** Returns the record of the run up to now. */
+  /** Returns the record of the run so far. */
   record(): TestedRecord {
     const { state, deps } = this.run;
     const { requests } = this.#harness;
@@ -185,7 +185,7 @@ export class MemoryEnvironment {
     };
   }
 
-  /** Replaces the worker by a new one, which has none of the memory of the old one. */
+  /** Replaces the worker with a new one, which shares no memory with it. */
   async #kill(): Promise<never> {
     const next = MemoryWorker.open(this.#parts.worker);
     for (const { activities } of this.#runs.values()) activities.workerDied();
@@ -229,7 +229,7 @@ interface SentHeartbeat {
   details: { payloads: Payload[] | null };
 }
 
-/** What the server of a run in memory does besides. */
+/** The server's part of a run in memory. */
 interface MemoryServer {
   /** Returns the delay of each answer. */
   slowMs: () => number;
@@ -237,7 +237,7 @@ interface MemoryServer {
   heartbeat: (token: string, details: unknown) => { cancelRequested: boolean };
 }
 
-/** Returns the client with which activities query their run, or the run that has started it, and send heartbeats of their own. */
+/** Returns the client that activities use to query their run or its parent, and to send heartbeats. */
 export function memoryClient(run: (runId: string) => QueriedRun, { slowMs, heartbeat }: MemoryServer): Client {
   const query = async (runId: string, name: string, question: unknown): Promise<unknown> => {
     const delayMs = slowMs();
@@ -265,7 +265,7 @@ export function memoryClient(run: (runId: string) => QueriedRun, { slowMs, heart
   return parts as Client;
 }
 
-/** Returns the access of a test to a run in memory, by the rules of its workflow's handlers. */
+/** Returns a test's access to a run in memory, which follows the rules of the workflow's handlers. */
 function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   const update = (name: keyof typeof UPDATES, input: object): void => {
     const sent = roundTrip(input);
@@ -285,7 +285,7 @@ function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
 
 /** Waits for the authorization of a decision, and throws if it is refused. */
 async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
-  // A decision that is sent again may be settled already, which its receipt says.
+  // A repeated decision may already be settled, as its receipt says.
   if (inbox.decisions.every((one) => one.id !== id)) return;
   inbox.verdicts.await(id);
   await time.until(() => inbox.closed || inbox.verdicts.on(id) !== undefined);

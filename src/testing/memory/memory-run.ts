@@ -264,7 +264,7 @@ export class MemoryRun {
   }
 }
 
-/** A session that a run in memory keeps. */
+/** A child session of a run in memory. */
 interface KeptSession extends MessageReceiver {
   /** Undefined until the session has ended. */
   readonly result?: RunResultFields;
@@ -274,7 +274,7 @@ interface KeptSession extends MessageReceiver {
   received(): void;
 }
 
-/** A turn of a session that a run in memory keeps. */
+/** A turn of a child session of a run in memory. */
 interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
   turn: number;
   of?: ChildCall['of'] | undefined;
@@ -284,7 +284,7 @@ interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
   isGivenUp: () => boolean;
 }
 
-/** The sessions that a run in memory keeps, in place of their workflows. */
+/** The child sessions of a run in memory, in place of their workflows. */
 class MemorySessions {
   readonly #time: VirtualTime;
   readonly #sessions = new Map<string, { session: KeptSession; ended: Promise<RunResultFields> }>();

@@ -55,7 +55,7 @@ export class MemoryWorker {
     return worker;
   }
 
-  /** Returns the activity of that name. Throws if a worker would not find it. */
+  /** Returns the activity with this name. Throws if a worker would not find it. */
   activity(name: string): (input: unknown) => Promise<unknown> {
     const activity = this.#activities[name] ?? this.#activities[DEFAULT];
     if (activity === undefined) throw new Error(`Activity function ${name} is not registered on this Worker`);
@@ -86,10 +86,10 @@ export class MemoryActivities {
   /** Performs an activity and returns its outcome. */
   readonly perform: PerformActivity = (call) => this.begin(call).ended;
 
-  /** Does the same for an activity that the cancellation of the run does not affect. */
+  /** As `perform`, for an activity that is not cancelled with the run. */
   readonly performAnyway: PerformActivity = (call) => this.#ended(this.#schedule(call), call);
 
-  /** Does the same, and returns functions that cancel this activity alone, and that return the details of its last heartbeat. */
+  /** Starts an activity. Also returns functions that cancel only this activity, and that return its last heartbeat details. */
   begin<Input, Output, Outcome>(
     call: ActivityRequest<Input, Output, Outcome>,
   ): { ended: Promise<Outcome>; cancel: () => void; stored: () => unknown } {
@@ -160,7 +160,7 @@ export interface ActivityHost {
   time: VirtualTime;
   /** The current worker. */
   worker: () => MemoryWorker;
-  /** The activity info that is the same for all activities of the run. */
+  /** The activity info shared by all activities of the run. */
   info: NonNullable<EnvironmentArguments[0]>;
   environment: NonNullable<EnvironmentArguments[1]>;
 }
@@ -175,7 +175,7 @@ type AttemptEnd =
   | { type: 'lost' | 'timed_out' };
 
 /**
- * One activity from its first attempt to its end, by the rules of Temporal. Attempts take real time, the waits
+ * One activity from its first attempt to its end, following Temporal's rules. Attempts take real time, the waits
  * between them virtual time, and a failure is converted as for a workflow.
  */
 class ScheduledActivity<Input, Output> {
@@ -220,7 +220,7 @@ class ScheduledActivity<Input, Output> {
     return this.#heartbeat;
   }
 
-  /** Stores the details of a heartbeat of the running attempt; undefined for another one. */
+  /** Stores the heartbeat details of the running attempt. Returns undefined for another attempt. */
   heartbeat(token: string, details: unknown): { cancelRequested: boolean } | undefined {
     if (token !== this.#token) return undefined;
     this.#heartbeat = details;
@@ -344,7 +344,7 @@ const MAX_TIMER_MS = 2_147_483_647;
 const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumAttempts: Infinity } as const;
 const DEFAULT_MAXIMUM_FACTOR = 100;
 
-/** The consequence of a failed attempt: another attempt after so many milliseconds, or the end, with the reason. */
+/** What follows a failed attempt: another attempt after `waitMs` milliseconds, or the end, with the reason. */
 export type Retry =
   | { type: 'again'; afterMs: number }
   | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' | 'TIMEOUT' };
@@ -377,7 +377,7 @@ function backoff(policy: RetryPolicy, attempt: number): number {
   return Math.min(longest, initial * (policy.backoffCoefficient ?? DEFAULTS.backoffCoefficient) ** (attempt - 1));
 }
 
-/** Returns a value as the other side of a server receives it: converted, and never the same object. */
+/** Returns a value as the other side of a server would receive it: converted, and never the same object. */
 export function roundTrip<Value>(value: Value): Value {
   return defaultPayloadConverter.fromPayload(defaultPayloadConverter.toPayload(value));
 }

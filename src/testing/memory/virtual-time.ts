@@ -13,7 +13,7 @@ interface Idleness {
 
 /**
  * The clock of a run in memory. It follows real time while something is running (an attempt of an activity, the
- * test's own code). When nothing is, the test may act; if it has nothing to do, the clock jumps to the next timer.
+ * test's code). When nothing is running, the test may act; if it has nothing to do, the clock jumps to the next timer.
  */
 export class VirtualTime {
   #ahead = 0;

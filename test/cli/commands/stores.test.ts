@@ -37,5 +37,5 @@ test('the kinds of stores that were not named are listed, with their options', (
   sayStoresLeft(io.output, storesLeft({ archive: './archive', payloadStore: './spilled' }));
   expect(stderr()).toBe('');
   sayStoresLeft(io.output, storesLeft({ archive: './archive' }));
-  expect(stderr()).toBe('Other stores are as they were: name those of your workers with --payload-store\n');
+  expect(stderr()).toBe("Other stores are unchanged: name your workers' stores with --payload-store\n");
 });

@@ -26,7 +26,7 @@ async function refused(status: number): Promise<string | undefined> {
 test.each([
   [401, 'the service at http://127.0.0.1:<port> answers 401: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs'],
   [403, 'the service at http://127.0.0.1:<port> answers 403: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs'],
-  [404, 'the service at http://127.0.0.1:<port> does not have the run: it may be that of another Temporal server'],
+  [404, 'the service at http://127.0.0.1:<port> does not have the run: it may be connected to another Temporal server'],
   [503, 'the service at http://127.0.0.1:<port> answers 503'],
 ])('a service that answers %i is the reason why text is not shown live', async (status, reason) => {
   expect(await refused(status)).toBe(reason);

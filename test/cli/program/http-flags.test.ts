@@ -50,5 +50,5 @@ test.each([
 test('an origin that no browser sends, and keys without their issuer, are usage errors', async () => {
   const folder = await callCli(['serve', '--jwks-url', 'https://id.example/keys']);
   expect([folder.exitCode, folder.stderr]).toEqual([2, expect.stringContaining('--jwt-issuer and --jwt-audience') as string]);
-  expect(() => optionsOf('--allow-origin', 'https://a.example/app')).toThrow('is no origin');
+  expect(() => optionsOf('--allow-origin', 'https://a.example/app')).toThrow('is not an origin');
 });

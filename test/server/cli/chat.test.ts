@@ -131,7 +131,7 @@ test('Ctrl-C leaves a piped chat while the turn continues; a session is deleted 
   expect(await session.ask('second')).toMatchObject({ turn: 2, output: 'still here' });
   const deleted = await cli(testbed, ['session', 'delete', id]);
   expect(deleted).toMatchObject({ exitCode: 0, stdout: `Session "${id}" is deleted\n` });
-  expect(deleted.stderr).toBe('Other stores are as they were: name those of your workers with --payload-store, --archive\n');
+  expect(deleted.stderr).toBe("Other stores are unchanged: name your workers' stores with --payload-store, --archive\n");
 });
 
 test('sessions are listed with their titles and statuses, without other runs, until they are deleted', async () => {

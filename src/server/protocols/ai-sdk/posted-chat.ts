@@ -24,7 +24,7 @@ const postedMessage = z.looseObject({
 export const chatBody = component(
   'Chat',
   z.looseObject({
-    id: chatIdText.describe('The id of the chat: that of its session, within the tenant.'),
+    id: chatIdText.describe('The id of the chat, which identifies its session within the tenant.'),
     messages: list(postedMessage, { min: 1, max: MOST.items }).describe(
       'Only the last message, if the user wrote it, and the answers to approvals are read: the session has the conversation.',
     ),
@@ -212,7 +212,7 @@ async function untilDecided(run: DecidedChat, applied: readonly AppliedAnswer[],
 function withSubject(answer: ApprovalAnswer): SubjectAnswer {
   const subject = approvalOf(answer.approvalId);
   if (subject !== undefined) return { ...answer, subject };
-  throw new RequestError('invalid_request', `"${answer.approvalId.slice(0, 40)}" is no id of an approval: send it as it was received`);
+  throw new RequestError('invalid_request', `"${answer.approvalId.slice(0, 40)}" is not the id of an approval: send it as it was received`);
 }
 
 interface Deciding {

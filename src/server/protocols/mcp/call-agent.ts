@@ -377,6 +377,6 @@ function keyInMeta(meta: Meta): string | undefined {
   if (key === undefined || (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY && key.isWellFormed())) return key;
   throw new RequestError(
     'invalid_request',
-    `"${META.idempotencyKey}" of "_meta" is no text of 1 to ${LONGEST_KEY} characters: write such a key`,
+    `"${META.idempotencyKey}" of "_meta" is not a text of 1 to ${LONGEST_KEY} characters: write such a key`,
   );
 }

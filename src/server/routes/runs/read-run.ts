@@ -125,7 +125,7 @@ const snapshotRoute = defineRoute(
     scope: 'runs:read',
     params: runParams,
     query: z.strictObject({
-      at: wholeNumber(0).exactOptional().describe('An offset: the agent that acted there. Default: the one that acts now.'),
+      at: wholeNumber(0).exactOptional().describe('An offset: returns the agent at this event. Default: the current agent.'),
     }),
     responses: ok(pinnedAgent, 'The agent.'),
     problems: [...READ_PROBLEMS, 'busy'],
@@ -158,7 +158,7 @@ const timelineRoute = defineRoute(
     summary: 'Read where the time of a run went',
     description:
       'Made from the history alone. A span is a model call, a tool call, a workflow task, the wait for a person or a child; the wait for a ' +
-      'worker and earlier attempts are members of it. Children have timelines of their own.',
+      'worker and earlier attempts are members of it. Children have separate timelines.',
     scope: 'runs:read',
     isShared: true,
     params: runParams,
@@ -294,7 +294,7 @@ const streamResponses = {
     schema: streamItem,
     contentType: 'text/event-stream',
   },
-  204: { description: 'The cursor is that of the end: nothing comes any more.' },
+  204: { description: 'The cursor is at the end: nothing follows.' },
 };
 
 const STREAM_DESCRIPTION =
