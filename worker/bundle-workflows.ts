@@ -9,7 +9,7 @@ import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { defined } from '../src/core/domain/json.ts';
 
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
-/** A plugin of the bundler beneath. */
+/** A plugin of the underlying bundler. */
 export type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], { apply: unknown }>;
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
@@ -46,7 +46,7 @@ function workflowModule(name: string): string {
   return fileURLToPath(new URL(`../workflows/${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
-/** The module that exports the workflows of Longhaul alone: every export of it becomes a workflow type. */
+/** The module that exports only Longhaul's workflows: each of its exports becomes a workflow type. */
 export const RUNS_MODULE = workflowModule('runs');
 
 /**
@@ -60,7 +60,7 @@ export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-gu
 /** The module that turns off stack traces. */
 export const WITHOUT_STACK_TRACES_MODULE = workflowModule('interceptors/without-stack-traces');
 
-/** The converter that passes values which a run cannot decode to the run, so that it can refuse them. */
+/** The converter that passes undecodable values to the run, so that it can refuse them. */
 export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
 
 /**
@@ -78,7 +78,7 @@ export function combinedWorkflows(userWorkflows: string | undefined): string {
   return path;
 }
 
-/** Tells the bundler where the SDK is: it searches next to the workflows, and the combined module is elsewhere. */
+/** Sets the path of the SDK: the bundler searches next to the workflows, but the combined module is elsewhere. */
 export function resolveSdk(configure: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
   const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
   return (config) => {
@@ -88,15 +88,15 @@ export function resolveSdk(configure: BundleOptions['webpackConfigHook']): NonNu
 }
 
 /**
- * Puts modules that import each other into one scope. Otherwise each access to what another module exports calls a getter, and every run
- * makes the modules and their getters anew: together a seventh of the time of a replay.
+ * Puts modules that import each other into one scope. Otherwise each access to another module's export calls a getter, and every run
+ * creates the modules and their getters again: together a seventh of the time of a replay.
  */
 export function inOneScope(configure: NonNullable<BundleOptions['webpackConfigHook']>): NonNullable<BundleOptions['webpackConfigHook']> {
   const optimization = { concatenateModules: true, providedExports: true, usedExports: true };
   return (config) => configure({ ...config, optimization: { ...config.optimization, ...optimization } });
 }
 
-/** Tells workflows which loop they have, so that no activity of another build decides for them what they would not. */
+/** Defines the loop digest in workflows, so that no burst of another build makes decisions that their loop would not. */
 export function withLoopDigest(
   configure: NonNullable<BundleOptions['webpackConfigHook']>,
 ): NonNullable<BundleOptions['webpackConfigHook']> {
@@ -118,7 +118,7 @@ export const COMMAND_RECORDER_MODULE = fileURLToPath(
 );
 
 /**
- * Bundles workflows as a worker with these options does, and adds the command recorder. Throws a UsageError with the
+ * Bundles workflows like a worker with these options, and adds the command recorder. Throws a UsageError with the
  * bundler's reason.
  */
 export async function bundleForReplay(

@@ -28,20 +28,20 @@ import { installLog } from './install-log.ts';
 import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
-/** Options of a worker: its agents, its connection, and the user's own workflows. */
+/** Options of a worker: its agents, its connection, and the user's workflows. */
 export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
-  /** An existing connection. By default one is made from `address`, the environment and the CLI's profile. */
+  /** An existing connection. Default: a new one from `address`, the environment and the CLI's profile. */
   connection?: NativeConnection;
   /** `host:port`. */
   address?: string;
-  /** The namespace of Temporal. Default: that of the profile, or `default`. */
+  /** The Temporal namespace. Default: the profile's, or `default`. */
   namespace?: string;
   /** Default `longhaul`. */
   taskQueue?: string;
   /** A module of your own workflows to run in the same worker. */
   workflowsPath?: string;
   /**
-   * The time that calls in flight have to finish after a shutdown began (SIGTERM, or `shutdown()`), before another
+   * The time that calls in flight have to finish after a shutdown has begun (SIGTERM, or `shutdown()`), before another
    * worker takes them over. Default 5 minutes; 0 for none.
    */
   shutdownGrace?: Duration;
@@ -55,7 +55,7 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   >;
 }
 
-/** The options that the plugin does not have, by name. The compiler reports one that is missing here. */
+/** The names of the options that the plugin does not have. The compiler reports one that is missing here. */
 type OwnOption = Exclude<keyof CreateWorkerOptions, keyof LonghaulPluginOptions>;
 
 const OWN_OPTIONS: Record<OwnOption, true> = {
@@ -74,9 +74,9 @@ const OWN_OPTIONS: Record<OwnOption, true> = {
 export interface LonghaulWorker {
   /** The task queue that it polls. */
   readonly taskQueue: string;
-  /** The namespace of Temporal. */
+  /** The Temporal namespace. */
   readonly namespace: string;
-  /** The Temporal Worker underneath. */
+  /** The underlying Temporal Worker. */
   readonly worker: Worker;
   /** Polls until a shutdown, and resolves when all work has drained. SIGINT and SIGTERM begin a shutdown. */
   run(): Promise<void>;
@@ -88,11 +88,11 @@ export interface LonghaulWorker {
 
 /** The health of a worker. */
 export interface WorkerHealth {
-  /** True if it polls and none of its resources has failed. */
+  /** True if the worker polls and none of its resources has failed. */
   readonly ready: boolean;
-  /** The state of the Temporal Worker underneath, such as `RUNNING` or `DRAINING`. */
+  /** The state of the underlying Temporal Worker, such as `RUNNING` or `DRAINING`. */
   readonly state: string;
-  /** The resources made with `resource()`, by name. A request checks those whose last check is too old. */
+  /** The resources made with `resource()`, by name. `health()` repeats checks that are too old. */
   readonly resources: Readonly<Record<string, ResourceHealth>>;
 }
 
@@ -102,18 +102,19 @@ export interface WorkerHealth {
  */
 const MOST_CALLS = 500;
 const MOST_WORKFLOW_TASKS = 200;
-/** The default of the SDK: Longhaul has no Nexus operations. */
+/** The SDK's default: Longhaul has no Nexus operations. */
 const MOST_NEXUS_TASKS = 100;
-/** The SDK requires two: one of them for runs that are in the cache. */
+/** The SDK requires two, one of them for cached runs. */
 const LEAST_WORKFLOW_TASKS = 2;
-/** The time that a task waits in the queue of a worker that may be dead, in milliseconds. The SDK's default is twice as long. */
+/** How long a task waits in the queue of a worker that may be dead, in milliseconds. The SDK's default is twice as long. */
 const STICKY_MS = 5_000;
-/** The time that calls have to react after they are aborted at the end of the grace time. */
+/** How long calls have to react to being aborted at the end of the grace time. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other,
- * an executor that does not isolate code on this machine, and versioning that the server does not support; `server_unreachable` with the address if no server answers;
+ * Creates a worker for agents. Throws a UsageError for unknown options, conflicting agents or tools,
+ * an executor that does not isolate code on this machine, and versioning that the server does not support;
+ * `server_unreachable` with the address if no server answers;
  * `encryption_key_missing` if the active encryption key is not available; and `resource_unavailable` for a resource
  * that cannot be opened.
  */
@@ -182,8 +183,8 @@ async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerH
 }
 
 /**
- * Returns the default slots for workflow tasks: no more than half of the cached runs. If every run in the cache has a task, the SDK cannot
- * evict any, and may lose a task that waits for a place (docs/upstream/lost-tasks-of-a-full-cache.md).
+ * Returns the default slots for workflow tasks: at most half of the cached runs. If every cached run has a task, the SDK cannot
+ * evict any, and may lose a waiting task (docs/upstream/lost-tasks-of-a-full-cache.md).
  */
 function workflowTaskSlots({ maxCachedWorkflows }: Partial<WorkerOptions>): number {
   if (maxCachedWorkflows === undefined) return MOST_WORKFLOW_TASKS;
@@ -212,7 +213,7 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: Cre
   };
 }
 
-/** Adds the slots. A tuner of the user assigns them itself. */
+/** Adds the slots, unless a user's tuner assigns them. */
 function withSlots(worker: Partial<WorkerOptions>): Partial<WorkerOptions> {
   if (worker.tuner !== undefined) return worker;
   const {
@@ -244,28 +245,28 @@ async function connect(options: Parameters<typeof NativeConnection.connect>[0] &
   }
 }
 
-/** Bounds of the admission of runs that the worker has to load, in tasks at a time and in milliseconds. */
+/** Bounds for admitting runs that the worker has to load, in concurrent tasks and in milliseconds. */
 const ADMISSION = {
-  /** The limit that a crowd begins with: the worker knows nothing yet of what its tasks take. */
+  /** The initial limit: the worker does not know yet how long its tasks take. */
   first: 4,
   least: 1,
-  /** More would not make a worker faster, whose CPU does one task after the other, and be too many once the tasks become longer. */
+  /** A higher limit would not speed up a worker, whose CPU does one task at a time, and would be too high once tasks take longer. */
   most: 16,
-  /** A task that takes no longer says that there is room for more. */
+  /** A task that takes at most this long shows that there is room for more. */
   shortMs: 1_000,
-  /** A task that takes longer says that there are too many. The server gives a task to another worker after 10 seconds. */
+  /** A task that takes longer shows that there are too many. The server gives a task to another worker after 10 seconds. */
   longMs: 2_000,
 } as const;
 
 /** A slot, from its reservation to its release. */
 interface Slot extends SlotPermit {
-  /** True if it is for the task of a run that another worker, or none, has in memory. */
+  /** True if the task's run is not in this worker's memory. */
   isLoading: boolean;
   use?: {
     sinceMs: number;
-    /** The number of tasks in progress when this one began, with it. */
+    /** The number of tasks in progress when this one began, including it. */
     among: number;
-    /** The number of local calls that had begun, if none was running; undefined otherwise. */
+    /** The number of local calls begun so far, if none was running; undefined otherwise. */
     localCalls: number | undefined;
   };
 }
@@ -277,17 +278,17 @@ interface Waiting {
 }
 
 /**
- * The slots of a worker for workflow tasks. The server counts the time of a task from the moment at which the worker takes it, and a worker
- * that takes 200 runs which it has to load cannot finish the last ones in time: another worker, or itself, would do them again. So it takes
- * few of them at first, and more while its tasks are short. Tasks of runs that it has in memory are never held back.
+ * The slots of a worker for workflow tasks. The server counts a task's time from the moment the worker takes it, and a worker
+ * that takes 200 runs which it has to load cannot finish the last ones in time: they would be repeated. So it takes
+ * few of them at first, and more while its tasks are short. Tasks of runs in memory are never held back.
  */
 export class WorkflowTaskSlots implements CustomSlotSupplier<WorkflowSlotInfo> {
   readonly type = 'custom';
-  /** Counts local calls: a task that waits for one needs no CPU, so it takes no room. */
+  /** Counts local calls: a task that waits for one uses no CPU, so it does not count. */
   readonly countLocalCalls: ActivityInterceptorsFactory;
   readonly #most: number;
   readonly #now: () => number;
-  /** The slots that pollers and tasks have, and those of them that tasks have. */
+  /** The slots held by pollers and tasks, and those held by tasks. */
   readonly #issued = { loading: 0, loaded: 0 };
   readonly #inUse = { loading: 0, loaded: 0 };
   readonly #waiting: Waiting[] = [];
@@ -349,7 +350,7 @@ export class WorkflowTaskSlots implements CustomSlotSupplier<WorkflowSlotInfo> {
   markSlotUsed({ permit }: SlotMarkUsedContext<WorkflowSlotInfo>): void {
     const slot = permit as Slot;
     const { loading, loaded } = this.#inUse;
-    // The worker was idle: that many short tasks fitted before says nothing about those that come now.
+    // The worker was idle: its earlier short tasks say nothing about the next ones.
     if (loading + loaded === 0) this.#limit = Math.min(this.#limit, ADMISSION.first);
     this.#inUse[kindOf(slot)] += 1;
     const { running, begun } = this.#local;
@@ -373,12 +374,12 @@ export class WorkflowTaskSlots implements CustomSlotSupplier<WorkflowSlotInfo> {
       const fitting = Math.floor((among * ADMISSION.longMs) / tookMs);
       this.#limit = Math.min(this.#limit, Math.max(ADMISSION.least, fitting));
     } else if (isLoading && tookMs <= ADMISSION.shortMs && among >= this.#limit / 2) {
-      // A limit that was far from being reached has not been tried.
+      // A limit that was never nearly reached has not been tested.
       this.#limit = Math.min(ADMISSION.most, this.#limit + 1);
     }
   }
 
-  /** True if one more slot may be issued. Each kind has at least one: a worker without a poller of a kind would not see its tasks. */
+  /** True if another slot may be issued. Each kind has at least one: without a poller of a kind, a worker would not see its tasks. */
   #hasRoom(isLoading: boolean): boolean {
     const { loading, loaded } = this.#issued;
     const [same, other] = isLoading ? [loading, loaded] : [loaded, loading];
@@ -409,8 +410,8 @@ function kindOf({ isLoading }: Slot): 'loading' | 'loaded' {
 }
 
 /**
- * Bundles the workflows of a worker for several workers started one after the other: bundling takes most of their
- * start. The code depends on no agent.
+ * Bundles the workflows once for several workers that are started in succession: bundling takes most of their
+ * start. The code does not depend on agents.
  */
 export async function bundleAhead({
   workflowsPath = RUNS_MODULE,

@@ -8,8 +8,9 @@ let installed: LogChoice | undefined;
 
 /**
  * Makes Temporal's SDK write the log of this process to stderr, as the options and the environment configure it. A
- * process has one log: an application that has installed a Runtime keeps its own, and the first worker decides for
- * later ones. `page`: what Temporal's Core measures is shown there, too. Throws a UsageError for invalid options, and for options that differ from the installed log.
+ * process has one log: an application that has installed a Runtime keeps it, and the first worker decides for
+ * later ones. `page` also shows the measurements of Temporal's Core. Throws a UsageError for invalid options, and for options that
+ * differ from the installed log.
  */
 export function installLog(
   options: LogOptions,
@@ -20,7 +21,7 @@ export function installLog(
   requireSame(options, choice);
 }
 
-/** Returns false if the application has a Runtime, or had one that the SDK would create again. */
+/** Returns false if the application has a Runtime, or had one that the SDK would recreate. */
 function installRuntime(choice: LogChoice, page: PrometheusMetrics | undefined): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
@@ -47,7 +48,7 @@ function choiceText({ level, format }: LogChoice): string {
 
 /**
  * Returns options that make Temporal's SDK log through `write` with the chosen level and format; of its Rust core, only
- * warnings and errors are logged. What the core measures is shown on the page, if there is one.
+ * warnings and errors are logged. The page, if any, shows the core's measurements.
  */
 export function runtimeOptions({ level, format }: LogChoice, write: (text: string) => void, page?: PrometheusMetrics): RuntimeOptions {
   const buffer = page && new MetricsBuffer({ useSecondsForDurations: true });

@@ -8,13 +8,13 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { loopDigest } from '../activities/bursts/loop-digest.ts';
 import type { CodecOptions } from '../src/codec/encryption.ts';
 
-/** The folder of the bundle in the package: that of this file once it is built. Next to the sources there is no bundle. */
+/** The folder of the bundle in the package: next to this file once built. There is no bundle next to the sources. */
 export const PACKAGED_BUNDLE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** The names of its files: the code, and what the code was made from. */
+/** The names of its files: the code, and its origin. */
 export const PACKAGED_BUNDLE_FILES = { code: 'workflow-bundle.js', record: 'workflow-bundle.json' } as const;
 
-/** The options of a worker that can change its bundle. */
+/** The worker options that affect the bundle. */
 export interface BundleParts extends Pick<
   WorkerOptions,
   'workflowsPath' | 'interceptors' | 'bundlerOptions' | 'dataConverter' | 'plugins' | 'debugMode'
@@ -23,21 +23,21 @@ export interface BundleParts extends Pick<
   workflowStackTraces?: boolean | undefined;
 }
 
-/** What a bundle is made from. */
+/** The origin of a bundle. */
 export interface BundleOrigin {
   /** The digest of the loop, which is a constant in the bundle. */
   readonly loop: string;
-  /** The packages that it has code of, and that of the bundler, with their versions. */
+  /** The versions of the bundled packages, and of the bundler. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The files of each package that are in it. */
+  /** The bundled files of each package. */
   readonly files: Readonly<Record<string, readonly string[]>>;
-  /** A digest of what these files contain. */
+  /** A digest of the content of these files. */
   readonly content: string;
 }
 
-/** What the package says about its bundle. */
+/** The record that the package has of its bundle. */
 export interface BundleRecord {
-  /** The digest of the code: a damaged file has another one. */
+  /** The digest of the code, to detect a damaged file. */
   readonly code: string;
   readonly origin: BundleOrigin;
 }
@@ -45,8 +45,8 @@ export interface BundleRecord {
 const known = new Map<string, boolean>();
 
 /**
- * Returns the bundle of the package if the worker would make the same one: with parts that change nothing in it, and from the files that
- * are installed. Otherwise undefined, and the worker bundles. Plugins are those other than Longhaul's.
+ * Returns the bundle of the package if the worker would make the same one: with options that do not affect it, and from the files that
+ * are installed. Otherwise undefined, and the worker bundles. `plugins` does not include Longhaul's.
  */
 export function packagedBundle(parts: BundleParts, folder: string = PACKAGED_BUNDLE_FOLDER): { codePath: string } | undefined {
   if (changesBundle(parts)) return undefined;
@@ -67,7 +67,7 @@ function changesBundle(parts: BundleParts): boolean {
     codec?.encryption !== undefined ||
     (interceptors?.workflowModules ?? []).length > 0 ||
     plugins.some((plugin) => 'configureWorker' in plugin || 'configureBundler' in plugin) ||
-    // Both are for who looks at workflow code in its sources, and the bundle of the package has no source map.
+    // Both are for debugging workflow sources, and the bundle of the package has no source map.
     workflowStackTraces === true ||
     debugMode === true ||
     // As the SDK reads it.
@@ -75,7 +75,7 @@ function changesBundle(parts: BundleParts): boolean {
   );
 }
 
-/** Returns false for a bundle that is missing or damaged, too: the worker then makes its own. */
+/** Also returns false for a missing or damaged bundle: the worker then makes its own. */
 function isOfInstalledFiles(folder: string): boolean {
   try {
     const record = JSON.parse(readFileSync(join(folder, PACKAGED_BUNDLE_FILES.record), 'utf8')) as BundleRecord;
@@ -86,7 +86,7 @@ function isOfInstalledFiles(folder: string): boolean {
   }
 }
 
-/** Returns what a bundle of these files would be made from now. Throws if a file is missing, or a package is there twice. */
+/** Returns the current origin of a bundle of these files. Throws if a file is missing, or if a package exists twice. */
 export function installedOrigin(files: BundleOrigin['files']): BundleOrigin {
   const versions: Record<string, string> = {};
   const contents: string[] = [];

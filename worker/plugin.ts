@@ -52,13 +52,13 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
   /** Compression and encryption of stored payloads; clients need the same options. Encoded payloads can always be read. */
   codec?: CodecOptions;
   /**
-   * Ties the worker to one build of your code, and decides what happens to runs in flight when there is another.
+   * Ties the worker to one build of your code, and decides what happens to runs in flight when another build appears.
    * Default: no versioning.
    */
   versioning?: Versioning;
   /**
-   * Whether errors of workflows, and the call stack of a run in the Temporal UI, have stack frames, which take a tenth of the CPU of a
-   * worker. Default: only if the worker runs workflows of yours.
+   * Whether workflow errors, and the call stack of a run in the Temporal UI, have stack frames, which take a tenth of a worker's CPU.
+   * Default: only if the worker runs your own workflows.
    */
   workflowStackTraces?: boolean;
 }
@@ -114,10 +114,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   readonly #versioning: Versioning | undefined;
   readonly #stackTraces: boolean | undefined;
   readonly #codec: CodecOptions | undefined;
-  /** The namespace of its workers: facts about one namespace do not hold for another. */
+  /** The namespace of its workers: cached facts apply only to one namespace. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
-  /** Reads the beginnings of runs, for their traces. */
+  /** Reads the beginnings of runs for their traces. */
   #client: Client | undefined;
   readonly #reports: RunReports | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
@@ -152,8 +152,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   /**
-   * Adds workflows, activities and interceptors of Longhaul to the options of a Worker. A worker that is run without `runWorker` of the
-   * plugin does not tell bursts that it stops: they begin further calls after SIGTERM,
+   * Adds Longhaul's workflows, activities and interceptors to the options of a Worker. A worker that is run without the plugin's
+   * `runWorker` does not notify bursts of its shutdown: they begin further calls after SIGTERM,
    * until the SDK cancels them after `shutdownGraceTime`.
    */
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -228,7 +228,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   /**
-   * Loads the active encryption key before the worker runs, which would do it otherwise: a worker that cannot encrypt
+   * Loads the active encryption key ahead of the worker's start: a worker that cannot encrypt
    * its reports would fail in the middle of a run. Rejects with `encryption_key_missing` if the key is not available.
    */
   requireEncryptionKey(): Promise<void> {
@@ -236,7 +236,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   /**
-   * Checks the executors of code before the worker runs, which would do it otherwise. Rejects with a UsageError for one that does
+   * Checks the code executors ahead of the worker's start. Rejects with a UsageError for one that does
    * not isolate code on this machine.
    */
   checkExecutors(): Promise<void> {
@@ -245,7 +245,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   /**
-   * Opens the resources before the worker runs, which would do it otherwise; call `closeResources` afterwards. Rejects
+   * Opens the resources ahead of the worker's start; call `closeResources` afterwards. Rejects
    * with `resource_unavailable` for one that cannot be opened.
    */
   openResources(): Promise<void> {
@@ -257,7 +257,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return this.#runtime.resourcePool.close();
   }
 
-  /** Adds the workflows of Longhaul to a Worker that replays histories. */
+  /** Adds Longhaul's workflows to a Worker that replays histories. */
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
     const configured = super.configureReplayWorker(options);
     return {
@@ -268,7 +268,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
-  /** Adds the workflows of Longhaul to a bundle. */
+  /** Adds Longhaul's workflows to a bundle. */
   override configureBundler(options: BundleOptions): BundleOptions {
     const modules = options.workflowInterceptorModules ?? [];
     const workflowsPath = combinedWorkflows(options.workflowsPath);
@@ -288,7 +288,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return this.#codec?.encryption !== undefined;
   }
 
-  /** Returns the bundle of the package for a worker that would make the same one, and otherwise the workflows to bundle. */
+  /** Returns the packaged bundle if the worker would make the same one, otherwise the workflows to bundle. */
   #bundleOrWorkflows(
     options: WorkerOptions,
     { dataConverter }: WorkerOptions,
@@ -299,12 +299,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return workflowBundle === undefined ? this.#workflows(options) : { workflowBundle };
   }
 
-  /** Returns a path so that `configureBundler` runs at all, which also runs for a worker and does the rest. */
+  /** Returns a path, without which `configureBundler` would not run. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }
 
-  /** Counts from time to time the runs that wait for a decision. Returns the function that ends it. */
+  /** Periodically counts the runs that wait for a decision. Returns the function that stops it. */
   #countApprovals(): () => void {
     const { telemetry } = this.#runtime.telemetry ?? {};
     const client = this.#client;
@@ -319,7 +319,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return () => clearInterval(timer);
   }
 
-  /** Gives the telemetry, if there is one, the means to read runs. */
+  /** Lets the telemetry, if any, read runs. */
   #serveTelemetry(client: Client): void {
     const { telemetry } = this.#runtime.telemetry ?? {};
     if (telemetry === undefined) return;
@@ -392,7 +392,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
 }
 
 /**
- * Throws a UsageError for a prebuilt workflow bundle that lacks a part which only the bundler can add: the query guard,
+ * Throws a UsageError for a prebuilt workflow bundle that lacks a part that only the bundler can add: the query guard,
  * without which a query can block a run forever, and for a worker that encrypts the failure converter, without which
  * failure messages stay in clear text. Both defects would go unnoticed.
  */
@@ -409,7 +409,7 @@ function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { e
   }
 }
 
-/** Milliseconds between two counts of the runs that wait: each is a search at the server. */
+/** Milliseconds between two counts of waiting runs, each of which is a search on the server. */
 const COUNT_EVERY_MS = 30_000;
 
 const BUNDLE_ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
@@ -443,12 +443,12 @@ function otherActivities(activities: object = {}, isShared: boolean): OtherActiv
 type AttributeName = keyof typeof SEARCH_ATTRIBUTE_TYPES;
 type AttributeType = (typeof SEARCH_ATTRIBUTE_TYPES)[AttributeName];
 
-/** The server's numbers of the types. */
+/** The server's enum values of the types. */
 const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<AttributeType, number>;
 
 const ATTRIBUTE_NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as AttributeName[];
 
-/** The part of a connection with which the attributes are looked up and added. */
+/** The part of a connection for looking up and adding attributes. */
 export interface SearchAttributeAccess {
   operatorService: Pick<OperatorService, 'listSearchAttributes' | 'addSearchAttributes'>;
   workflowService: Pick<WorkflowService, 'countWorkflowExecutions'>;
@@ -482,7 +482,7 @@ async function registerAttributes(
     const missing = await missingIn(connection, namespace);
     if (missing.length === 0) return { missing, why: '' };
     const refused = await addAttributes(connection, namespace, missing);
-    // Adding an attribute that exists with another type is answered with success and changes nothing.
+    // Adding an attribute that exists with another type succeeds without changing anything.
     return { missing: await missingIn(connection, namespace), why: refused ?? 'the server did not add them with these types' };
   } catch (error) {
     const missing: AttributeName[] = [];
@@ -537,7 +537,7 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
   return startsWith === false && (await isTaken(`IN ('x')`)) === true;
 }
 
-/** The properties by which runs can be found with each attribute. */
+/** What runs can be found by with each attribute. */
 const FOUND_BY: Record<AttributeName, string> = {
   LonghaulAgent: 'agent or status',
   LonghaulStatus: 'agent or status',

@@ -34,14 +34,14 @@ export type ReplayVerdict =
    */
   | { type: 'failed'; message: string; step: number | null };
 
-/** Replays histories, one after the other, with the current workflow code, to test a deploy in advance. Needs no server. */
+/** Replays histories, one at a time, with the current workflow code, to test a deploy in advance. Needs no server. */
 export class Replayer {
   readonly #options: ReplayerOptions;
   #results: AsyncIterableIterator<ReplayResult> | undefined;
   #next: { history: { events: HistoryEvent[] }; workflowId: string } | undefined;
   #commands = new Map<number, RecordedCommand[]>();
 
-  /** Bundles nothing: the first replay does. */
+  /** Does not bundle yet: the first replay does. */
   constructor(options: ReplayerOptions = {}) {
     this.#options = options;
   }
@@ -176,7 +176,7 @@ function isLocal({ type }: RecordedCommand): boolean {
   return type === 'local_activity';
 }
 
-/** Removes an equal command; returns false if there is none. */
+/** Removes an equal command. Returns false if there is none. */
 function takeEqual(commands: RecordedCommand[], command: RecordedCommand): boolean {
   const index = commands.findIndex((one) => isSame(one, command));
   if (index >= 0) commands.splice(index, 1);
@@ -256,7 +256,7 @@ function workflowTypeOf(events: readonly HistoryEvent[]): string {
 }
 
 /**
- * Returns the command behind an event. Patches are omitted: the position of a marker says little about when the code
+ * Returns the command that caused an event. Patches are omitted: the position of a marker says little about when the code
  * called `patched`.
  */
 function commandOf(event: HistoryEvent): RecordedCommand | undefined {

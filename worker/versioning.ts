@@ -13,7 +13,7 @@ export type VersioningBehavior = 'PINNED' | 'AUTO_UPGRADE' | 'UPGRADE_ON_CONTINU
 export interface Versioning {
   /** The name of the deployment, the same for all builds of a worker, such as the name of your service. */
   deploymentName: string;
-  /** The id of the build, different for each, such as the commit. */
+  /** The id of the build, unique for each, such as the commit. */
   buildId: string;
   /** What happens to runs in flight when another build becomes current. */
   behavior: VersioningBehavior;

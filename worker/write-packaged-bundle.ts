@@ -14,11 +14,11 @@ import {
 } from './packaged-bundle.ts';
 import { LonghaulPlugin } from './plugin.ts';
 
-/** The package whose version decides what else the bundler puts around the workflows. */
+/** The package whose version determines what the bundler adds around the workflows. */
 const BUNDLER = '@temporalio/worker';
 
 /**
- * Writes the bundle of a worker that has no workflows of its own, and what it was made from, into a folder: `npm run prepack` does, into the
+ * Writes the bundle of a worker without user workflows, and its origin, into a folder. `npm run prepack` writes it into the
  * package.
  */
 export async function writePackagedBundle(folder: string = PACKAGED_BUNDLE_FOLDER): Promise<void> {
@@ -35,7 +35,7 @@ export async function writePackagedBundle(folder: string = PACKAGED_BUNDLE_FOLDE
   await write(join(folder, PACKAGED_BUNDLE_FILES.record), JSON.stringify(record));
 }
 
-/** Collects the files of the modules, and names them in the code from the folder of the package, wherever the bundler runs. */
+/** Collects the module files, and names them in the code relative to the package folder, wherever the bundler runs. */
 function collecting(modules: Set<string>): NonNullable<BundleOptions['webpackConfigHook']> {
   const collect: WebpackPlugin = {
     apply: (compiler) =>
@@ -63,7 +63,7 @@ function filesOfPackages(paths: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(Object.entries(files).map(([name, ofPackage]) => [name, ofPackage.toSorted()]));
 }
 
-/** A reader never finds half a file. */
+/** Writes atomically: a reader never finds half a file. */
 async function write(path: string, text: string): Promise<void> {
   const unfinished = `${path}.${process.pid}`;
   await writeFile(unfinished, text);
@@ -74,8 +74,8 @@ const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;bas
 const NO_SOURCES = Buffer.from(JSON.stringify({ version: 3, file: 'workflow-bundle.js', sources: [], names: [], mappings: '' }));
 
 /**
- * Returns a bundle with an empty source map, which the SDK wants. Each worker that begins reads its bundle, and the map is most of it:
- * without one it begins in a third of the time. Stack frames of workflows are then lines of the bundle.
+ * Returns a bundle with an empty source map, which the SDK requires. Each starting worker reads its bundle, and the map is most of it:
+ * without it, the start takes a third of the time. Stack frames of workflows are then lines of the bundle.
  */
 export function withoutSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);

@@ -29,7 +29,7 @@ import { jsonBytes } from '../src/core/domain/byte-budgets.ts';
 import { errorMessage, isErrorCode } from '../src/core/domain/errors.ts';
 import { HEARTBEAT_TIMEOUT } from '../src/core/activity-requests/activity-request.ts';
 
-/** They are tried until they succeed: the calls that wait for them have deadlines of their own. */
+/** Retried until they succeed: the waiting calls have separate deadlines. */
 const { submitBatch, pollBatch, completeBatch } = proxyActivities<Pick<ActivityFunctions, 'submitBatch' | 'pollBatch' | 'completeBatch'>>({
   startToCloseTimeout: '2 hours',
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
@@ -37,19 +37,19 @@ const { submitBatch, pollBatch, completeBatch } = proxyActivities<Pick<ActivityF
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** The bytes of the calls that one collector keeps: they go to its next execution in one payload. */
+/** The most bytes of calls that a collector keeps: continue-as-new passes them on in one payload. */
 const MOST_BYTES = 1_400_000;
 
 /** The events of an execution after which the collector continues as new. */
 const MOST_EVENTS = 4_000;
 
-/** The waits between two polls: each is twice as long as the one before. */
+/** The waits between two polls, doubled each time. */
 const POLL_MS = { least: 250, first: 30_000, longest: 300_000 };
 
-/** The wait after an activity of a batch that has failed for good: each is twice as long as the one before. Another worker may be there then. */
+/** The waits after an activity of a batch has failed permanently, doubled each time. Another worker may be available by then. */
 const AFTER_FAILURE_MS = { first: 60_000, longest: 30 * 60_000 };
 
-/** The failures in a row after which a defect, which no worker mends, ends a batch. Anything that a worker lacks may come until the deadline. */
+/** Consecutive failures after which a defect ends a batch. Something that workers lack may still appear until the deadline. */
 const MOST_FAILURES = 5;
 
 const register = defineSignal<[BatchedCall]>(COLLECTOR_SIGNALS.register);
@@ -57,8 +57,8 @@ const batchQuery = defineQuery<BatchView, [number]>(COLLECTOR_QUERIES.batch);
 const callsQuery = defineQuery<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls);
 
 /**
- * Collects the model calls of one provider into batches: fills a batch by time or size, has it submitted, polls it, and has its calls
- * completed by their ids. It keeps references to calls alone, and continues as new.
+ * Collects the model calls of one provider into batches: fills a batch by time or size, submits it, polls it, and completes its calls
+ * by id, through activities. It only keeps references to calls, and continues as new.
  */
 export async function batchCollector(input: CollectorInput): Promise<void> {
   const collector = new Collector(input);
@@ -78,7 +78,7 @@ class Collector {
   #bytes = 0;
   #seq: number;
   #policy: CollectorInput['policy'];
-  /** The activities of batches in progress: the execution does not end before they have. */
+  /** The number of batch activities in progress: the execution does not end before they do. */
   #inProgress = 0;
 
   constructor(input: CollectorInput) {
@@ -91,14 +91,14 @@ class Collector {
     for (const { calls } of this.#filled) for (const call of calls) this.#note(call);
   }
 
-  /** Takes a call, unless it has it or is full: the next attempt of the call finds out. Ignores anything else that was sent. */
+  /** Takes a call, unless it is known or the collector is full, in which case its next attempt retries. Ignores anything else. */
   add(call: BatchedCall): void {
     if (!isCall(call) || this.#known.has(batchedCallKey(call)) || this.#isFull) return;
     this.#note(call);
     this.#waiting.push({ call, since: Date.now() });
   }
 
-  /** Fills batches, and follows each of them until its calls are complete. Returns once the execution has to end. */
+  /** Fills batches, and follows each until its calls are complete. Returns once the execution has to end. */
   async collect(): Promise<void> {
     for (const batch of this.#filled) this.#begin(batch);
     while (!this.#mustContinue) {
@@ -132,7 +132,7 @@ class Collector {
     return keys.map((key) => places.get(key) ?? { state: 'unknown', isFull: this.#isFull });
   }
 
-  /** Tells the batches of this collector from those of another one with the same id. */
+  /** Distinguishes this collector's batches from those of another collector with the same id. */
   get #first(): string {
     return this.#input.first ?? workflowInfo().firstExecutionRunId.slice(0, 8);
   }
@@ -175,7 +175,7 @@ class Collector {
     if (this.#known.delete(batchedCallKey(call))) this.#bytes -= jsonBytes(call);
   }
 
-  /** Makes batches of the calls that fill one, and of those of which one has waited for the whole window. */
+  /** Makes batches of groups that fill one, and of groups in which a call has waited for the whole window. */
   #fill(): void {
     for (;;) {
       const group = this.#fullGroup ?? this.#dueGroup;
@@ -193,7 +193,7 @@ class Collector {
     return due === undefined ? undefined : groupOf(due.call);
   }
 
-  /** Takes the calls of a group that fit into one batch, the oldest first. */
+  /** Takes the calls of a group that fit into one batch, oldest first. */
   #take(group: string): BatchedCall[] {
     const taken: BatchedCall[] = [];
     let bytes = 0;
@@ -209,7 +209,7 @@ class Collector {
     return taken;
   }
 
-  /** Follows a batch in the background, and begins again if that fails. */
+  /** Follows a batch in the background, and starts over if that fails. */
   #begin(batch: FilledBatch): void {
     this.#follow(batch).catch(async (error: unknown) => {
       if (CancellationScope.current().consideredCancelled) return;
@@ -226,13 +226,13 @@ class Collector {
     return Math.min(AFTER_FAILURE_MS.longest, first * 2 ** (failures - 1));
   }
 
-  /** True if nothing is to be hoped for a batch whose activities fail. */
+  /** True if a batch whose activities fail should be given up. */
   #isLost({ failures = 0, submittedAt, filledAt }: FilledBatch, error: unknown): boolean {
     if (failures < MOST_FAILURES) return false;
     return failureIn(error).code === 'internal' || Date.now() > (submittedAt ?? filledAt) + this.#policy.deadlineMs;
   }
 
-  /** Ends the calls of a batch with the failure, or if even that fails, leaves them alone: each registers again with its next attempt. */
+  /** Ends the calls of a batch with the failure. If that fails too, leaves them: each registers again with its next attempt. */
   #giveUp(batch: FilledBatch, error: unknown): void {
     const failure = failureIn(error);
     log.error(`Batch ${batch.seq} is given up: ${failure.message}`, { calls: batch.calls.length, id: batch.id });
@@ -283,7 +283,7 @@ class Collector {
     return { waiting: this.#waiting.length, filled: this.#filled.length, oldestMs: Date.now() - oldest };
   }
 
-  /** Waits for an activity of a batch. Failures count in a row: a batch that is followed for a day may have some now and then. */
+  /** Waits for an activity of a batch. Only consecutive failures count: a batch that is followed for a day may have occasional ones. */
   async #during<Output>(batch: FilledBatch, work: () => Promise<Output>): Promise<Output> {
     this.#inProgress += 1;
     try {
@@ -301,7 +301,7 @@ class Collector {
     batch.calls = batch.calls.filter((call) => !left.has(batchedCallKey(call)));
   }
 
-  /** Lets calls of a batch wait for the next one. */
+  /** Returns calls of a batch to the queue for the next one. */
   #retry(batch: FilledBatch, again: readonly { key: string; spent?: BatchedCall['spent']; isNew?: true }[]): void {
     const byKey = new Map(again.map((one) => [one.key, one]));
     const left: BatchedCall[] = [];
@@ -330,19 +330,19 @@ class Collector {
   }
 }
 
-/** The calls of one batch have the same model and the same key of the provider. */
+/** Returns the group of a call: the calls of a batch have the same model and the same provider key. */
 function groupOf({ model, tags = [] }: BatchedCall): string {
   return [model, ...tags].join('\n');
 }
 
-/** Returns what an activity has failed with. */
+/** Returns the failure of an activity. */
 function failureIn(error: unknown): BatchFailure {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const code = cause instanceof ApplicationFailure && isErrorCode(cause.type) ? cause.type : 'internal';
   return { code, message: errorMessage(cause) };
 }
 
-/** Anybody can send a Signal. */
+/** True for a valid call: anybody can send a Signal. */
 function isCall(call: unknown): call is BatchedCall {
   if (typeof call !== 'object' || call === null) return false;
   const { workflowId, runId, activityId, activity, model, digest, bytes, input } = call as Partial<Record<keyof BatchedCall, unknown>>;

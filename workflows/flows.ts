@@ -10,7 +10,7 @@ import { type ChildOptions, runAgent, type RunAgentInput, runAsChild } from './r
 
 /** Options of `sequential`. */
 export interface SequentialOptions extends Omit<ChildOptions, 'model' | 'settings'> {
-  /** The name of the run in place of the name of an agent. Default: the names of the agents, joined by `+`. */
+  /** The name of the run, in place of an agent's. Default: the names of the agents, joined by `+`. */
   name?: string;
   /** Run-scoped JSON data, which must fit all agents. */
   deps?: unknown;
@@ -18,15 +18,15 @@ export interface SequentialOptions extends Omit<ChildOptions, 'model' | 'setting
 
 /** Options of `loop`. */
 export interface LoopOptions extends SequentialOptions {
-  /** The rounds. Default 5. */
+  /** The maximum number of rounds. Default 5. */
   maxIterations?: number;
   /** The JSON Schema of an answer that ends the loop at once, whichever agent gives it. */
   until?: JsonObject;
 }
 
 /**
- * Runs agents one after the other over one conversation, in one child, and returns its RunResult, for any status: the output is that of
- * the last agent. The worker must have the agents; the order needs no definition.
+ * Runs agents in sequence over one conversation, in one child, and returns its RunResult, for any status, with the output of
+ * the last agent. The worker must have the agents, but needs no definition of the flow.
  */
 export async function sequential(
   agents: readonly string[],
@@ -36,7 +36,7 @@ export async function sequential(
   return runFlow({ kind: 'sequential', agents: [...agents] }, input, options);
 }
 
-/** Does the same in rounds: after the last agent all act again, until an answer fits `until`, or the rounds are over. */
+/** Repeats `sequential` in rounds, until an answer fits `until` or `maxIterations` is reached. */
 export async function loop(agents: readonly string[], input: RunAgentInput, options: LoopOptions = {}): Promise<RunResult<JsonValue>> {
   const { maxIterations, until, ...others } = options;
   const rounds = defined({ maxIterations, until });
@@ -53,25 +53,25 @@ async function runFlow(flow: FlowInput, input: RunAgentInput, { name, ...options
 
 const MOST_AGENTS = 20;
 
-/** Options of `parallel`: those of each run. The runs get ids of their own. */
+/** Options of `parallel`, applied to each run. The runs get separate ids. */
 export interface ParallelOptions extends Omit<ChildOptions, 'runId'> {
   /** Run-scoped JSON data, for all agents. */
   deps?: unknown;
 }
 
-/** The outcome of agents that ran side by side. */
+/** The outcome of agents that ran in parallel. */
 export interface ParallelResult {
   /** The output of each agent under its name, `[name]` and the text, separated by blank lines. */
   output: string;
   /** The run of each agent, in the order of the names. */
   branches: Branch[];
-  /** The usage of all of them. */
+  /** The usage of all agents. */
   usage: AggregatedUsage;
 }
 
 /**
- * Runs agents side by side on the same input, each as a child with a separate conversation, and waits for all of them. If one does not
- * complete, throws an ApplicationFailure of type `child_failed` whose details have all branches. A cancellation of the calling scope is
+ * Runs agents in parallel on the same input, each as a child with a separate conversation, and waits for all of them. If one does not
+ * complete, throws an ApplicationFailure of type `child_failed` with all branches in its details. A cancellation of the calling scope is
  * passed on and rethrown.
  */
 export async function parallel(agents: readonly string[], input: RunAgentInput, options: ParallelOptions = {}): Promise<ParallelResult> {
@@ -87,14 +87,14 @@ export async function parallel(agents: readonly string[], input: RunAgentInput, 
   });
 }
 
-/** Throws for a number of agents whose results could not be one payload. */
+/** Throws for too many agents, whose results would not fit into one payload. */
 function requireFew({ length }: readonly string[]): void {
   if (length > 0 && length <= MOST_AGENTS) return;
   const message = `${length} agents cannot run in parallel: name 1 to ${MOST_AGENTS}, and call parallel again for more`;
   throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
 }
 
-/** Returns the run of one agent, also if it could not start or was terminated: the other agents continue. */
+/** Returns the branch of one agent, also if it could not start or was terminated: the other agents continue. */
 async function branchOf(name: string, input: RunAgentInput, options: ParallelOptions): Promise<Branch> {
   try {
     const { runId, status, output, error, usage } = await runAgent(name, input, options);

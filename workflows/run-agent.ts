@@ -33,7 +33,7 @@ const READ_RESULT: ActivityOptions = {
   retry: { maximumAttempts: 5 },
 };
 
-/** Options of `runAgent` for a child: with the deps of the agent, optional if its schema requires none. */
+/** Options of `runAgent` for a child, with the agent's deps, which are optional if its schema requires none. */
 export type RunAgentOptions<GivenDeps = unknown> = ChildOptions & DepsOption<GivenDeps>;
 
 /** The options of `runAgent`, optional if no deps are required. */
@@ -42,18 +42,18 @@ export type RunAgentArguments<GivenDeps> =
 
 /** Options of `runAgent` for a child, without deps. */
 export interface ChildOptions extends StartedRun {
-  /** Absent: a child has a workflow of its own. */
+  /** Absent: a child is a separate workflow. */
   inline?: never;
   /** The run id of the child. Default: the agent's name and a random id. */
   runId?: string;
-  /** Tasks of a run with a lower number go first if a task queue has a backlog. Default: that of the calling workflow. */
+  /** In a backlog, tasks of runs with a lower number go first. Default: the calling workflow's priority. */
   priority?: number;
   /**
-   * If a task queue has a backlog, runs of each key get an equal share. At most 64 bytes. Default: that of the calling
+   * In a backlog, each fairness key gets an equal share. At most 64 bytes. Default: the key of the calling
    * workflow.
    */
   fairnessKey?: string;
-  /** The task queue of the worker that has the agent. Default: that of the calling workflow. */
+  /** The task queue of the worker that has the agent. Default: the calling workflow's task queue. */
   taskQueue?: string;
 }
 
@@ -73,8 +73,8 @@ export async function runAgent<Agent extends AnyAgent>(
  * of the agent reaches the sandbox.
  *
  * A cancellation of the calling scope is passed on and rethrown. Throws ChildWorkflowFailure if the child was
- * terminated or timed out, and an ApplicationFailure of type `invalid_input` or `payload_too_large` for an input that
- * no run can start with.
+ * terminated or timed out, and an ApplicationFailure of type `invalid_input` or `payload_too_large` for
+ * invalid input.
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
@@ -119,7 +119,7 @@ export async function runAsChild(
     });
     return new RunResult(fields);
   } catch (error) {
-    // A cancellation of the caller's own scope is not a result of the agent: the caller has to see it.
+    // A cancellation of the caller's scope is not a result of the agent: the caller has to see it.
     if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
     const fields = error.cause instanceof CancelledFailure ? await readCancelled(workflowId) : resultOf(error);
     if (fields === undefined) throw error;
@@ -138,7 +138,7 @@ function priorityOf(agent: string, { priority, fairnessKey }: ChildOptions): Pri
 }
 
 /**
- * Reads the result of a child that was cancelled by itself. Its close gives its parent no details, so an activity reads
+ * Reads the result of a child that was cancelled on its own. Its close gives the parent no details, so an activity reads
  * its memo.
  */
 async function readCancelled(runId: string): Promise<RunResultFields> {
@@ -157,7 +157,7 @@ function resultOf({ cause }: ChildWorkflowFailure): RunResultFields | undefined 
   return isRunResult(details) ? details : undefined;
 }
 
-/** The input of `runAgent`: what the user says, or the conversation that the run begins with. */
+/** The input of `runAgent`: the user's message, or the initial conversation of the run. */
 export type RunAgentInput = string | ContentPart[] | RunOpening;
 
 /** Options of a run that a workflow starts, with deps. */
@@ -168,21 +168,21 @@ interface RunInputOptions extends StartedRun {
 
 /** Options of `runAgent` for a run of either kind. */
 interface StartedRun {
-  /** Whom the run and its children act for. */
+  /** The identity on whose behalf the run and its children act. */
   principal?: Principal;
   /** Overrides limits of the agent. */
   limits?: LimitOptions;
-  /** The longest time of the run, from its start: the limit `deadline`. */
+  /** The longest duration of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
   /** Replaces the agent's model for this run: `provider/model`, with a provider of its worker. */
   model?: ModelName;
-  /** Settings of the model. Each replaces the agent's own (`extra` as a whole). */
+  /** Model settings that override the agent's, one by one (`extra` as a whole). */
   settings?: ModelSettings;
-  /** Up to 20 tags of up to 100 characters by which the run can be found, and a provider may choose its key. */
+  /** Up to 20 tags of up to 100 characters: the run can be found by tag, and a provider may choose its key by tag. */
   tags?: readonly string[];
-  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  /** True: lets live output of the run and its children travel in heartbeats, for a worker and a client with `heartbeatStreams()`. */
   live?: boolean;
-  /** `batch`: the model calls of the run and its children wait for batches of the provider, at half the price. */
+  /** `batch`: the model calls of the run and its children wait for provider batches, at half the price. */
   tier?: Tier;
 }
 
@@ -233,7 +233,7 @@ export interface InlineRunOptions extends StartedRun {
    * is `workflowId/key`. Default: the agent's name, with a number for the second and later runs of that agent.
    */
   key?: string;
-  /** The state that the previous execution carried over; `input` then has to be the original one. */
+  /** The state from the previous execution. `input` must then be the original input. */
   continuedState?: ContinuedRun;
 }
 
@@ -241,21 +241,21 @@ export interface InlineRunOptions extends StartedRun {
 export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; continuedState: ContinuedRun };
 
 /**
- * The state of a run that continues in the next execution of your workflow: plain JSON, at most one payload. Hand it over unread. Only
- * `runAgent` reads it, and what it has besides these members is no part of the API.
+ * The state of a run that continues in the next execution of your workflow: plain JSON, at most one payload. Treat it as opaque: only
+ * `runAgent` reads it, and members other than these are not part of the API.
  */
 export interface ContinuedRun {
-  /** The version of its form. */
+  /** The version of its format. */
   version: number;
-  /** The executions of the run before the one that reads this. */
+  /** The number of earlier executions of the run. */
   executions: number;
-  /** The number of the step with which the run continues. */
+  /** The number of the step that the run continues with. */
   currentStep: number;
 }
 
 const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
-/** Keys that are in use, and keys that have been used. Module state belongs to one execution. */
+/** Keys that are in use or were used. Module state belongs to one execution. */
 const keysInUse = new Set<string>();
 const usedKeys = new Set<string>();
 

@@ -52,7 +52,7 @@ export async function agentRun(rawInput: RunInput | ContinuedInput): Promise<Run
 }
 
 /**
- * Runs a program: by the name under which a worker has it, or as a document in the input. It closes in the same way as
+ * Runs a program: by its name on the worker, or as a document in the input. It closes in the same way as
  * the run of an agent, with the results of its units.
  */
 export async function programRun(rawInput: ProgramInput | ContinuedInput): Promise<RunResultFields> {
@@ -115,7 +115,7 @@ function wasWaiting(start: RunStart): boolean {
 }
 
 /**
- * True if the search attributes still show another status than `running`: the run was paused, for instance, and has
+ * True if the search attributes still show another status than `running`: the run was paused, for example, and has
  * been resumed since.
  */
 function hasStaleStatus({ type }: RunStart): boolean {
@@ -175,7 +175,7 @@ function abortOnCancel(): void {
 }
 
 /**
- * Tells the process of the worker, for the readers of the run, that the run has something new: events, steps or another status. It adds
+ * Notifies the worker process, for the run's readers, of news: events, steps or another status. Adds
  * nothing to the history.
  */
 class Announcer {
@@ -183,7 +183,7 @@ class Announcer {
   #events = -1;
   #steps = -1;
   #status: RunStatus | undefined;
-  /** What waits for a decision. */
+  /** The pending decisions. */
   #waits = NOTHING_WAITS;
 
   constructor(run: LiveRun) {
@@ -235,7 +235,7 @@ function closeWorkflow(result: RunResultFields, announced?: string): RunResultFi
         nonRetryable: true,
         details: [closing],
       });
-      // A stack would name files on the worker's machine, and says nothing about the run.
+      // A stack would name files on the worker's machine, and say nothing about the run.
       failure.stack = '';
       throw failure;
     }

@@ -61,12 +61,12 @@ export class SearchAttributePublisher {
     else if (tagAttribute) upsertSearchAttributes(tagged);
   }
 
-  /** Publishes status and agent: that which the run began with, also if another one acts. */
+  /** Publishes the status, and the agent that the run began with, even if another one acts. */
   publishStatus(snapshot: AgentSnapshot, agent: string, status: RunStatus): void {
     this.#publish(snapshot, { agent, status }, this.#waiting(snapshot, []));
   }
 
-  /** Publishes the changes since the last call. A run also waits for the steps, and the tools, whose children wait for a person. */
+  /** Publishes the changes since the last call. A run also waits for the steps and tools whose children wait for a person. */
   publishChanges(state: RunState, inbox: WithSlices): void {
     const waitingChildren = childrenWaiting(inbox);
     const { snapshot, status, approvals, program } = state;
@@ -94,7 +94,7 @@ export class SearchAttributePublisher {
 }
 
 /**
- * True for a turn that has made one model call at most and no tool call. Most turns end with it: a session would spend an event on each
+ * True for a turn with at most one model call and no tool call. Most turns end like this: a session would spend an event on each
  * change to `running` and back, and lists show such changes late in any case.
  */
 function isShortTurn(state: RunState): boolean {
@@ -104,7 +104,7 @@ function isShortTurn(state: RunState): boolean {
   return status === 'running' && phase !== 'tools' && toolCallsTotal === 0 && context.currentStep <= session.turn.stepsBefore + 1;
 }
 
-/** Shows the title that a model call has given a session in lists. A title that a caller has given is in the memo from the start. */
+/** Publishes a title made by a model call. A title given by a caller is in the memo from the start. */
 export function publishTitle(state: RunState): void {
   const session = sessionOf(state);
   if (session?.titled === undefined || workflowInfo().memo?.[TITLE_MEMO] === session.title) return;
@@ -129,15 +129,15 @@ const SHOWN_RANGES = 3;
 /** The panel of the UI is two lines shorter than its content, so the last lines are blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
-/** The parts of a run that the details show besides its state. */
+/** The parts of a run that the details show in addition to its state. */
 type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: WithSlices };
 
-/** Returns the Markdown that the Temporal UI shows under "Current Details". Without a state the agent is not known yet. */
+/** Returns the Markdown for "Current Details" in the Temporal UI. Without a state, the agent is not known yet. */
 export function currentDetails(state: RunState | undefined, run: DetailedRun): string {
   const lacking = missingLines(run);
   if (state === undefined) return [`### ${cutForDisplay(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
   const { status, lastError, program } = state;
-  // The answers of a program are those of its steps: one of them alone says nothing about the run.
+  // The answers of a program belong to its steps: a single one says nothing about the run.
   const thought = program === undefined ? lastThought(state) : '';
   const lines = [
     `### ${firstAgent(state)}: ${status}`,
@@ -145,7 +145,7 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
     ...(state.approvals.pending.length === 0 ? [] : subjectLines(state)),
     ...actingAgentLines(state),
     ...(isSession(state) ? sessionLines(state) : []),
-    // Between two turns there is nothing that the limits of a turn count.
+    // Between turns, the limits of a turn count nothing.
     ...(status === 'idle' ? [] : usageLines(state)),
     ...lacking,
     ...verifiedLines(state),
@@ -165,7 +165,7 @@ function lastThought({ phase, window, thought }: RunState): string {
   return (asking === undefined ? null : thoughtOf(asking.content)) ?? thought;
 }
 
-/** Returns the agent that acts, if the run was handed over. */
+/** Returns the current agent, if the run was handed over. */
 function actingAgentLines(state: RunState): string[] {
   if (!hasSeveralAgents(state)) return [];
   const count = handoffCount(state);
@@ -195,13 +195,13 @@ function usageLines(state: RunState): string[] {
   return lines;
 }
 
-/** Returns the steps of an agent, or the model calls of a program with those of its children, whose default limit no author has chosen. */
+/** Returns the steps of an agent, or the model calls of a program and its children, whose default limit no author has chosen. */
 function stepsLine({ program, limits, usage }: RunState, steps: number): string {
   if (program === undefined) return `- **Step** ${steps} of ${limits.steps}`;
   return `- **Model calls** ${limits.steps === DEFAULT_MODEL_CALLS ? usage.llmCalls : `${steps} of ${limits.steps}`}`;
 }
 
-/** Returns the newest calls whose tool was asked for the outcome. */
+/** Returns the newest calls whose outcome was verified with the tool. */
 function verifiedLines({ steps }: RunState): string[] {
   const lines: string[] = [];
   // Loops are used because a record is rendered with every step: a new array for each step of the run would dominate
@@ -214,7 +214,7 @@ function verifiedLines({ steps }: RunState): string[] {
   return lines.slice(-SHOWN_VERIFIED);
 }
 
-/** Returns the things that the run waits for because workers lack them, and since when. */
+/** Returns what the run waits for because workers lack it, and since when. */
 function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
   return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${cutForDisplay(missingText(one), ERROR_BYTES * 2)}`);
 }
@@ -242,7 +242,7 @@ function approvalLines(state: RunState): string[] {
   return lines;
 }
 
-/** Returns for whom and for what the run acts: an approver may see nothing else of it. */
+/** Returns the principal and the subject of the run: an approver may see nothing else of it. */
 function subjectLines(state: RunState): string[] {
   const { tags = [], title = '', question = '', ...identity } = runSubject(firstAgent(state), state);
   const facts = { For: identityText(identity) ?? '', Tags: tags.join(', '), Title: title, Asked: question };
@@ -266,7 +266,7 @@ function cutForDisplay(text: string, bytes: number): string {
   return oneLine(text, bytes).replaceAll('$', '&#36;');
 }
 
-/** The number of agents that are shown: those that wait for a person come first. */
+/** The number of agents that are shown. Agents that wait for a person come first. */
 const SHOWN_AGENTS = 10;
 
 /** Returns the agents that run as children of tool calls, as Markdown lines. */
@@ -284,7 +284,7 @@ function agentLines(state: RunState, waitingChildren: readonly string[]): string
   ];
 }
 
-/** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */
+/** Returns the turns of a session, and their total amounts against its limits, as Markdown lines. */
 function sessionLines(state: OpenSession): string[] {
   const { turns, turn } = stateOf(state);
   const limits = limitsOf(state);
@@ -305,11 +305,11 @@ function amountText(text: string): string {
   return text.replaceAll('$', '&#36;');
 }
 
-/** The units, and the running or failed steps of one unit, that are shown. */
+/** The number of shown units, and of shown running or failed steps per unit. */
 const SHOWN_UNITS = 20;
 const SHOWN_STEPS = 5;
 
-/** Returns the units of a program, with the steps of each that run or have failed, and the children that wait for a person. */
+/** Returns the units of a program with their running and failed steps, and the children that wait for a person. */
 function unitLines({ document, units, steps }: ProgramState, waitingChildren: readonly string[]): string[] {
   const open = openSteps(steps);
   // The first units that have not begun say little: those that have come first.

@@ -101,7 +101,7 @@ function keyIdOf({ metadata }: Payload): string {
   return metadataText(metadata?.[KEY_ID]) ?? '';
 }
 
-/** Returns the data outside the ciphertext that is authenticated. */
+/** Returns the authenticated data outside the ciphertext. */
 function authenticated(keyId: string): Uint8Array {
   return Buffer.from(`${ENCRYPTED_ENCODING}\n${keyId}`);
 }
@@ -135,7 +135,7 @@ export class Keyring {
     this.#load = (keyId) => Promise.resolve(byId.get(keyId));
   }
 
-  /** Returns the key with that id. Throws `encryption_key_missing`, with the id, if there is none. */
+  /** Returns the key with this id. Throws `encryption_key_missing`, with the id, if there is none. */
   async key(keyId: string): Promise<KeyObject> {
     const known = this.#known.get(keyId);
     if (known !== undefined) return known;
@@ -163,7 +163,7 @@ export class Keyring {
   }
 }
 
-/** Returns the error for a key that is needed and not available. */
+/** Returns the error for a needed key that is not available. */
 function keyMissing(keyId: string, why: string, cause?: unknown): LonghaulError {
   return new LonghaulError(
     'encryption_key_missing',
@@ -181,7 +181,7 @@ export const KEYS_VARIABLE = 'LONGHAUL_ENCRYPTION_KEYS';
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /**
- * Returns the keys of an environment; undefined if it has none. Throws a UsageError, without any part of a key, if
+ * Returns the keys in the environment; undefined if there are none. Throws a UsageError, without quoting a key, if
  * they cannot be read.
  */
 export function environmentKeys(env: NodeJS.ProcessEnv): EncryptionOptions | undefined {
@@ -234,7 +234,7 @@ export type EncryptionKey = Uint8Array | undefined;
 export interface EncryptionOptions {
   /** The key that new payloads are encrypted with. The id is stored with each payload in clear text. */
   activeKeyId: string;
-  /** The active key and those that older payloads were encrypted with. */
+  /** The active key, and the keys of older payloads. */
   keys: EncryptionKeys;
 }
 

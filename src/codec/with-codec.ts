@@ -31,7 +31,7 @@ import { failureConverter } from './failure-converter.ts';
 
 /**
  * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built
- * file. Empty in a bundle of a service, which has that module inside, and whose format may have no `import.meta`.
+ * file. Empty in a bundled service, which contains that module, and whose format may have no `import.meta`.
  */
 export const FAILURE_CONVERTER_PATH = fileBeside(import.meta.url, 'failure-converter');
 
@@ -53,7 +53,7 @@ export function createCodecs(codec: CodecOptions = {}): readonly [CompressionCod
 }
 
 /**
- * Returns the data converter of a client or a worker with the codecs of the options after its own, so that the output
+ * Returns the data converter of a client or a worker, with the codecs of the options after its own, so that the output
  * of its own codecs is encrypted too. With encryption, messages and stacks of failures are encoded as well. Without
  * options it only decodes; if applied again, the last options count. `codecs` are the codecs of the options, if they
  * exist already. Throws a UsageError for invalid options, and for encryption together with a custom failure
@@ -82,7 +82,7 @@ export function withCodec(
       'codec.encryption and dataConverter.payloadConverterPath work together only where "longhaul" is not bundled: leave it out of the bundle (external)',
     );
   }
-  // Temporal's clients also take a converter whose modules are loaded: in a bundle there is no file to load.
+  // Temporal's clients also accept a loaded converter: in a bundle there is no file to load.
   const loaded: LoadedDataConverter = { ...rest, payloadConverter: defaultPayloadConverter, failureConverter, payloadCodecs };
   return loaded;
 }
@@ -118,7 +118,7 @@ function keyring(encryption: CodecOptions['encryption']): Keyring | undefined {
 }
 
 /**
- * A codec of Longhaul. `mayLackKey` of an encrypting codec tells whether this process may be the reason why a payload
+ * A codec of Longhaul. `mayLackKey` of an encrypting codec says whether this process may be the reason why a payload
  * did not decode.
  */
 interface OwnCodec extends PayloadCodec {
@@ -237,7 +237,7 @@ function thresholdOf(compression: CodecOptions['compression']): number {
 }
 
 /**
- * Returns the same converter for values of any sender: a value that cannot be read becomes an `Unreadable`, as in the
+ * Returns the same converter for values from any sender: an unreadable value becomes an `Unreadable`, as in the
  * workflow, so that it does not keep a client from reading the rest of a run. Still throws `encryption_key_missing`,
  * and the errors of the user's own codecs.
  */

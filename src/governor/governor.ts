@@ -6,13 +6,13 @@ import type { ProviderLimits } from './limits.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { RedisLedger } from './redis/redis-ledger.ts';
 
-/** The circumstances in which a governor is opened. */
+/** The context in which a governor is opened. */
 interface GovernorContext {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
 }
 
-/** Keeps the calls of models within the limits of their providers. */
+/** Keeps model calls within the limits of their providers. */
 export interface Governor {
   /** The kind of governor, for logs and metrics. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface OpenGovernor {
   close(): void;
 }
 
-/** Keeps the limits in this process alone. Workers of one process that share the value share the limits. */
+/** Keeps the limits in this process. Workers of one process that share the governor share the limits. */
 export function memoryGovernor(): Governor {
   const ledgers = new Map<string, Ledger>();
   return {
@@ -46,15 +46,15 @@ export function memoryGovernor(): Governor {
 export interface RedisGovernorOptions {
   /** `redis://[user:password@]host[:port][/database]`, or `rediss:` for TLS. */
   url: string;
-  /** The beginning of all keys. Default `longhaul`. Workers that share the key of a provider need the same. */
+  /** The prefix of all keys. Default `longhaul`. Workers that share a provider key need the same. */
   prefix?: string;
 }
 
 const OPTIONS: OptionTable<RedisGovernorOptions> = { url: true, prefix: true };
 
 /**
- * Shares the limits among all workers that use the same Redis 7. Redis is asked only while calls wait or permits are lent, and if it is
- * away, each worker takes its part. Throws a UsageError for an address that cannot be used, and without the package `redis`.
+ * Shares the limits among all workers that use the same Redis 7. Redis is used only while calls wait or permits are lent. While it is
+ * down, each worker uses its share. Throws a UsageError for an invalid address, and without the package `redis`.
  */
 export function redisGovernor(options: RedisGovernorOptions): Governor {
   requireKnown('redisGovernor', options, OPTIONS);
@@ -65,7 +65,7 @@ export function redisGovernor(options: RedisGovernorOptions): Governor {
   return { name: 'redis', open: ({ log }) => openRedis({ url, prefix, shown, log }) };
 }
 
-/** At the first call it would be too late. */
+/** Checks for the package now: at the first call it would be too late. */
 function requireRedis(): void {
   try {
     createRequire(import.meta.url).resolve('redis');

@@ -3,19 +3,19 @@ import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type OptionTable, requireKnown, wholeNumber } from '../define/option-checks.ts';
 
-/** The limits of one provider of a worker. Give all workers that share its key the same. */
+/** The limits of one provider of a worker. All workers that share its key need the same limits. */
 export interface ProviderLimitOptions {
-  /** Requests a minute, all workers together. Default: no limit. */
+  /** Requests per minute, over all workers. Default: no limit. */
   requestsPerMinute?: number;
-  /** Tokens a minute, of requests and answers, all workers together. Default: no limit. */
+  /** Tokens per minute, of requests and answers, over all workers. Default: no limit. */
   tokensPerMinute?: number;
-  /** Requests at a time, all workers together. Default: no limit. */
+  /** Concurrent requests, over all workers. Default: no limit. */
   concurrency?: number;
   /** Whether the headers of answers and refusals (429) lower the limits. Default true. */
   learn?: boolean;
-  /** Who gets equal shares while calls wait. Default `tenant`: of the principal, else its user. */
+  /** What gets equal shares while calls wait. Default `tenant`: the principal's tenant, or else its user. */
   share?: 'tenant' | 'agent' | 'run';
-  /** A call that would wait longer gives its slot of the worker back meanwhile. Default 5 seconds. */
+  /** A call that would wait longer releases its worker slot meanwhile. Default 5 seconds. */
   holdSlotFor?: Duration;
 }
 
@@ -30,10 +30,10 @@ const OPTIONS: OptionTable<ProviderLimitOptions> = {
 
 const SHARES = ['tenant', 'agent', 'run'] as const;
 
-/** The amount of a limit that is not set: a number, because JSON has no infinity. */
+/** The value of an unset limit: a number, because JSON has no infinity. */
 export const NO_LIMIT = 1e12;
 
-/** Checked limits: those that are not set are `NO_LIMIT`. */
+/** Checked limits: unset ones are `NO_LIMIT`. */
 export interface ProviderLimits {
   requestsPerMinute: number;
   tokensPerMinute: number;
@@ -43,7 +43,7 @@ export interface ProviderLimits {
   holdSlotMs: number;
 }
 
-/** Returns the limits of the providers of a worker. Throws a UsageError for an unknown provider, and for a limit that cannot be. */
+/** Returns the limits of a worker's providers. Throws a UsageError for an unknown provider, and for an invalid limit. */
 export function checkLimits(
   given: Readonly<Record<string, ProviderLimitOptions>>,
   providers: readonly string[],

@@ -11,7 +11,7 @@ interface Participant {
   groups: readonly (WaitingGroup & { since: number })[];
 }
 
-/** A group of calls that wait, with its place in the report of its process. */
+/** A group of waiting calls, with its index in the report of its process. */
 interface Candidate {
   process: string;
   index: number;
@@ -22,7 +22,7 @@ interface Candidate {
 }
 
 /**
- * The ledger of one process, or of several workers in one process. The script of Redis follows the same rules: a test compares the answers
+ * The ledger of one process, which may have several workers. The Redis script follows the same rules: a test compares the answers
  * of both.
  */
 export class MemoryLedger implements Ledger {
@@ -78,7 +78,7 @@ export class MemoryLedger implements Ledger {
     };
   }
 
-  /** The rates by configuration, headers and refusals. */
+  /** Returns the rates allowed by configuration, headers and refusals. */
   #rates(): { requestsPerMinute: number; tokensPerMinute: number } {
     return {
       requestsPerMinute: Math.min(this.#limits.requestsPerMinute, this.#headerRequests) * this.#rate,
@@ -100,7 +100,7 @@ export class MemoryLedger implements Ledger {
     this.#rate = Math.max(L.leastRate, this.#rate * L.cut);
   }
 
-  /** Adds what has become free since the last report, up to what may be saved. */
+  /** Adds what has become available since the last report, up to what may accumulate. */
   #refill({ returned, tokensPerCall, spentTokens, isAfresh, refused }: LedgerReport, now: number): void {
     const { requestsPerMinute, tokensPerMinute } = this.#rates();
     const mostRequests = Math.max(1, requestsPerMinute * L.savedRequests);
@@ -125,8 +125,8 @@ export class MemoryLedger implements Ledger {
   }
 
   /**
-   * Gives permits in the order in which calls are served: the tenant that was served least, its lowest priority, its oldest call. Those for
-   * calls of other processes are left for these.
+   * Gives permits in the order of service: the tenant that was served least, its lowest priority number, its oldest call. Permits for
+   * calls of other processes are left for those.
    */
   #grant({ process, waiting }: LedgerReport, now: number): number[] {
     const granted = waiting.map(() => 0);
@@ -173,7 +173,7 @@ export class MemoryLedger implements Ledger {
     return queues;
   }
 
-  /** Returns what a tenant was served lately. Undefined: nothing is known of it. */
+  /** Returns a tenant's recent usage; undefined if unknown. */
   #servedBy(tenant: string, now: number): number | undefined {
     const known = this.#served.get(tenant);
     if (known === undefined || known.at < now - L.creditMs) return undefined;
@@ -198,7 +198,7 @@ export class MemoryLedger implements Ledger {
     return lent;
   }
 
-  /** The calls that were granted wait no more. */
+  /** Removes the granted calls from the waiting ones. */
   #settle(process: string, granted: readonly number[]): void {
     const participant = this.#participants.get(process);
     if (participant === undefined) return;
@@ -229,7 +229,7 @@ export class MemoryLedger implements Ledger {
   }
 }
 
-/** A tenant about which nothing is known begins like the one that was served least. */
+/** Returns the initial usage of an unknown tenant: like the tenant that was served least. */
 function firstAmount(least: number): number {
   return Number.isFinite(least) ? least : 0;
 }
@@ -240,7 +240,7 @@ function leastServed(order: readonly { tenant: string; amount: number }[]): { te
   return best;
 }
 
-/** Returns the calls of a tenant that come first: by priority, then by age, then by the name of their process. */
+/** Returns the first calls of a tenant: by priority, then by age, then by the name of their process. */
 function firstOf(queue: readonly Candidate[]): Candidate | undefined {
   let best: Candidate | undefined;
   for (const one of queue) {

@@ -6,11 +6,11 @@ import { NO_LIMIT, type ProviderLimits } from './limits.ts';
 export interface GovernedRequest {
   /** Identifies the call in all its attempts. */
   call: string;
-  /** Whose share it uses: a digest. */
+  /** The owner of the share that it uses, as a digest. */
   tenant: string;
   /** Lower numbers first. */
   priority: number;
-  /** Milliseconds since the call began, in attempts before this one. */
+  /** Milliseconds since the call began, including earlier attempts. */
   ageMs: number;
   /** Tokens of the request, estimated. */
   tokens: number;
@@ -23,43 +23,43 @@ interface PermitWait {
   signal: AbortSignal;
 }
 
-/** A call may be made, or would have to wait too long. */
+/** The outcome of a request: the call may be made, or would have to wait too long. */
 export type Granted = { type: 'permit'; permit: Permit } | { type: 'wait'; waitMs: number };
 
-/** What a process notes about the permits of a provider. */
+/** Receives the measurements of a provider's permits. */
 export interface PermitMeter {
-  /** A call has waited for a permit. `lent`: it was there. */
+  /** A call has received a permit. `lent`: it was already there. */
   granted: (seconds: number, source: 'lent' | 'granted') => void;
   refused: () => void;
-  /** Calls are held for so many seconds. */
+  /** Calls are held for this many seconds. */
   held: (seconds: number) => void;
 }
 
-/** The time for which a permit is held for a call to come, in milliseconds. */
+/** How long a permit is held for a future call, in milliseconds. */
 const LENT_MS = 300;
-/** A permit of this age is not used any more: the ledger may have forgotten it. */
+/** A permit of this age is no longer used: the ledger may have forgotten it. */
 const LENT_AT_MOST_MS = 600;
-/** Milliseconds between two reports of a process that has calls under way and none waiting. */
+/** Milliseconds between two reports of a process that has calls in flight but none waiting. */
 const ALIVE_MS = 350;
 /** The least time between two reports, if calls find no permit. */
 const LEAST_GAP_MS = 15;
-/** The most permits that are held for calls to come. */
+/** The most permits that are held for future calls. */
 const MOST_WANTED = 32;
-/** The longest wait of a provider that holds all calls. */
+/** The longest requested wait of a provider that holds all calls. */
 const LONGEST_HOLD_MS = 10 * 60 * 1_000;
 /** The most groups of one report: the oldest first. */
 const MOST_GROUPS = 200;
-/** The time beyond the longest wait of a call in which the ledger has to answer. */
+/** The time after the longest wait of a call in which the ledger has to answer. */
 const LATE_MS = 1_000;
 /** The weight of a new value in averages. */
 const WEIGHT = 0.1;
-/** Tokens of an answer before any is known. */
+/** The assumed tokens of an answer before any is known. */
 const FIRST_ANSWER_TOKENS = 500;
 
 interface Entry extends GovernedRequest {
   since: number;
   holdMs: number;
-  /** Tokens that are reserved for it. */
+  /** The tokens reserved for it. */
   need: number;
   end: (granted: Granted) => void;
 }
@@ -78,27 +78,27 @@ export class Permit {
     this.#need = need;
   }
 
-  /** The request has ended. `used`: its tokens; undefined if nobody knows. Idempotent. */
+  /** Records the end of the request. `used`: its tokens, or undefined if unknown. Idempotent. */
   settle(used: number | undefined): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#owner.settled({ estimated: this.#tokens, reserved: this.#need, used, ms: performance.now() - this.#since });
   }
 
-  /** The provider has refused the request, and may have asked for a wait. */
+  /** Records that the provider has refused the request, and may have requested a wait. */
   refused(askedMs: number | undefined): void {
     this.#owner.refused(askedMs ?? 0);
     this.settle(0);
   }
 
-  /** Learns the limits that headers of the answer name. */
+  /** Learns the limits named in the answer headers. */
   learn(limits: { requestsPerMinute?: number | undefined; tokensPerMinute?: number | undefined }): void {
     this.#owner.learn(limits);
   }
 }
 
 /**
- * The permits of one provider in one process. Calls that find one that was lent ask nobody. Others wait in the process, which reports them
+ * The permits of one provider in one process. Calls that find a lent permit proceed at once. Others wait in the process, which reports them
  * all together, a few times a second and only while there are any.
  */
 export class ProviderPermits {
@@ -107,10 +107,10 @@ export class ProviderPermits {
   readonly #meter: PermitMeter;
   readonly #process = randomUUID();
   #entries: Entry[] = [];
-  /** Permits for calls to come. */
+  /** Permits for future calls. */
   #lent = 0;
   #lentAt = -Infinity;
-  /** The tokens that each of them has reserved. */
+  /** The tokens that each of these permits has reserved. */
   #lentTokens = 0;
   #inFlight = 0;
   #returned: { count: number; tokens: number } = { count: 0, tokens: 0 };
@@ -131,7 +131,7 @@ export class ProviderPermits {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
   #isReporting = false;
-  /** The time for which a report was asked for while another was on its way. */
+  /** When the next report is wanted, if it was requested while another one was in flight. */
   #wishedAt = Infinity;
   #isClosed = false;
 
@@ -184,7 +184,7 @@ export class ProviderPermits {
         resolve(granted);
       };
       const entry: Entry = { ...request, since: now, holdMs, need, end };
-      // The wait is looked at again whenever a report is answered; this is for a ledger that does not answer.
+      // Each answer re-evaluates the wait; this timer is for a ledger that does not answer.
       const timer = setTimeout(() => end({ type: 'wait', waitMs: Math.max(1_000, this.#last?.holdMs ?? 0) }), holdMs + LATE_MS);
       signal.addEventListener('abort', abort, { once: true });
       this.#entries.push(entry);
@@ -192,7 +192,7 @@ export class ProviderPermits {
     });
   }
 
-  /** Notes a call that gives its slot back: others are told how many wait. */
+  /** Records a call that releases its slot, so that other processes know how many wait. */
   park(request: GovernedRequest, forMs: number): void {
     const call = parkedKey(request);
     this.#parked.push({ call, forMs: Math.round(forMs) });
@@ -207,7 +207,7 @@ export class ProviderPermits {
     if (used === undefined) return;
     this.#spentTokens += used - reserved;
     if (used === 0) return;
-    // What is beyond the request is the answer, unless the estimate of requests is too low.
+    // The tokens beyond the request belong to the answer, unless the estimate of the request is too low.
     const beyond = used - estimated * this.#promptFactor;
     if (beyond < 0 && estimated > 0) this.#promptFactor += WEIGHT * (used / estimated - this.#promptFactor);
     this.#answerTokens = Math.max(0, this.#answerTokens + WEIGHT * (beyond - this.#answerTokens));
@@ -230,7 +230,7 @@ export class ProviderPermits {
     this.#header = { requests: requestsPerMinute ?? this.#header.requests, tokens: tokensPerMinute ?? this.#header.tokens };
   }
 
-  /** Gives everything back. Calls that still wait are told to come again. */
+  /** Returns all permits. Calls that still wait are told to retry. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -250,10 +250,10 @@ export class ProviderPermits {
     return this.countsTokens ? Math.ceil(tokens * this.#promptFactor + this.#answerTokens) : 0;
   }
 
-  /** Reports as soon as it may be, once for all calls that begin at the same time. */
+  /** Reports as soon as allowed, once for all calls that begin at the same time. */
   #reportSoon(): void {
     const { tickMs, gatherMs } = this.#ledger;
-    // Calls that wait behind others get their turn with the next report in any case.
+    // Calls that wait behind others get their turn with the next report anyway.
     const isFirst = this.#entries.length <= 1 && (this.#last?.allWaiting ?? 0) === 0;
     const gap = isFirst ? Math.min(LEAST_GAP_MS, tickMs) : tickMs;
     this.#reportAt(Math.max(performance.now() + gatherMs, this.#reportedAt + gap));
@@ -265,7 +265,7 @@ export class ProviderPermits {
     clearTimeout(this.#timer);
     this.#dueAt = at;
     this.#timer = setTimeout(() => void this.#exchange(), Math.max(0, at - performance.now()));
-    // Nobody waits for permits to be given back.
+    // Nobody waits for returned permits.
     if (this.#entries.length === 0) this.#timer.unref();
   }
 
@@ -279,7 +279,7 @@ export class ProviderPermits {
       const answer = await this.#ledger.exchange(this.#report(groups, begun));
       this.#take(answer, groups, begun);
     } catch {
-      // What was reported is lost, which costs permits and no calls: the next report asks again.
+      // The report is lost, which costs permits but no calls: the next report asks again.
     }
     this.#isReporting = false;
     this.#next();
@@ -287,7 +287,7 @@ export class ProviderPermits {
     this.#wishedAt = Infinity;
   }
 
-  /** Reports again while calls wait, permits are lent, or calls under way have to be counted. */
+  /** Reports again while calls wait, permits are lent, or calls in flight have to be counted. */
   #next(): void {
     const { tickMs } = this.#ledger;
     const isCounted = this.#inFlight > 0 && this.#limits.concurrency < NO_LIMIT;
@@ -297,7 +297,7 @@ export class ProviderPermits {
     else if (isCounted || this.#returned.count > 0 || Math.abs(this.#spentTokens) > 0) this.#reportAt(this.#reportedAt + ALIVE_MS);
   }
 
-  /** Returns a report. What it says is not said again. */
+  /** Returns a report, and resets the counts in it. */
   #report(groups: readonly Group[], now: number): LedgerReport {
     if (this.#lent > 0 && (now - this.#lentAt >= LENT_MS || now < this.#holdUntil)) {
       this.#returned = { count: this.#returned.count + this.#lent, tokens: this.#returned.tokens + this.#lent * this.#lentTokens };
@@ -312,7 +312,7 @@ export class ProviderPermits {
       inFlight: this.#inFlight,
       lent: this.#lent,
       returned: this.#returned.count,
-      // The ledger reckons with the tokens of a call of now.
+      // The ledger uses the current number of tokens per call.
       spentTokens: Math.round(this.#spentTokens + this.#returned.count * tokensPerCall - this.#returned.tokens),
       wanted: isIdle ? 0 : Math.max(0, Math.min(MOST_WANTED, this.#recent.length + 1) - this.#lent),
       tokensPerCall,
@@ -354,7 +354,7 @@ export class ProviderPermits {
     return list.length <= MOST_GROUPS ? list : list.toSorted((one, other) => other.ageMs - one.ageMs).slice(0, MOST_GROUPS);
   }
 
-  /** Gives the permits of an answer to the calls that wait, and ends the waits of those that would be too long. */
+  /** Gives the permits in an answer to waiting calls, and ends waits that would be too long. */
   #take(answer: LedgerAnswer, groups: readonly Group[], askedAt: number): void {
     this.#last = answer;
     const now = performance.now();
@@ -370,7 +370,7 @@ export class ProviderPermits {
         if (left === 0) break;
         left -= 1;
         this.#spentTokens += entry.need - tokens;
-        // The call may have been cancelled meanwhile: its permit is for the next one.
+        // The call may have been cancelled meanwhile: its permit goes to the next one.
         if (!this.#entries.includes(entry)) {
           this.#keep(entry.need);
           continue;
@@ -399,13 +399,13 @@ export class ProviderPermits {
     }
   }
 
-  /** Returns the time until a call gets its permit: as many go before it as its tenant and the others have in front. */
+  /** Returns the expected time until a call gets its permit, from the calls of its tenant and of others ahead of it. */
   #expectedMs({ tenant, ageMs }: Entry, { own, place }: { own: number; place: number }, answer: LedgerAnswer): number {
     const ofTenant = Math.max(own, answer.waiting[tenant] ?? 0);
-    // Calls that have come back are older than all that are parked.
+    // Calls that have come back are older than all parked calls.
     const parked = ageMs > 0 ? 0 : 1;
     const before = Math.ceil((place * ofTenant) / own) + parked * (answer.parked[tenant] ?? 0);
-    // The others may have calls for each of its turns, or no more than those that are known: nobody knows, so it is taken to be between.
+    // Other tenants may have a call for each of its turns, or only the known ones: the truth is assumed to be in between.
     const atMost = before * Math.max(1, answer.tenants);
     const known = Math.min(atMost, Math.max(before, answer.allWaiting + parked * answer.allParked));
     const calls = Math.max(1, Math.sqrt(atMost * known));

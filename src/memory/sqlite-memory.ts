@@ -290,7 +290,7 @@ interface Database {
   emptyLog(): Promise<void>;
 }
 
-/** Opens the file of a memory, creating it if needed. `isPlain`: without a word index, as if Node has no FTS5. Rejects with `memory_unavailable` for another file. */
+/** Opens or creates the file of a memory. `isPlain`: without a word index, as if Node lacked FTS5. Rejects with `memory_unavailable`. */
 export async function openDatabase(file: string, options: { isPlain: boolean }): Promise<Database> {
   mkdirSync(path.dirname(file), { recursive: true });
   const sqlite = connect(file);

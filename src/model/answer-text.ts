@@ -3,17 +3,17 @@ import { isJsonObject } from '../core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../core/domain/model.ts';
 import type { FinishReason } from '../core/domain/tool-calls.ts';
 
-/** Facts about an answer beside the response. */
+/** Facts about an answer in addition to the response. */
 interface ExpectedAnswer {
-  /** The caller handles an empty answer itself. */
+  /** True if the caller handles an empty answer itself. */
   mayBeEmpty?: boolean;
-  /** Reasoning in tags was taken out of its text. */
+  /** True if reasoning in tags was removed from its text. */
   hasReasoned?: boolean;
 }
 
 /**
- * Throws a `ModelCallError` for a response that answers nothing: it is empty, has reasoning alone, announces calls that
- * it lacks, or ended with an error. The half of an answer is none either, unless the model was cut off at its length.
+ * Throws a `ModelCallError` for a response without an answer: it is empty, has only reasoning, announces calls that
+ * it lacks, or ended with an error. A partial answer is also refused, unless the model was cut off at its length.
  * Nothing in the response is trusted to be of its type. A refusal is an answer.
  */
 export function requireAnswer(
@@ -39,7 +39,7 @@ export function requireAnswer(
   failAnswer('model_no_answer', `The answer of model "${model}" ${isReasoning ? 'has reasoning alone' : 'is empty'}`, word);
 }
 
-/** A character that is neither a blank nor one that only formats, such as a zero-width space. */
+/** A visible character: neither whitespace nor a formatting character such as a zero-width space. */
 const VISIBLE = /[^\s\p{Cf}]/u;
 
 function failAnswer(code: ErrorCode, message: string, word: string): never {
@@ -50,8 +50,8 @@ const CALL_OPEN = '<tool_call>';
 const CALL_CLOSE = '</tool_call>';
 
 /**
- * Returns a response whose whole text is calls of known tools, as servers without a parser for their model pass them
- * on, with these calls. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` is the form that most open models are
+ * Converts a response whose whole text consists of calls of known tools, as servers without a parser for their model send
+ * it, to one with these calls. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` is the form that most open models are
  * trained on. If anything else is in the text, or anything is missing, it stays text.
  */
 export function readCallsInText(response: ModelResponse, tools: readonly { name: string }[]): ModelResponse {
@@ -87,7 +87,7 @@ function callOf(text: string, tools: ReadonlySet<string>): RawToolCall | undefin
   }
 }
 
-/** The marks around reasoning at the beginning of an answer, as models write them if their server does not take the reasoning out. */
+/** The marks around reasoning at the beginning of an answer, if the server does not remove it. */
 const REASONING_BLOCKS: readonly { open: string; close: string }[] = [
   { open: '<think>', close: '</think>' },
   { open: '<thinking>', close: '</thinking>' },
@@ -98,27 +98,27 @@ const REASONING_BLOCKS: readonly { open: string; close: string }[] = [
   { open: '<|channel|>analysis<|message|>', close: '<|end|><|start|>assistant<|channel|>final<|message|>' },
 ];
 
-/** The most blanks before the first block: an answer that begins with more of them is text. */
+/** The most whitespace characters before the first block: an answer that begins with more is text. */
 const MAX_BLANKS = 1_000;
 
-/** A piece of an answer, by what it is. */
+/** A piece of an answer: reasoning or text. */
 export interface AnswerPiece {
   type: 'text' | 'reasoning';
   text: string;
 }
 
 /**
- * Takes the reasoning out of an answer that begins with it (`<think>…</think>`), while the answer arrives in pieces of any size. Blocks
- * count only at the very beginning, one after the other; what follows the last one, without the blanks before it, is the answer. Nothing
+ * Separates the reasoning at the beginning of an answer (`<think>…</think>`) while the answer arrives in pieces of any size. Blocks
+ * count only at the very beginning, in sequence; what follows the last one, without leading whitespace, is the answer. Nothing
  * after a block that is not closed is an answer.
  */
 export class ReasoningSplitter {
-  /** What has arrived and is not yet known to be one or the other. */
+  /** Text that is not yet known to be reasoning or answer. */
   #held = '';
   #at: 'beginning' | 'text' | { close: string } = 'beginning';
   #hasReasoned = false;
 
-  /** Returns the pieces that are known by now. */
+  /** Returns the pieces that are known so far. */
   add(text: string): AnswerPiece[] {
     if (this.#at === 'text') return piece('text', text);
     this.#held += text;
@@ -127,7 +127,7 @@ export class ReasoningSplitter {
     return pieces;
   }
 
-  /** Returns the rest: nothing more arrives. */
+  /** Returns the rest, at the end of the answer. */
   end(): AnswerPiece[] {
     const rest = this.#held;
     this.#held = '';
@@ -174,7 +174,7 @@ export class ReasoningSplitter {
   }
 }
 
-/** Returns an answer without the reasoning that it begins with, and that reasoning. */
+/** Splits an answer into the reasoning at its beginning and the rest. */
 export function splitReasoning(answer: string): Record<AnswerPiece['type'], string> {
   const splitter = new ReasoningSplitter();
   const pieces = [...splitter.add(answer), ...splitter.end()];
@@ -190,7 +190,7 @@ function piece(type: AnswerPiece['type'], text: string): AnswerPiece[] {
   return text === '' ? [] : [{ type, text }];
 }
 
-/** Returns the length of the longest end of a text with which a mark begins. */
+/** Returns the length of the longest suffix of a text that is a prefix of the mark. */
 function beginningAtEnd(text: string, mark: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1)
     if (text.endsWith(mark.slice(0, length))) return length;
@@ -221,7 +221,7 @@ const FINISH_REASONS: Record<string, FinishReason> = {
   refusal: 'refusal',
 };
 
-/** What a finish reason says about the answer, if it is neither whole nor cut at its length. */
+/** The fault that a finish reason reports, if the answer is neither complete nor cut at its length. */
 type FinishFault =
   /** The provider withheld it. */
   | 'withheld'
@@ -230,7 +230,7 @@ type FinishFault =
   /** The provider gave up. */
   | 'failed';
 
-/** Words of OpenAI, Anthropic, Gemini, Bedrock, Cohere, DeepSeek, Zhipu, vLLM, SGLang, OpenRouter and LiteLLM. */
+/** Finish reasons of OpenAI, Anthropic, Gemini, Bedrock, Cohere, DeepSeek, Zhipu, vLLM, SGLang, OpenRouter and LiteLLM. */
 const FINISH_FAULTS: Record<string, FinishFault> = {
   content_filter: 'withheld',
   content_filtered: 'withheld',
@@ -277,18 +277,18 @@ export function finishReasonOf(word: string): FinishReason {
   return rowOf(FINISH_REASONS, word) ?? word;
 }
 
-/** Returns the reason why an answer that ended with this word cannot be used; undefined for any other word. */
+/** Returns why an answer with this finish reason cannot be used; undefined if it can. */
 export function finishFault(word: unknown): FinishFault | undefined {
   return typeof word === 'string' ? rowOf(FINISH_FAULTS, word) : undefined;
 }
 
-/** True if the model ended by itself, so that the answer is complete. False for an unknown word. */
+/** True if the model ended on its own, so the answer is complete. False for an unknown word. */
 export function endedByItself(word: unknown): boolean {
   return typeof word === 'string' && ['stop', 'tool_calls'].includes(finishReasonOf(word));
 }
 
 function rowOf<Row>(table: Record<string, Row>, word: string): Row | undefined {
-  // Gemini says more behind a colon: `content_filter: PROHIBITED_CONTENT`.
+  // Gemini adds details after a colon: `content_filter: PROHIBITED_CONTENT`.
   const [kind = ''] = word.split(':', 1);
   const plain = kind
     .trim()

@@ -17,24 +17,24 @@ import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
 import { formattedRequest } from './reply-formats.ts';
 
-/** A model call, as the history has it. */
+/** A model call, as recorded in the history. */
 interface CallOfModel {
-  /** `provider/model`: one of the agent's. */
+  /** `provider/model`: one of the agent's models. */
   model: string;
-  /** It is the attempt after the step limit. */
+  /** True for the final attempt after the step limit. */
   final?: boolean;
-  /** It is the first one of its turn. */
+  /** True for the first call of its turn. */
   firstStep?: boolean;
-  /** The conversation ends with an answer that the model continues. */
+  /** True if the conversation ends with an answer that the model continues. */
   paused?: boolean;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: readonly string[];
-  /** The conversation has rested for longer than providers cache it by default. */
+  /** True if the conversation has rested for longer than providers cache it by default. */
   hasRested?: true;
 }
 
 /**
- * Returns the request of a call to one of the models of an agent, from the events of its window: before anything else has had a part in it.
+ * Returns the request of a call to one of an agent's models, from the events of its window, before anything modifies it.
  * The worker that makes the call and a reader of its history build the same.
  */
 export function requestOfCall(
@@ -47,23 +47,23 @@ export function requestOfCall(
   return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, final, { isFirst: firstStep, paused });
 }
 
-/** Returns the agent with another model of its list. */
+/** Returns the agent's snapshot with another model of its list. */
 export function askingModel(snapshot: AgentSnapshot, model: string): AgentSnapshot {
   return model === snapshot.model ? snapshot : { ...snapshot, model };
 }
 
 /**
- * Returns events without their location in the record, which means nothing to a model. What a provider sent beside an answer is for the
- * model that gave it alone, whichever agent had it.
+ * Returns events without their location in the record, which means nothing to a model. Provider items of an answer are kept only for the
+ * model that gave it, whichever agent had it.
  */
 function conversationOf(events: readonly Folded[], model: string): ConversationEvent[] {
   return events.flatMap(({ author, content, providerItems }) => {
-    // A memory that was not available has nothing to say.
+    // A memory that was not available has no content.
     return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
   });
 }
 
-/** Returns what providers that cache are told: the digest tells nobody whose run it is. `chain` names the run: its namespace, its id and its key, with a slash between them. */
+/** Returns the cache key for providers: a digest, which does not reveal the run. `chain`: namespace, id and key of the run, joined by slashes. */
 export function promptCache(chain: string, { name }: AgentSnapshot, { hasRested }: Pick<CallOfModel, 'hasRested'>): PromptCache {
   const key = createHash('sha256')
     .update(JSON.stringify([chain, name]))
@@ -72,15 +72,15 @@ export function promptCache(chain: string, { name }: AgentSnapshot, { hasRested 
   return { key, ...defined({ hasRested }) };
 }
 
-/** True for what only a model says. */
+/** True for an item that only a model produces. */
 export function isOfModel(item: ContentItem): boolean {
   return isToolCall(item) || (item.type === 'message' && item.role === 'assistant');
 }
 
 /**
- * Returns the conversation as a model of the list can take it. A provider that gets its reasoning back demands it with every call since
- * the last answer, and the calls of another model have none: they are sent as text, with their results. What was made before the model
- * had sent any stays as it was first sent.
+ * Returns the conversation in a form that a model of the list accepts. A provider that gets its reasoning back requires it for every call
+ * since the last answer, and calls of another model have none: they are sent as text, with their results. Calls from before the model
+ * had sent any reasoning stay as they were first sent.
  */
 function forModel(snapshot: AgentSnapshot, events: readonly Folded[], asked: string): readonly Folded[] {
   const { name, model, fallback } = snapshot;
@@ -122,13 +122,13 @@ function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
 /** The instruction for the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
 
-/** The same for an agent that answers with code, which would not run any more. */
+/** The same for an agent that answers with code, which would no longer run. */
 const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
 
 /**
  * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
- * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
- * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn. `paused`: the
+ * worker. The loop answers every call that it records; a call that is still unanswered gets a result here,
+ * because a provider would refuse the whole conversation. `isFirst`: the call is in the first step of a turn. `paused`: the
  * conversation ends with an answer that the model continues.
  */
 export function buildRequest(
@@ -158,7 +158,7 @@ export function buildRequest(
 }
 
 /**
- * Returns the choice of tools for one call. A tool is asked for again only if the agent says so: small models would never come to an end.
+ * Returns the tool choice for one call. A tool is required again only if the agent says so: small models would never finish.
  * An answer through `final_answer` needs a call in every step.
  */
 function toolChoiceOf({ settings: { toolChoice }, output }: AgentSnapshot, isFirst: boolean): PlainToolChoice {

@@ -17,9 +17,9 @@ export interface OutputCheck {
   zod: z.ZodType | undefined;
 }
 
-/** Checks a value. Returns `parsed` if defaults, or nulls that stood for omitted fields, changed it. */
+/** Checks a value. Returns `parsed` if defaults or the removal of nulls for omitted fields changed it. */
 export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict {
-  // A strict provider has no optional fields, and other models fill them in, too.
+  // A strict provider has no optional fields, and other models also fill them in.
   const cleaned = checkJson(check.schema, value).length === 0 ? value : removeAddedNulls(check.schema, value);
   const problems = checkJson(check.schema, cleaned);
   if (problems.length > 0) return { type: 'problem', problem: problemsText(problems) };
@@ -32,7 +32,7 @@ export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict
 /** An answer without tool calls. */
 export interface TextAnswer {
   text: string;
-  /** The answer as a value, if the model client delivered one besides the text. */
+  /** The answer as a value, if the model client delivered one in addition to the text. */
   structured: JsonValue | undefined;
   /** False if the answer was cut off. */
   complete: boolean;
@@ -56,14 +56,14 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
   const repaired = parseJsonText(bare, complete);
   if (!repaired.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${repaired.problem}` };
   const verdict = parsedVerdict(repaired.value, check);
-  // A repair makes a text of any prose.
+  // A repair turns any prose into a text.
   const isProse = repaired.repaired && typeof repaired.value === 'string';
   return isProse && verdict.type !== 'problem' ? { type: 'problem', problem: 'the answer is not JSON' } : verdict;
 }
 
 /**
- * Checks an answer that should have been a call of `final_answer`: JSON in its text, or the text itself if the schema takes it. Undefined
- * for a text that is empty.
+ * Checks an answer that should have been a call of `final_answer`: JSON in its text, or the text itself if the schema accepts it. Undefined
+ * for an empty text.
  */
 export function checkAnswerText(answer: TextAnswer, check: OutputCheck): OutputVerdict | undefined {
   const text = splitReasoning(answer.text).text.trim();
@@ -74,7 +74,7 @@ export function checkAnswerText(answer: TextAnswer, check: OutputCheck): OutputV
     : verdict;
 }
 
-/** Checks a value that the text of the answer is not. */
+/** Checks a value that differs from the text of the answer. */
 function parsedVerdict(value: JsonValue, check: OutputCheck): OutputVerdict {
   const verdict = checkOutput(value, check);
   return verdict.type === 'fits' ? { type: 'parsed', value } : verdict;
@@ -103,14 +103,14 @@ function parseWithZod(value: JsonValue, schema: z.ZodType | undefined): { value:
 /** The longest text that is searched, in characters. */
 const MAX_SEARCHED_LENGTH = 200_000;
 
-/** Places at which something begins like JSON and is none, after which the search ends: each may take as long as the text. */
+/** False starts after which the search for JSON ends: each may take time proportional to the text. */
 const MAX_FAILURES = 100;
 
 const FENCE = '```';
 
 /**
- * Returns the JSON values in a text, in their order: the whole text or the content of its only code fence; otherwise each list and object
- * in it that is not part of another one. Nothing is repaired.
+ * Returns the JSON values in a text in order: the whole text or the content of its only code fence; otherwise each outermost list and
+ * object in it. Nothing is repaired.
  */
 function jsonValuesIn(text: string): JsonValue[] {
   if (text.length > MAX_SEARCHED_LENGTH) return [];
@@ -131,11 +131,11 @@ function jsonValuesIn(text: string): JsonValue[] {
       at += 1;
     }
   }
-  // What was not searched may hold another value.
+  // The rest of the text may hold another value.
   return failures < MAX_FAILURES ? values : [];
 }
 
-/** Returns the content of a text that is one code fence and nothing else, without the language that it names. */
+/** Returns the content of a text that is only a code fence, without its language. */
 function onlyFence(text: string): string | undefined {
   const bare = text.trim();
   const line = bare.indexOf('\n');
@@ -148,7 +148,7 @@ function nextOpening(text: string, from: number): number {
   return -1;
 }
 
-/** Returns the place after the list or object that begins at `from`; undefined if it does not end. */
+/** Returns the index after the list or object that begins at `from`; undefined if it does not end. */
 function endOfNested(text: string, from: number): number | undefined {
   let depth = 0;
   let isInText = false;
@@ -168,7 +168,7 @@ function endOfNested(text: string, from: number): number | undefined {
 }
 
 /**
- * Returns the final answer of a cell as the output of its run, or the reason why it cannot be: it does not fit the output schema of the
+ * Returns the final answer of a cell as the output of its run, or the problem if it does not fit the output schema of the
  * agent. Without a schema any value is the output.
  */
 export function finalValue(value: JsonValue, check: OutputCheck | undefined): { value: JsonValue } | { problem: string } {
@@ -183,9 +183,9 @@ const TITLE_BYTES = 500;
 const NAME_BYTES = 200;
 
 /**
- * Returns the sources of an answer with this text as they are recorded: each once, at most 50. Nothing in them is trusted. One that is no
- * object, names nothing, or has a URL that is too long is left out; so are a URL that is not of the web, which a page could run, and a
- * place that is not in the text.
+ * Returns the sources of an answer in their recorded form: each once, at most 50. Nothing in them is trusted. A source that is not an
+ * object, names nothing, or has a too long URL is left out; so is a URL that is not http(s), which a page could run, and a
+ * place outside the text.
  */
 export function checkSources(given: unknown, text: string): Source[] {
   const sources = new Map<string, Source>();
@@ -196,7 +196,7 @@ export function checkSources(given: unknown, text: string): Source[] {
     sources.set(JSON.stringify(source), source);
   }
   const all = [...sources.values()];
-  // A page that was found, and then cited at some place.
+  // Pages that were found, and then cited at some place.
   const cited = new Set(all.flatMap(({ url, start }) => (url === undefined || start === undefined ? [] : [url])));
   return all.filter(({ url, start }) => start !== undefined || url === undefined || !cited.has(url));
 }

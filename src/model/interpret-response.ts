@@ -24,24 +24,24 @@ import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts'
 import { checkAnswerText, checkOutput, checkOutputText, checkSources, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 
-/** The data that the interpretation of a response depends on. */
+/** The inputs for interpreting a response. */
 export interface InterpretOptions {
   snapshot: AgentSnapshot;
   /** The zod schema of the answer, if this worker has the agent. */
   outputZod?: z.ZodType | undefined;
-  /** The ids of all calls of the run so far, which new ids must differ from. */
+  /** The ids of all calls of the run so far: new ids must differ from them. */
   knownCallIds: ReadonlySet<string>;
-  /** The id of the call that an answer of text alone stands for. Default: a new one. */
+  /** The id of the call that a text-only answer represents. Default: a new one. */
   replyId?: string;
   /** The id of the event that records the response. */
   eventId: string;
-  /** Bytes of JSON of what the provider may send with the answer. Default: what an event has room for. */
+  /** The most bytes of JSON of provider items with the answer. Default: what fits into an event. */
   mostItemBytes?: number | undefined;
   /** Creates the ids of calls that have none. */
   uuid: () => string;
 }
 
-/** A call as it is recorded, with the reason why it must not run, if there is one. */
+/** A call in its recorded form, with the reason why it must not run, if any. */
 interface CheckedCall {
   call: ToolCall;
   problem?: string;
@@ -50,7 +50,7 @@ interface CheckedCall {
 }
 
 /**
- * Returns a model's response in the form that is recorded: every call named, identified and checked, so that the
+ * Returns a model's response in its recorded form: every call named, identified and checked, so that the
  * workflow decides from recorded data alone. A model's mistake becomes a problem for the model to read. Nothing in
  * the response is trusted, and this never throws. Calls of tools that the agent does not have are left to the loop.
  */
@@ -89,7 +89,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   };
 }
 
-/** Returns the words in which the model refused. The finish reason alone says it, too: the text is then the refusal. */
+/** Returns the text of the model's refusal. If only the finish reason reports a refusal, it is the text of the answer. */
 function refusalOf({ refusal, finishReason, toolCalls }: Partial<Record<keyof ModelResponse, unknown>>, text: string): string {
   if (typeof refusal === 'string' && refusal !== '') return refusal.toWellFormed();
   const refused = typeof finishReason === 'string' && finishReasonOf(finishReason) === 'refusal' && listOf(toolCalls).length === 0;
@@ -137,7 +137,7 @@ function checkCall(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   return unreadable(parsed, tool.schema) ?? readArguments(tool, sentArguments(parsed));
 }
 
-/** Returns a call whose arguments could not be read with the problem of it; undefined for any other. */
+/** Returns a call with unreadable arguments together with the problem; undefined for any other. */
 function unreadable(parsed: ParsedToolCall, schema: JsonObject): CheckedArguments | undefined {
   const { arguments: args, problem, isBare } = parsed;
   if (problem !== undefined) return { args, problem };
@@ -149,7 +149,7 @@ function sentArguments({ arguments: args, notAnObject }: ParsedToolCall): JsonVa
   return notAnObject === undefined ? args : notAnObject;
 }
 
-/** False if the schema accepts `{}` alone, as far as it is plain to see: arguments that are missing were then not cut off. */
+/** False if the schema obviously accepts only `{}`: missing arguments were then not cut off. */
 function mayHaveFields({
   type: _,
   title: __,
@@ -188,8 +188,8 @@ function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Ch
 }
 
 /**
- * Returns the answer that a call of `final_answer` holds in another form than asked for, if only one fits: in a wrapper, as text, or as
- * the arguments themselves. The last one shows nothing if the schema takes an empty object, as it then takes most others.
+ * Returns the answer in a call of `final_answer` with another form than requested, if only one reading fits: in a wrapper, as text, or as
+ * the arguments themselves. The last one is no evidence if the schema accepts an empty object, since it then accepts most others.
  */
 function readFinalAnswer(sent: JsonValue, check: OutputCheck): JsonValue | undefined {
   const { schema } = check;
@@ -227,18 +227,18 @@ function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
-/** The most bytes of JSON of what a provider sends with an answer, if it is in its event. Each later request of the run repeats them. */
+/** The most bytes of JSON of provider items in an event. Each later request of the run repeats them. */
 export const MOST_ITEM_BYTES = 256_000;
 
 /** The longest name of an account. */
 const MOST_ACCOUNT_LENGTH = 64;
 
-/** A provider signs a call with its name: it gets nothing back of an answer whose calls are recorded under other names. */
+/** Drops the provider items of an answer whose calls were renamed: a provider signs a call with its name. */
 function withoutItems<Fields extends Partial<Record<keyof ModelResponse, unknown>>>(fields: Fields): Fields {
   return !Array.isArray(fields.providerItems) ? fields : { ...fields, providerItems: [] };
 }
 
-/** Returns the items next to the answer in the form of the record, and a notice if they are too large to be kept. */
+/** Returns the provider items in their recorded form, and a notice if they are too large to be kept. */
 function itemsOf(
   fields: Partial<Record<keyof ModelResponse, unknown>>,
   { snapshot: { model }, mostItemBytes = MOST_ITEM_BYTES }: InterpretOptions,
@@ -246,7 +246,7 @@ function itemsOf(
   const items = listOf(fields.providerItems)
     .map(cleanJson)
     .filter((item) => item !== undefined);
-  // An empty list says that the answer had some.
+  // An empty list records that the answer had some.
   if (items.length === 0) return { items: Array.isArray(fields.providerItems) ? recordedItems({ by: model }, []) : [], notices: [] };
   const bytes = jsonBytes(items);
   if (bytes > mostItemBytes) {
@@ -261,7 +261,7 @@ function itemsOf(
 const MOST_WARNINGS = 5;
 const WARNING_BYTES = 200;
 
-/** Returns what the provider says about the request. The last one counts those that are left out. */
+/** Returns the provider's warnings about the request. The last one counts those that are left out. */
 function warningsOf({ warnings: given }: Partial<Record<keyof ModelResponse, unknown>>): { warnings?: string[] } {
   const texts = listOf(given).flatMap((one) => (typeof one === 'string' && one.trim() !== '' ? [one.toWellFormed()] : []));
   const warnings = [...new Set(texts.map((text) => oneLine(text, WARNING_BYTES)))];
@@ -270,7 +270,7 @@ function warningsOf({ warnings: given }: Partial<Record<keyof ModelResponse, unk
   return { warnings: [...kept, ...(kept.length < warnings.length ? [`and ${warnings.length - kept.length} more`] : [])] };
 }
 
-/** Returns the calls that the provider has made by itself. */
+/** Returns the calls of hosted tools, which the provider has made. */
 function hostedCallsOf({ hosted: given }: Partial<Record<keyof ModelResponse, unknown>>): { hosted?: HostedCall[] } {
   const hosted = listOf(given)
     .slice(0, HOSTED_BOUNDS.calls)
@@ -307,20 +307,20 @@ function cleanConfidence(value: unknown): number | undefined {
 interface ParsedToolCall {
   toolCallId: string;
   name: string;
-  /** The arguments; empty if the model sent none, or none that can be read. */
+  /** The arguments; empty if the model sent none or unreadable ones. */
   arguments: JsonObject;
   /** The reason why the arguments could not be read, for the model. Such a call must not run. */
   problem?: string;
   /** The JSON value that the model sent instead of an object. */
   notAnObject?: JsonValue;
-  /** The model sent no arguments: they may have been cut off, unless its tool takes none. */
+  /** True if the model sent no arguments: they may have been cut off, unless the tool takes none. */
   isBare?: true;
 }
 
 /** Options for reading a tool call. */
 interface ParseOptions {
   /**
-   * False if the answer was cut off: arguments are then not repaired, and missing ones are not taken for `{}`.
+   * False if the answer was cut off: arguments are then not repaired, and missing ones are not read as `{}`.
    * Default true.
    */
   complete?: boolean;
@@ -393,7 +393,7 @@ function parseText(raw: string, complete: boolean): ParsedArguments {
   if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})` };
   if (isJsonObject(parsed.value)) return { arguments: parsed.value };
   if (parsed.value === null) return noArguments(complete);
-  // Prose in quotation marks is no JSON that the model meant.
+  // Quoted prose is not intended as JSON.
   if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
   return { arguments: {}, notAnObject: parsed.value };
 }

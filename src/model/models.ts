@@ -22,7 +22,7 @@ const LIST_PRICES = {
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
 } as const satisfies PriceTable;
 
-/** A model whose list price is known: what an editor proposes as the model of an agent. @useDeclaredType */
+/** A model with a known list price, which editors suggest as the model of an agent. @useDeclaredType */
 export type PricedModel = keyof typeof LIST_PRICES;
 
 /** Returns the price of a model: from the overrides, otherwise the list price; undefined if it is unknown. */
@@ -34,7 +34,7 @@ export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice |
 /** The number of input tokens that an unknown model is assumed to accept. */
 const UNKNOWN_MODEL_TOKENS = 128_000;
 
-/** The number of input tokens that models accept, by the beginning of their name; the first match counts. */
+/** The number of input tokens that models accept, by name prefix; the first match counts. */
 const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
   [/^gpt-5/, 272_000],
   [/^gpt-4\.1/, 1_000_000],
@@ -47,7 +47,7 @@ const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
 ];
 
 /**
- * Returns the number of input tokens that a model accepts, `provider/model`: as its client says, otherwise by its name without `provider/`
+ * Returns the number of input tokens that a model (`provider/model`) accepts: from its client, otherwise by its name without `provider/`
  * and other paths.
  */
 export function contextTokens(model: string, { contextTokens: given }: Pick<ModelCapabilities, 'contextTokens'> = {}): number {

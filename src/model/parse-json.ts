@@ -5,9 +5,9 @@ import { isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../core
 type ParsedText = { ok: true; value: JsonValue; repaired: boolean } | { ok: false; problem: string };
 
 /**
- * Parses JSON text of a model. Text that `JSON.parse` refuses is read as JSON in another spelling (see
- * `parseLooseJson`), which never adds what is missing: a text that ends inside of a value is a problem, whatever the
- * finish reason of its answer says. `complete: false` (the provider says that the answer was cut off) takes JSON alone.
+ * Parses JSON text from a model. Text that `JSON.parse` refuses is read as loosely written JSON (see
+ * `parseLooseJson`), which never adds what is missing: a text that ends inside a value is a problem, whatever the
+ * finish reason of its answer says. `complete: false` (the provider says that the answer was cut off) accepts only strict JSON.
  */
 export function parseJsonText(text: string, complete: boolean): ParsedText {
   let strictProblem: string;
@@ -38,16 +38,16 @@ function parsedText(given: JsonValue, repaired: boolean): ParsedText {
   return { ok: false, problem: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
 }
 
-/** What a text is, if it is read as JSON in another spelling. */
+/** The result of reading a text as loosely written JSON. */
 type LooseJson =
   | { type: 'value'; value: JsonValue }
-  /** The text ends inside of a value. `inside` names the innermost one. */
+  /** The text ends inside a value. `inside` names the innermost one. */
   | { type: 'cut'; inside: string }
   | { type: 'invalid'; problem: string };
 
 /**
- * Reads JSON as models spell it: other quotation marks, keys without any, a comma too many at the end or missing before
- * a key, comments, literals of Python, `undefined`, raw control characters in texts, and prose or a code fence around
+ * Reads JSON as models write it: other quotation marks, unquoted keys, a trailing comma or a missing one before
+ * a key, comments, Python literals, `undefined`, raw control characters in texts, and prose or a code fence around
  * the one object or list.
  *
  * It only reads what is there. It never closes what is open, joins texts, fills in values, or takes a bare word for a
@@ -103,7 +103,7 @@ const LITERALS = new Map<string, JsonValue>([
 const SPACE = /\s/;
 const BRACKET = /[[\]{}]/;
 const WORD = /[\p{L}\p{N}_$-]+/uy;
-/** JSON's numbers, and those with a sign or without the zero before the point. */
+/** JSON numbers, also with a plus sign or without the zero before the point. */
 const NUMBER = /[+-]?(?:(?:0|[1-9]\d*)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.$+-])/y;
 /** The rest of the text, if it has nothing that could end a value. */
 const LAST_TOKEN = /[^\s,:[\]{}"'`]*$/y;
@@ -332,7 +332,7 @@ export function cleanJson(value: unknown): JsonValue | undefined {
   return text === undefined ? undefined : cleanParsed(JSON.parse(text) as JsonValue);
 }
 
-/** Does the same for a value that `JSON.parse` returned. */
+/** As `cleanJson`, for a value that `JSON.parse` returned. */
 function cleanParsed(value: JsonValue): JsonValue | undefined {
   return isTooDeep(value) ? undefined : wellFormed(value);
 }

@@ -36,22 +36,22 @@ interface RequestFormat {
   temperature(snapshot: AgentSnapshot, conversation: readonly ConversationEvent[]): number | undefined;
 }
 
-/** Characters of a result that the model reads. */
+/** The most characters of a result that the model reads. */
 const OBSERVATION_LENGTH = 500;
 
-/** The observation of an action that gave nothing. */
+/** The observation of an action without output. */
 const NO_OUTPUT = '(no output)';
 
 const FENCE = '```';
 
-/** The functions that code has besides the tools. */
+/** The functions that code has in addition to the tools. */
 const CODE_FUNCTIONS = [
   'store(name, value) keeps a value in the working memory, which you see with each observation; recall(name, default) returns it.',
   'observe(text) notes in the working memory what you have learned.',
   'uncertain(text), explore(text) and commit(text) say in the output how sure you are of your way.',
 ];
 
-/** The rule of an agent that sets none. */
+/** The default rule. */
 const KEEP_LAST: PruneStrategy = { strategy: 'last_steps', keep: 5 };
 
 const FORMATS: Record<ReplyFormat, RequestFormat> = {
@@ -68,8 +68,8 @@ const FORMATS: Record<ReplyFormat, RequestFormat> = {
 };
 
 /**
- * Returns a request to an agent that answers in a form of its own: the provider is told of no tools and no schema, an instruction
- * describes them instead, and the conversation is text alone.
+ * Returns a request for an agent with a custom answer format: the provider gets no tools and no schema, an instruction
+ * describes them instead, and the conversation is text only.
  */
 export function formattedRequest(request: ModelRequest, snapshot: AgentSnapshot, final: boolean): ModelRequest {
   if (snapshot.replyFormat === undefined) return request;
@@ -86,7 +86,7 @@ export function formattedRequest(request: ModelRequest, snapshot: AgentSnapshot,
   };
 }
 
-/** Returns steps as the conversation that a provider receives: messages alone. `author` is the agent. */
+/** Returns steps as the conversation that a provider receives: only messages. `author` is the agent. */
 function stepEvents(steps: readonly ReplyStep[], author: string): ConversationEvent[] {
   return steps.flatMap((step) => {
     const { providerItems, media = [] } = step;
@@ -123,7 +123,7 @@ export function jsonTemperature(conversation: readonly ConversationEvent[], firs
   return Math.max(first, Math.min(HIGHEST_TEMPERATURE, Math.round((first + failures * TEMPERATURE_STEP) * 1e6) / 1e6));
 }
 
-/** Returns the instruction that describes the JSON format and the tools, which the provider is not told about. */
+/** Returns the instruction that describes the JSON format and the tools, which the provider does not receive. */
 function jsonInstructions(snapshot: AgentSnapshot): string {
   const { output } = snapshot;
   const tools = toolLines(snapshot);
@@ -172,7 +172,7 @@ function codeInstructions(snapshot: AgentSnapshot): string {
   ].join('\n');
 }
 
-/** Returns a conversation as the model wrote and read it: each answer as its text, each result of a cell as the text of a user. */
+/** Returns a conversation as the model saw it: each answer as its text, each result of a cell as a user's text. */
 function codeSteps({ code }: AgentSnapshot, conversation: readonly ConversationEvent[]): ReplyStep[] {
   const language = code?.executor.language ?? 'javascript';
   const rendering: ReplyRendering = {
@@ -182,7 +182,7 @@ function codeSteps({ code }: AgentSnapshot, conversation: readonly ConversationE
   return pruneSteps(replySteps(conversation, rendering), code?.prune ?? KEEP_LAST);
 }
 
-/** Returns the text of an answer. The code of a call in the provider's own way is written as the block that it stands for, and so is a call that another agent made before. */
+/** Returns the text of an answer. Code in a native tool call, or in an earlier call of another agent, is written as a code block. */
 function replyText({ name, arguments: args }: ToolCall, text: string, language: CodeLanguage): string {
   if (Object.keys(args).length === 0 && name === RUN_CODE) return text;
   const code = name === RUN_CODE && typeof args['code'] === 'string' ? args['code'] : `${name}(${JSON.stringify(args)})`;
@@ -196,7 +196,7 @@ function observationOf(result: ToolResult | undefined): Pick<Extract<ReplyStep, 
   return { observation: text === '' ? NO_OUTPUT : text, media: mediaOf(result) };
 }
 
-/** Returns a conversation as the model wrote and read it: each answer as a JSON object, each result as the text of a user. */
+/** Returns a conversation as the model saw it: each answer as a JSON object, each result as a user's text. */
 function jsonSteps(snapshot: AgentSnapshot, conversation: readonly ConversationEvent[]): ReplyStep[] {
   const rendering: ReplyRendering = {
     call: (call, text, result) => unusableSteps(call, text, result) ?? [toolStep(call, text, result)],
@@ -205,7 +205,7 @@ function jsonSteps(snapshot: AgentSnapshot, conversation: readonly ConversationE
   return replySteps(conversation, rendering);
 }
 
-/** Returns the value of a structured answer, which is recorded as JSON; the text itself if it is none. */
+/** Returns the value of a structured answer, which is recorded as JSON; the text itself if it is not JSON. */
 function recordedValue(text: string): unknown {
   const parsed = parseJsonText(text, false);
   return parsed.ok ? parsed.value : text;
@@ -220,12 +220,12 @@ function toolStep({ name, arguments: args }: ToolCall, text: string, result: Too
   return { type: 'action', reply, observation, media: mediaOf(result) };
 }
 
-/** Returns the text about a call that failed. What is wrong with the arguments is not cut: the model needs all of it. */
+/** Returns the text about a failed call. Problems with the arguments are not cut: the model needs all of them. */
 function errorText(result: ToolResult, text: string): string {
   return isArgumentError(result) ? `ArgError: ${text}` : shortened(`ToolError: ${text}`, OBSERVATION_LENGTH);
 }
 
-/** Returns the steps of an answer that could not be used; undefined for any other call. An empty one is asked for again, unseen. */
+/** Returns the steps of an unusable answer; undefined for any other call. An empty answer is requested again without showing it. */
 function unusableSteps(call: ToolCall, text: string, result: ToolResult | undefined): ReplyStep[] | undefined {
   switch (unusableReason(call)) {
     case 'not_json':
@@ -256,7 +256,7 @@ function mediaOf({ content }: ToolResult): ContentPart[] {
   return values.filter(isMediaPart);
 }
 
-/** A step of a conversation, with what belongs to the provider's own form of it. */
+/** A step of a conversation, with its provider-specific parts. */
 type ReplyStep = ConversationStep & {
   /** Opaque items of the provider that precede the answer. */
   providerItems?: JsonValue[];
@@ -264,7 +264,7 @@ type ReplyStep = ConversationStep & {
   media?: ContentPart[];
 };
 
-/** The way in which a format writes the answers that were recorded. */
+/** How a format writes recorded answers. */
 interface ReplyRendering {
   /** Writes a call with the text next to it and its result. Empty: the model does not see it again. */
   call(call: ToolCall, text: string, result: ToolResult | undefined): ReplyStep[];
@@ -272,7 +272,7 @@ interface ReplyRendering {
   answer(text: string): string;
 }
 
-/** Returns a conversation as steps of text alone: a call and its result become one step, whichever events they are in. */
+/** Returns a conversation as text-only steps: a call and its result become one step, whichever events they are in. */
 function replySteps(conversation: readonly ConversationEvent[], rendering: ReplyRendering): ReplyStep[] {
   const results = new Map(
     conversation.flatMap(({ content }) =>
@@ -297,11 +297,11 @@ function answerSteps(content: readonly ContentItem[], rendering: ReplyRendering,
     else if (calls.length === 0) steps.push({ type: 'action', reply: rendering.answer(outputText(item.content)) });
     else text = outputText(item.content);
   }
-  // The text of an answer with several calls stands with the first of them.
+  // The text of an answer with several calls belongs to the first of them.
   return [...steps, ...calls.flatMap((call, index) => rendering.call(call, index === 0 ? text : '', results.get(call.toolCallId)))];
 }
 
-/** Returns a model's response in the form that is recorded: the loop sees tool calls and answers, in any format. */
+/** Returns a model's response in its recorded form: the loop sees tool calls and answers, in any format. */
 export function interpretReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
   switch (options.snapshot.replyFormat) {
     case 'json':
@@ -314,7 +314,7 @@ export function interpretReply(response: ModelResponse, options: InterpretOption
 }
 
 /**
- * Returns an answer with code in the form that is recorded: its text, and a call of `run_code` without arguments, because the code
+ * Returns an answer with code in its recorded form: its text, and a call of `run_code` without arguments, because the code
  * is in the text already. In the final attempt nothing runs: the text is the answer.
  */
 function readCodeReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
@@ -331,17 +331,17 @@ function readCodeReply(response: ModelResponse, options: InterpretOptions, final
   return problem === undefined ? recorded : withProblem(recorded, problem);
 }
 
-/** Returns the reason why the code of an answer must not run; undefined if it may. */
+/** Returns why the code of an answer must not run; undefined if it may. */
 function codeProblem(code: string | undefined, language: CodeLanguage): string | undefined {
   return code === undefined ? blockOnly(language) : checkRunCode({ code }).problem;
 }
 
-/** Returns the text by which the model learns that its answer has no block of code. */
+/** Returns the message to the model that its answer has no code block. */
 function blockOnly(language: CodeLanguage): string {
   return `Please respond with a ${language} block only.`;
 }
 
-/** The texts by which the model learns that its answer cannot be used. */
+/** The messages to the model that its answer cannot be used. */
 const FEEDBACK: Record<UnusableReason, string> = {
   not_json:
     'Your reply was not valid JSON in the required format. Reply with one JSON object: {"tool": "<name>", "arguments": {…}}, {"answer": …} or {"scratchpad": "<notes>"}.',
@@ -350,8 +350,8 @@ const FEEDBACK: Record<UnusableReason, string> = {
 };
 
 /**
- * Returns an answer in the JSON format in the form that is recorded: a call of a tool with the note next to it as its text, or the
- * answer itself. An answer that is neither becomes a call of `unusable_reply`, which the tool phase answers with what is wrong.
+ * Returns an answer in the JSON format in its recorded form: a tool call with the note next to it as its text, or the
+ * answer itself. Anything else becomes a call of `unusable_reply`, which the tool phase answers with the problem.
  */
 function readJsonReply(response: ModelResponse, options: InterpretOptions): RecordedResponse {
   const read = textResponse(response);
@@ -376,7 +376,7 @@ function readJsonReply(response: ModelResponse, options: InterpretOptions): Reco
 }
 
 /**
- * Returns an answer as the text that is recorded. A structured answer is recorded as JSON; if the schema wants no text, a model
+ * Returns the text to record for an answer. A structured answer is recorded as JSON; if the schema does not accept text, a model
  * that wrote its JSON as a text meant the JSON.
  */
 function answerText(value: JsonValue, { snapshot: { output } }: InterpretOptions): string {
@@ -402,7 +402,7 @@ interface TextResponse {
 }
 
 /**
- * Returns the text of an answer to read as a reply. Undefined if the answer is none: it calls tools in the provider's own way, the
+ * Returns the text of an answer to read as a reply. Undefined if it is not a reply: it has native tool calls, the
  * model refused, or the provider withheld it. Nothing in the answer is trusted.
  */
 function textResponse(response: ModelResponse): TextResponse | undefined {
@@ -426,17 +426,17 @@ function jsonText(structured: unknown): string {
   }
 }
 
-/** An answer in the JSON format, by what it asks for. */
+/** An answer in the JSON format, by its kind. */
 type JsonReply =
   | { type: 'tool'; name: string; arguments: JsonValue; scratchpad?: string }
   | { type: 'answer'; value: JsonValue }
-  /** It only notes something. */
+  /** It only has a note. */
   | { type: 'scratchpad'; note: string }
-  /** It is an object without a field that says what to do. */
+  /** An object without a field that says what to do. */
   | { type: 'empty'; isBare: boolean }
   | { type: 'not_json' };
 
-/** Reads the text of an answer. An answer goes before a tool, and a tool before a note. */
+/** Reads the text of an answer. An answer takes precedence over a tool, and a tool over a note. */
 function jsonReply(text: string): JsonReply {
   const fields = jsonObjectIn(text);
   return fields === undefined ? { type: 'not_json' } : replyFrom(fields);
@@ -456,7 +456,7 @@ function replyFrom(fields: JsonObject): JsonReply {
   return { type: 'empty', isBare: Object.keys(fields).length === 0 };
 }
 
-/** Only own fields count: an object of a model may lack any of them. */
+/** Returns an own field: an object from a model may lack any field. */
 function fieldOf(fields: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
@@ -467,7 +467,7 @@ function valueText(value: JsonValue): string {
 }
 
 /**
- * Returns the JSON object that a text is, or that it has in its first code fence, without what the model wrote in reasoning tags.
+ * Returns the JSON object in a text, as a whole or in its first code fence, ignoring reasoning tags.
  * Undefined if there is none. Takes time in proportion to the text.
  */
 export function jsonObjectIn(text: string): JsonObject | undefined {

@@ -40,15 +40,15 @@ export interface ArchiveSink {
    */
   read(run: StoredRun): AsyncIterable<RunRecord>;
   /**
-   * Returns the ids of the runs of a namespace that act for this tenant and this user, as their batches say: an absent one is only the same
-   * as an absent one. By these, a user can be forgotten after the server has removed the runs.
+   * Returns the ids of the runs of a namespace that act for exactly this tenant and user, according to their batches: an absent one only
+   * matches an absent one. So a user can be forgotten after the server has removed the runs.
    */
   runsOf(whom: ArchivedPrincipal): Promise<readonly string[]>;
-  /** Deletes a run, also that it was one of its principal. An unknown run is not an error. */
+  /** Deletes a run and its association with its principal. An unknown run is not an error. */
   deleteRun(run: StoredRun): Promise<void>;
 }
 
-/** A principal whose runs an archive is asked for, and the namespace that they are in. */
+/** The principal whose runs to look up, and their namespace. */
 export type ArchivedPrincipal = Pick<StoredRun, 'namespace'> & Pick<Principal, 'tenant' | 'user'>;
 
 /** The options of a file archive. */
@@ -63,8 +63,8 @@ const FILE_NAME = /^\d+\.jsonl$/;
 
 /**
  * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
- * named by the offset of its first event. All files of a run in the order of their names form its record. A file
- * appears completely or not at all. One more file says whom the run acts for. Throws a UsageError without a directory.
+ * named by the offset of its first event. All files of a run in name order form its record. A file
+ * appears completely or not at all. Another file names the run's principal. Throws a UsageError without a directory.
  */
 export function fileArchive(options: FileArchiveOptions): ArchiveSink {
   if (typeof options.directory !== 'string' || options.directory === '') {
@@ -82,7 +82,7 @@ export function fileArchive(options: FileArchiveOptions): ArchiveSink {
 async function append(root: string, { run, principal, from, records }: ArchiveBatch): Promise<void> {
   const folder = runFolder(root, run);
   await mkdir(folder, { recursive: true });
-  // Before the records: a crash in between must not leave records that are found for no principal.
+  // Before the records: a crash in between must not leave records without a principal.
   await noteOwner(folder, { ...principal, runId: run.runId });
   const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
   await writeWhole(
@@ -115,19 +115,19 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
   }
 }
 
-/** Returns the names in a folder, in their order; none if there is no folder. */
+/** Returns the sorted names in a folder; empty if there is no folder. */
 async function namesIn(folder: string): Promise<string[]> {
   return (await ifThere(readdir(folder)))?.toSorted() ?? [];
 }
 
-/** The run of a folder, and whom it acts for, as a file in the folder says: the name of a folder is not the id. */
+/** The run id and principal of a folder, from a file in it: the name of a folder is not the id. */
 type RunOwner = Pick<StoredRun, 'runId'> & Identity;
 
 const FILE = 'principal.json';
 
 /**
- * Notes whom the run of a folder acts for. What is in there of another principal, whose run had the id before, is removed: the record of one
- * user must not become part of that of another.
+ * Writes the principal of a folder's run. Records of another principal, whose run had the same id before, are removed: the record of one
+ * user must not become part of another user's.
  */
 async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Promise<void> {
   const owner: RunOwner = { runId, ...identityOf({ tenant, user }) };
@@ -137,7 +137,7 @@ async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Pro
   await writeWhole(path.join(folder, FILE), [JSON.stringify(owner)]);
 }
 
-/** Returns the run of a folder, and whom it acts for; undefined if the folder does not say. */
+/** Returns the run and principal of a folder; undefined if the folder does not say. */
 async function ownerOf(folder: string): Promise<RunOwner | undefined> {
   const text = await ifThere(readFile(path.join(folder, FILE), 'utf8'));
   return text === undefined ? undefined : (JSON.parse(text) as RunOwner);

@@ -14,7 +14,7 @@ import { isJsonObject, type JsonValue } from '../core/domain/json.ts';
 
 /** A run that stored data belongs to: all executions of one workflow id. */
 export interface StoredRun {
-  /** The namespace of Temporal. */
+  /** The Temporal namespace. */
   namespace: string;
   /** The run to which the value belongs. */
   runId: string;
@@ -34,7 +34,7 @@ export interface PayloadStore extends StorageDriver {
 }
 
 /**
- * The converter between values and payloads. Its codecs are those of the rest of the run, so that nothing is stored
+ * The converter between values and payloads. It has the same codecs as the rest of the run, so that nothing is stored
  * in clear text that is encrypted in history.
  */
 export type SpillConverter = Pick<LoadedDataConverter, 'payloadConverter' | 'payloadCodecs'>;
@@ -91,7 +91,7 @@ export interface FileStoreOptions {
    * files.
    */
   directory: string;
-  /** The name that is recorded with all stored content. Reading requires a store of the same name. Default `files`. */
+  /** The name that is recorded with all stored content. Reading requires a store with the same name. Default `files`. */
   name?: string;
 }
 
@@ -198,7 +198,7 @@ export function namespaceFolder(root: string, namespace: string): string {
 
 /**
  * Returns a folder name for an id, which may be longer than a file name and hold any character: its readable part,
- * and a digest that tells ids apart.
+ * and a digest that distinguishes ids.
  */
 function folderName(id: string): string {
   const readable = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
@@ -227,7 +227,7 @@ export async function writeWhole(file: string, content: Uint8Array | Iterable<st
   }
 }
 
-/** Returns what is read of a file or a folder; undefined if there is none. */
+/** Returns the result of reading a file or a folder; undefined if it does not exist. */
 export async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reading;

@@ -46,7 +46,7 @@ export interface PublishingActivity {
 export interface StreamChannel {
   /**
    * True if `recorded` entries reach the readers of all processes: they then query a run only after such an entry. Otherwise they check
-   * the server for news, up to once a second. It may change while the channel is open: check it each time. When it becomes false, readers get
+   * the server for news, up to once a second. It may change while the channel is open: check each time. When it becomes false, readers get
    * `lost`, unless entries only come late.
    */
   readonly announces: boolean;

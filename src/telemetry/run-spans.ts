@@ -18,7 +18,7 @@ import type { Attributes } from './provider.ts';
 import type { SpanRecord } from './span-record.ts';
 
 /**
- * Returns the spans that no activity makes: of the run, its turns, its waits for decisions, and its calls of children. They are derived from
+ * Returns the spans that no activity makes: of the run, its turns, its waits for decisions, and its calls of children. They follow from
  * the record alone, so every process makes the same ones with the same ids: a span that is reported twice is one span. A session
  * has no span: it is open for as long as its users like, and each turn is a trace.
  */

@@ -59,10 +59,10 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
   throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });
 }
 
-/** The state of a run on the server: it continues, has ended, or the server does not have it. */
+/** The state of a run on the server: open, ended, or not there. */
 export type RunState = 'open' | 'closed' | 'gone';
 
-/** True if a run has ended whose newest execution has that status of Temporal. During a switch, the newest may be the one that has just ended. */
+/** True if this Temporal status of the newest execution means that the run has ended. During a switch, it may be the previous execution. */
 export function hasEndedAs(status: string): boolean {
   return status !== 'RUNNING' && status !== 'CONTINUED_AS_NEW';
 }
@@ -165,12 +165,12 @@ function memolessClient(client: Client): Client {
   return new Client({ connection: client.connection, namespace, identity, interceptors, dataConverter });
 }
 
-/** Ids that a path of the HTTP service has as a word of its own: a run with such an id could not be reached there. */
+/** Ids that are literal path segments of the HTTP service: a run with such an id could not be reached there. */
 export const TAKEN_RUN_IDS: readonly string[] = ['counts'];
 
 /**
- * Returns the id of a run that is to begin. Throws `invalid_input` as `checkRunId` does, for an id that the HTTP service reads as a word of its
- * own, and for that under which sinks carry what is about all runs.
+ * Returns the id of a new run. Throws `invalid_input` as `checkRunId`, for an id that is a literal path segment of the HTTP service,
+ * and for the id under which sinks carry entries about all runs.
  */
 export function checkNewRunId(runId: unknown): string {
   const checked = checkRunId(runId);
@@ -184,7 +184,7 @@ export function checkNewRunId(runId: unknown): string {
   throw new LonghaulError('invalid_input', `The run id is "${checked}", and "${path}" is something else over HTTP: choose another run id`);
 }
 
-/** Returns the id of a run. Throws `invalid_input` for a value that is no text, is empty, or has half of a surrogate pair, which no server can keep. */
+/** Returns the id of a run. Throws `invalid_input` for a value that is not a text, is empty, or has a lone surrogate. */
 export function checkRunId(runId: unknown): string {
   if (typeof runId === 'string' && runId.trim() !== '' && runId.isWellFormed()) return runId;
   throw new LonghaulError(

@@ -15,7 +15,7 @@ export async function failIfUnreachable<Value>(client: Client, work: () => Promi
   }
 }
 
-/** Does the same for values that arrive one by one. Nothing is done before the first of them is asked for. */
+/** As `failIfUnreachable`, for an iterator. Does nothing before the first value is requested. */
 export async function* failEachIfUnreachable<Value>(
   client: Client,
   values: () => Promise<AsyncGenerator<Value>> | AsyncGenerator<Value>,
@@ -27,7 +27,7 @@ export async function* failEachIfUnreachable<Value>(
   }
 }
 
-/** Returns the error of a client that is used after its end. */
+/** Returns the error of a client that is used after it was closed. */
 export function closedClientError(options?: ErrorOptions): UsageError {
   return new UsageError('The client is closed: connect() makes another one', options);
 }
@@ -69,8 +69,8 @@ function isOfClosedClient(error: unknown): boolean {
 }
 
 /**
- * Returns the address for a message. A Client that the caller made may have another kind of connection, which does
- * not tell its address.
+ * Returns the address for a message. A Client made by the caller may have another kind of connection, which does
+ * not expose its address.
  */
 function addressOf({ connection }: Client): string {
   const address = memberOf(memberOf(connection, 'options'), 'address');
@@ -114,8 +114,8 @@ const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
 
 /**
- * Returns the milliseconds to wait before a query is sent again after so many attempts. The workflow task that makes
- * it answerable is already under way.
+ * Returns the milliseconds to wait before a query is sent again after this many attempts. The workflow task that makes
+ * it answerable is already in progress.
  */
 export function retryQueryAfterMs(attempts: number): number {
   return jitter(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)));
@@ -162,7 +162,7 @@ const UNANSWERED = new Set<number | undefined>([
   GRPC.unavailable,
 ]);
 
-/** True for the error of a query that nothing has answered so far: it may be answered later, or by the history. */
+/** True for the error of an unanswered query: it may be answered later, or from the history. */
 export function isUnanswered(error: unknown): boolean {
   return UNANSWERED.has(grpcCode(error));
 }

@@ -11,7 +11,7 @@ import { patienceMs } from './waiting.ts';
 export interface ServerAddress {
   /** `host:port`. */
   address?: string;
-  /** The namespace. Default: that of the profile, or `default`. */
+  /** The namespace. Default: the profile's, or `default`. */
   namespace?: string;
 }
 
@@ -37,7 +37,7 @@ type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 const retryOptions = defaultGrpcRetryOptions();
 const usual = makeGrpcRetryInterceptor(retryOptions);
 
-/** Refusals that the sender of a call retries itself, by the method. */
+/** Refusals that the sender of a call retries itself, by method. */
 const LEFT_TO_SENDERS: readonly [method: string, codes: ReadonlySet<number>][] = [
   // All Updates to a run must slow down under load, and the SDK knows only one of them.
   ['/UpdateWorkflowExecution', new Set([GRPC.resourceExhausted, GRPC.unavailable])],
@@ -53,7 +53,7 @@ const ofSenders = LEFT_TO_SENDERS.map(([method, codes]) => {
 
 /**
  * Retries calls on a connection as the SDK does, except those whose senders do so: Updates that the server rejects under load, and queries
- * while another one is under way. Every call has a deadline, and ends if the connection is closed before its next attempt.
+ * while another one is in progress. Every call has a deadline, and ends if the connection is closed before its next attempt.
  */
 export const CALL_RETRY: Interceptor[] = [
   (call, next) => {
@@ -102,8 +102,8 @@ type NextCall = Parameters<ReturnType<typeof makeGrpcRetryInterceptor>>[1];
 type GrpcCall = ReturnType<NextCall>;
 
 /**
- * Returns the way to make the attempts of a call. An attempt after the first is made by a timer of the SDK: on a connection that was closed
- * meanwhile it would throw there, and end the process. It is cancelled instead.
+ * Returns how to make the attempts of a call. Further attempts are started by a timer of the SDK: on a connection that was closed
+ * meanwhile, they would throw there and end the process. They are cancelled instead.
  */
 function retriesUntilClosed(next: NextCall): NextCall {
   let attempts = 0;
@@ -133,14 +133,14 @@ function cancelled(details: string): GrpcCall {
   };
 }
 
-/** The oldest version of Temporal's SDK that has all that runs need: `peerDependencies` of the package says the same. */
+/** The oldest supported version of Temporal's SDK, as in `peerDependencies` of the package. */
 export const OLDEST_SDK = '1.24.0';
 
 let isChecked = false;
 
 /**
  * Throws a UsageError that names the versions found if they are not one version of Temporal's SDK, or one that is too old.
- * They are looked up until they are found to be right, thus usually once in a process.
+ * They are looked up until they are valid, so usually once per process.
  */
 export function requireSdk(): void {
   if (isChecked) return;
@@ -150,9 +150,9 @@ export function requireSdk(): void {
 }
 
 /**
- * Says what is wrong with the versions of the SDK's packages; undefined if nothing is. Each package of the SDK depends on
- * the others at its own version exactly: of two versions in one project each brings copies of what they share, and an
- * object that one of them has made is foreign to the other.
+ * Returns the problem with the versions of the SDK's packages, or undefined. Each package of the SDK depends on
+ * the others at exactly its own version: two versions in one project each bring copies of what they share, and an
+ * object made by one of them is foreign to the other.
  */
 export function sdkProblem(versions: Readonly<Record<string, string>>): string | undefined {
   const found = new Set(Object.values(versions));

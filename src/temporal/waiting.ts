@@ -36,7 +36,7 @@ function timeoutText(timeout: Duration | undefined): string {
   return typeof timeout === 'number' ? `${timeout} ms` : String(timeout);
 }
 
-/** Waits for so many milliseconds, or rejects with the reason of the signal. */
+/** Waits for this many milliseconds, or rejects with the reason of the signal. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
@@ -58,7 +58,7 @@ export async function rejectedOnAbort(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-/** Returns a random number of milliseconds from half to one and a half times as many. */
+/** Returns a random number of milliseconds, between half and one and a half times as many. */
 export function jitter(ms: number): number {
   return ms * (0.5 + Math.random());
 }

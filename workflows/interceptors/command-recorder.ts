@@ -3,7 +3,7 @@ import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory 
 import { activityStep } from '../../src/core/domain/activity-messages.ts';
 import { defined } from '../../src/core/domain/json.ts';
 
-/** The commands of workflow code, as far as a replay compares them. */
+/** The commands of workflow code that a replay compares. */
 export type CommandType =
   | 'activity'
   | 'local_activity'
@@ -43,7 +43,7 @@ export interface ReplaySinks extends Sinks {
 
 type Interceptors = ReturnType<WorkflowInterceptorsFactory>;
 type Internals = NonNullable<Interceptors['internals']>[number];
-/** A command as the SDK hands it to the server. */
+/** A command as the SDK sends it to the server. */
 type Command = Parameters<NonNullable<Internals['concludeActivation']>>[0]['commands'][number];
 
 const { longhaulReplay } = proxySinks<ReplaySinks>();

@@ -7,16 +7,16 @@ import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
  * A query to an execution that is not in the worker's cache makes the worker replay its history up to now, newest
  * events included. Events that no workflow task has handled yet are thereby handled too early: the resulting commands
  * are kept, and sent with the next workflow task, whose Updates and Signals then come after them. A replay delivers all
- * of it at once, in another order, and can never repeat what was recorded: the execution is stuck forever.
+ * them all at once, in another order, and can never repeat what was recorded: the execution is stuck forever.
  *
  * Only the query itself can undo this: a failing activation makes the worker evict the execution, and fails nothing but
  * the query, which its caller repeats. See docs/decisions/queries-never-advance-a-run.md.
  *
- * A query may also come while the server has not answered a workflow task that ends the execution. It refuses such an
- * end if it has got an event meanwhile, and the task is done again, with that event. Such a query is repeated as well.
+ * A query may also arrive while the server has not answered a workflow task that ends the execution. The server refuses such an
+ * end if it has received an event meanwhile, and the task is repeated with that event. Such a query is repeated as well.
  */
 
-/** The id that the worker gives to a query which came without a workflow task. */
+/** The id that the worker gives to a query without a workflow task. */
 const LONE_QUERY = 'legacy_query';
 
 /** Registered by the worker as a workflow module: created for each execution that the worker loads. */
@@ -39,7 +39,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           isQuery = query !== undefined;
           if (query?.queryId === LONE_QUERY && doubt.refuses(queryingActivity(query.arguments?.[1]))) throw new RepeatQueryError(UNHANDLED);
           if (isQuery) doubt.answered();
-          // Signals come first, in an activation of their own that does not count as one for the worker.
+          // Signals come first, in a separate activation that the worker does not count.
           else if (input.batchIndex === 0) doubt.activated(placeOf(input));
           next(input);
         },
@@ -56,7 +56,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   };
 };
 
-/** True for a command that ends an execution. The server refuses these alone for events that came meanwhile. */
+/** True for a command that ends an execution. Only these are refused by the server for events that arrived meanwhile. */
 function isEnd(command: ConcludeActivationInput['commands'][number]): boolean {
   const { completeWorkflowExecution, continueAsNewWorkflowExecution, failWorkflowExecution, cancelWorkflowExecution } = command;
   return Boolean(completeWorkflowExecution ?? continueAsNewWorkflowExecution ?? failWorkflowExecution ?? cancelWorkflowExecution);
@@ -91,7 +91,7 @@ function queryingActivity(argument: Payload | null | undefined): string | undefi
 
 const UNHANDLED = 'has just got events that no workflow task has handled yet. If it has ended, only its history shows them';
 
-/** Tells the caller to repeat the query. It has no stack, because the worker's log and the Temporal UI show it. */
+/** Asks the caller to repeat the query. It has no stack, because the worker's log and the Temporal UI would show it. */
 class RepeatQueryError extends Error {
   constructor(why: string) {
     super(`${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" ${why}`);

@@ -13,7 +13,7 @@ import { interruptibleModelCall, scheduleActivity, startActivity } from './sched
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** The digest of the code of the loop, which the bundler puts here. */
+/** The digest of the loop's code, which the bundler inserts. */
 declare const LONGHAUL_LOOP: string | undefined;
 
 /** Returns how a run makes bursts on Temporal: each is an activity. */
@@ -28,7 +28,7 @@ export function workflowBursts(run: ResolvedRun, cancelRequested: () => boolean)
   };
 }
 
-/** Resolves after all code of the workflow that can run now. */
+/** Resolves once all workflow code that can run now has run. */
 async function settled(): Promise<void> {
   let isDue = false;
   const due = CancellationScope.nonCancellable(() => condition(() => isDue));
@@ -36,12 +36,12 @@ async function settled(): Promise<void> {
   await due;
 }
 
-/** Makes a burst. Undefined if it has come to nothing: the run makes the call itself. */
+/** Makes a burst. Undefined if it failed: the run then makes the call itself. */
 function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | undefined> | undefined {
   const { state } = run;
   if (state === undefined) return undefined;
   const { outer, scope } = scopeOf(run);
-  // The call ends at once, as without bursts: nothing would cancel a burst that begins now.
+  // The call ends at once, as without bursts: nothing would cancel a burst that began now.
   if (outer.consideredCancelled) return undefined;
   const [seed, begunAt] = [uuid4(), Date.now()];
   const burst: NonNullable<LiveRun['burst']> = {
@@ -66,8 +66,8 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
 }
 
 /**
- * Returns the scope for bursts, which is reused until one is cancelled, and the scope that the run, or its turn, is cancelled by. The
- * cancellation of the run does not reach a burst by itself: what is stored of it is looked up first.
+ * Returns the scope for bursts, which is reused until one is cancelled, and the cancellation scope of the run or its turn. The
+ * cancellation of the run does not reach a burst directly: the stored part of the burst is looked up first.
  */
 function scopeOf(run: LiveRun): NonNullable<LiveRun['burstScope']> {
   const outer = CancellationScope.current();
@@ -78,7 +78,7 @@ function scopeOf(run: LiveRun): NonNullable<LiveRun['burstScope']> {
   return (run.burstScope = { outer, scope });
 }
 
-/** Ends the burst in progress, because a request has come that the run has to read: after the call in flight, or at once if the request says so. */
+/** Ends the burst in progress for a request that the run has to read: after the call in flight, or at once if the request says so. */
 export function endBurst(run: LiveRun): void {
   if (run.burst === undefined) return;
   if (run.inbox.isInterrupted) longhaul.interruptRequested(run.key ?? '');
@@ -87,7 +87,7 @@ export function endBurst(run: LiveRun): void {
 }
 
 /**
- * Cancels the activity of a burst, after the run has looked up what the server has stored of it. If no worker makes an attempt now, the server
+ * Cancels the activity of a burst, after looking up what the server has stored of it. If no worker makes an attempt now, the server
  * ends the activity at once, and drops that.
  */
 function cancelBurst(run: LiveRun): void {

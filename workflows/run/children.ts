@@ -72,7 +72,7 @@ import { scheduleActivity } from './schedule-activity.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
-/** Runs a child, or waits for one that an earlier execution has started. Never rejects. */
+/** Runs a child, or waits for one that an earlier execution started. Never rejects. */
 export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
   const scope = CancellationScope.current();
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = run.snapshot?.timing ?? {};
@@ -111,7 +111,7 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
           (error: unknown) => noteEnd(endOfFailure(error)),
         );
         noteStarted(run, runId);
-        // An earlier run of the same id may have told of itself. A session may have answered already.
+        // An earlier run with the same id may have sent a signal. A session may already have answered.
         if (turn === undefined) forgetChild(run.inbox, runId);
         return undefined;
       } catch (error) {
@@ -133,12 +133,12 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
   };
 }
 
-/** The first wait for the end of a run that has the id of a child, and the longest. Each one is twice as long as the one before. */
+/** The first and longest wait for the end of a run that has the id of a child. The wait doubles each time. */
 const ID_WAIT_MS = { first: 1_000, last: 32_000 };
 
 /**
- * Starts a child. A run that has its id already may be the child of a run that was terminated and started again under the same
- * id: it is told so, cancels itself, and is waited for. Throws WorkflowExecutionAlreadyStartedError if it continues.
+ * Starts a child. An existing run with its id may be the child of a run that was terminated and started again under the same
+ * id: it is notified, cancels itself, and is awaited. Throws WorkflowExecutionAlreadyStartedError if it continues.
  */
 async function startAlone(
   run: LiveRun,
@@ -170,7 +170,7 @@ function takenProblem(runId: string): string {
 }
 
 /**
- * Starts the workflow of a child. The server applies the close policy of a child also when its parent continues as new: with
+ * Starts the workflow of a child. The server also applies the close policy of a child when its parent continues as new: with
  * any policy but ABANDON, the child would end then.
  */
 function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle<RunWorkflow>> {
@@ -184,7 +184,7 @@ function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle
   });
 }
 
-/** Returns the search attributes of the principal, which a child has from its parent: the workflow does not know the key that hashes users. */
+/** Returns the parent's search attributes of the principal: the workflow does not know the key that hashes users. */
 function attributesOfPrincipal(): { typedSearchAttributes?: SearchAttributePair[] } {
   const own: readonly string[] = [SEARCH_ATTRIBUTES.tenant, SEARCH_ATTRIBUTES.user];
   const pairs = workflowInfo()
@@ -199,14 +199,14 @@ function summaryOf(start: ChildStart): string {
   return typeof program === 'string' ? program : program.name;
 }
 
-/** Bytes of the inputs of children that one workflow task may start: its commands are one message of at most 4 MB. */
+/** The most input bytes of children that one workflow task may start: its commands are one message of at most 4 MB. */
 const MAX_STARTING_BYTES = 1_500_000;
 
-/** Starts a child once there is room for its input among those that are being started. */
+/** Starts a child once there is room for its input among the children being started. */
 async function startInTurn<Child>(run: LiveRun, { input }: ChildStart, start: () => Promise<Child>): Promise<Child> {
   const bytes = jsonBytes(input);
   const hasRoom = (): boolean => (run.startingBytes ?? 0) === 0 || (run.startingBytes ?? 0) + bytes <= MAX_STARTING_BYTES;
-  // Several may wait, and each start takes room from the others.
+  // Several may wait, and each start takes room, so the condition is checked again.
   while (!hasRoom()) await condition(hasRoom);
   run.startingBytes = (run.startingBytes ?? 0) + bytes;
   try {
@@ -216,7 +216,7 @@ async function startInTurn<Child>(run: LiveRun, { input }: ChildStart, start: ()
   }
 }
 
-/** Sends a session that the run keeps its next message. Returns the problem if it does not arrive. */
+/** Sends the next message to a kept session. Returns the problem if it does not arrive. */
 async function sendNext(
   run: LiveRun,
   { runId, of }: Pick<ChildCall, 'runId' | 'of'>,
@@ -229,25 +229,25 @@ async function sendNext(
   return undefined;
 }
 
-/** Interrupts a turn of a session that the run keeps. The session continues. */
+/** Interrupts a turn of a kept session. The session continues. */
 async function interruptTurn(runId: string, turn: number): Promise<void> {
   await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
 }
 
-/** Closes all sessions that a run keeps. A running turn ends first. */
+/** Closes all kept sessions of a run. A running turn ends first. */
 export async function closeAllKept(state: RunState | undefined): Promise<void> {
   await closeKept(state && keptAgents(state));
 }
 
-/** Does the same for some of them. */
+/** Closes these kept sessions. */
 export async function closeKept(kept: readonly KeptAgent[] = []): Promise<void> {
   if (kept.length === 0) return;
   await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));
 }
 
 /**
- * Cancels the children that no step waits for any more, because the run ends first, and waits for their ends, for a bounded
- * time: the run could not be carried into its next execution, for instance. Returns the result of the run with their usage.
+ * Cancels the children that no step waits for because the run ends first, and waits for their ends, for a bounded
+ * time. This happens if the run could not continue as new, for example. Returns the result of the run with their usage.
  */
 export async function cancelChildren(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
   const { state } = run;
@@ -256,7 +256,7 @@ export async function cancelChildren(run: LiveRun, result: RunResultFields): Pro
   return { ...result, ...countsOf(state) };
 }
 
-/** Cancels the children that are left, waits for their ends for a bounded time, and counts what they have used. */
+/** Cancels the remaining children, waits for their ends for a bounded time, and counts their usage. */
 export async function endChildren(run: LiveRun, state: RunState): Promise<void> {
   const left = childrenOf(state);
   if (left.length === 0) return;
@@ -266,7 +266,7 @@ export async function endChildren(run: LiveRun, state: RunState): Promise<void> 
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
 }
 
-/** Returns the turn that is waited for, of a session that the run keeps. */
+/** Returns the awaited turn of a kept session. */
 function turnOf(state: RunState, runId: string): number | undefined {
   return agentsOfCalls(state).find((child) => child.runId === runId)?.turn;
 }
@@ -287,7 +287,7 @@ async function cancelChild(run: LiveRun, runId: string, turn: number | undefined
 }
 
 /**
- * Pauses the children with the run, and lets them continue with it: one signal to each child for each change. A child that has
+ * Pauses and resumes the children together with the run: one signal to each child for each change. A child that has
  * ended needs none. The next execution notifies the children again if this one ends before all of them were notified.
  */
 export function pauseChildren(run: LiveRun): void {
@@ -307,12 +307,12 @@ async function tellChanges(run: LiveRun): Promise<void> {
   }
 }
 
-/** Notes that a child has started: it may have missed that the run is paused. */
+/** Records that a child has started: it may have missed that the run is paused. */
 function noteStarted(run: LiveRun, runId: string): void {
   if (run.inbox.paused) run.startedPaused = [...(run.startedPaused ?? []), runId];
 }
 
-/** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
+/** Notifies the run that has requested it that this one has ended. Must be the last action before the close: no signal may come between. */
 export async function notifyOfEnd(run: LiveRun): Promise<void> {
   const { runId, inbox } = run;
   const to = notifiedOnEnd(inbox);
@@ -320,14 +320,14 @@ export async function notifyOfEnd(run: LiveRun): Promise<void> {
   await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId }));
 }
 
-/** Tells the run that keeps a session of the end of a turn, and waits until the server has delivered it. */
+/** Notifies a session's keeper of the end of a turn, and waits until the server has delivered the signal. */
 export async function reportTurn({ runId }: LiveRun, to: string, turn: number): Promise<void> {
   await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId, turn }));
 }
 
 /**
  * Returns a function that notifies the parent when the run begins to wait for a person, and when it no longer does. The
- * execution before has told what was carried.
+ * previous execution has sent the notification for the carried state.
  */
 export function tellsWaiting(run: LiveRun): (state: RunState) => void {
   const { runId, inbox, state: carried } = run;
@@ -346,14 +346,14 @@ export function tellsWaiting(run: LiveRun): (state: RunState) => void {
   };
 }
 
-/** Waits until the server has delivered what the parent is being told: it drops a signal of an execution that closes before. */
+/** Waits until the server has delivered the signals to the parent: it drops the signals of an execution that closes before. */
 export async function finishTelling(run: LiveRun): Promise<void> {
   if (run.telling === 0) return;
   await CancellationScope.nonCancellable(() => condition(() => run.telling === 0));
 }
 
 /**
- * Checks from time to time that the parent is alive, and cancels the run once it is not: a parent that was terminated
+ * Periodically checks that the parent is alive, and cancels the run once it is not: a parent that was terminated
  * cancels nothing. Does nothing for a run without a parent.
  */
 export function watchParent(run: LiveRun, parent: ParentRun | undefined): void {
@@ -370,7 +370,7 @@ async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
   }
 }
 
-/** Checks the parent of a session that it keeps, during a turn: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
+/** Checks the keeper of a session only during turns: no timer wakes an idle session. An overdue check happens at the start of a turn. */
 async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> {
   const isIdle = (): boolean => run.state !== undefined && sessionOf(run.state)?.turn === undefined;
   let checkAt = parent.checkAt ?? 0;
@@ -386,7 +386,7 @@ async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> 
 
 const NEXT_CHECK = 'next check that the parent is alive';
 
-/** Notes when the next execution checks the parent. */
+/** Records when the next execution checks the parent. */
 function noteNextCheck({ state }: LiveRun, checkAt: number): void {
   const parent = parentOf(state ?? {});
   if (parent !== undefined) parent.checkAt = checkAt;
@@ -401,7 +401,7 @@ function cancelOrphan({ inbox }: LiveRun, { runId }: ParentRun): void {
   inbox.cancelAsked = true;
 }
 
-/** Sends a signal to another run. Returns false if that has ended. */
+/** Sends a signal to another run. Returns false if that run has ended. */
 async function signalRun<Input>(runId: string, name: string, input: Input): Promise<boolean> {
   try {
     await getExternalWorkflowHandle(runId).signal<[Input]>(name, input);

@@ -69,7 +69,7 @@ export interface RunObserver {
   recorded(state: RunState): void;
   /** Called when the state has changed outside the record. */
   noted(state: RunState): void;
-  /** Called when the things that workers lack have changed. The run has a state once the agent is resolved. */
+  /** Called when the list of what workers lack has changed. The run has a state once the agent is resolved. */
   missing(run: LiveRun): void;
 }
 
@@ -97,15 +97,15 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   return runEnd;
 }
 
-/** Counts a run whose input was refused: it has begun and ended. */
+/** Reports a run whose input was refused: it has begun and ended. */
 export function reportRefused(run: LiveRun, result: RunResultFields): void {
   longhaul.runStarted(run.agentName);
   reportTrace(run, result);
 }
 
 /**
- * Hands the process of the worker what the trace of the run shows of the record since the last time. It adds nothing to the history. In a
- * replay nobody would hear it, so nothing is made.
+ * Passes the traced part of the record since the last time to the worker process. Adds nothing to the history. In a
+ * replay nobody would receive it, so nothing is computed.
  */
 function reportTrace(run: LiveRun, result?: RunResultFields): void {
   const { firstOffset = 0, context: { events } = { events: [] }, steps = [] } = run.state ?? {};
@@ -127,7 +127,7 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
   longhaul.traced(run.key ?? '', part, Date.now());
 }
 
-/** Shows a turn of a session as soon as it has ended: the session may stay open for days. */
+/** Traces a turn of a session as soon as it has ended: the session may stay open for days. */
 function reportTurns(run: LiveRun, state: RunState): void {
   if (endedTurns(state).length > (run.traced?.turns ?? 0)) reportTrace(run);
 }
@@ -159,9 +159,9 @@ async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver):
   return interpretFrom(ready, run.state, BEGINNING, observer);
 }
 
-/** Returns what the place of a run in its trace follows from: its worker need not ask the server for it. */
+/** Returns the facts that determine a run's place in its trace, so that the worker need not query the server for them. */
 function tracedBeginning({ key = '' }: LiveRun, start: FirstStart): TracedBeginning {
-  // The input is that of a workflow of the user.
+  // The input belongs to a workflow of the user.
   if (key !== '') return { key };
   const { traceparent, parent } = start.input;
   const isSession = start.type === 'input' && start.input.session !== undefined;
@@ -173,7 +173,7 @@ function tracedBeginning({ key = '' }: LiveRun, start: FirstStart): TracedBeginn
   };
 }
 
-/** Returns why a run inside the history of another workflow cannot have the agent: the children report to the run, which is no workflow. */
+/** Returns why an inline run cannot have the agent: its children would report to the run, which is not a workflow. */
 function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
   const tool = tools.find(({ agent }) => agent !== undefined);
   if (tool === undefined) return undefined;
@@ -249,7 +249,7 @@ function cancelledResult(run: LiveRun): RunResultFields {
   return closeWith(run, { status: 'cancelled', stopReason: 'cancelled', output: '' });
 }
 
-/** Ends a run from outside the loop, and keeps its record. */
+/** Ends a run from outside the loop, keeping its record. */
 function closeWith(run: LiveRun, ending: Ending): RunResultFields {
   const clock = { now: () => Date.now() };
   if (run.state === undefined) {
@@ -259,7 +259,7 @@ function closeWith(run: LiveRun, ending: Ending): RunResultFields {
   return closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
 }
 
-/** Calls the hooks at the end of a run, if it has any: one activity, which bounds their time. Returns the result with their answers. */
+/** Calls the end hooks of a run, if any, in one activity that bounds their time. Returns the result with their answers. */
 async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
   const { snapshot } = run;
   const request = snapshot && endHooksRequest(Object.assign(run, { snapshot }), result);
@@ -307,7 +307,7 @@ async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<
   noted(state);
 }
 
-/** The characters of a run id of a child that are random: a reset of its parent starts other children. */
+/** The random characters in the run id of a child: after a reset, the parent starts other children. */
 const CHILD_ID_LENGTH = 8;
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
@@ -353,7 +353,7 @@ async function until(isMet: () => boolean, deadline?: WaitDeadline): Promise<voi
 }
 
 /**
- * True if this execution should continue as new before it grows by `growth`. Never before it has made progress: a run
+ * True if this execution should continue as new before it grows by `growth`. False until it has made progress: a run
  * whose carried state alone exceeds a threshold would continue as new forever.
  */
 function continueDue(run: LiveRun, growth: Growth): boolean {
@@ -370,10 +370,10 @@ function continueDue(run: LiveRun, growth: Growth): boolean {
   );
 }
 
-/** The size of an execution at which a session continues in the next before it waits. */
+/** The size of an execution from which a session continues as new before it waits. */
 const ASLEEP = { events: 1_000, bytes: 1_000_000 };
 
-/** True if a session should continue as new before it waits: a worker that no longer has it in its cache replays this execution to wake it. */
+/** True if a session should continue as new before it waits: to wake it, a worker without it in its cache replays this execution. */
 function continueBeforeSleep(run: LiveRun): boolean {
   if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
   const { historyLength, historySize } = workflowInfo();
@@ -387,7 +387,7 @@ export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | {
 
 /** The identity of a run before its input is read. */
 export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'> {
-  /** The beginning of the execution, which says whether its input may carry state. */
+  /** The beginning of the execution, which decides whether its input may carry state. */
   origin: ExecutionOrigin;
 }
 
@@ -400,8 +400,8 @@ export function executionOrigin(): ExecutionOrigin {
 }
 
 /**
- * The error for carried state that the worker cannot read. It fails the workflow task and not the run: the server offers the task to one
- * worker after another, until one can.
+ * The error for carried state that the worker cannot read. It fails the workflow task, not the run: the server offers the task to other
+ * workers until one can read it.
  */
 class UnreadableState extends Error {
   override readonly name = 'UnreadableCarry';
@@ -412,7 +412,7 @@ class UnreadableState extends Error {
 }
 
 /**
- * Checks the input of an execution: that of any caller strictly, and that of the execution before, which a run has written, by its
+ * Checks the input of an execution: a caller's input strictly, and the state from the previous execution, which a run has written, by its
  * version. Throws if this worker cannot read the carried state.
  */
 export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, readInput: ReadInput = readRunInput): CheckedStart {
@@ -444,17 +444,17 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
   return { run, ok: true, start };
 }
 
-/** Returns the start of an execution that continues the one before it. Throws if this worker cannot read its input. */
+/** Returns the start of an execution that continues the previous one. Throws if this worker cannot read its input. */
 function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const problem = inboundProblem(raw);
   if (problem !== undefined) throw new UnreadableState(blank.runId, problem);
-  // The state of a run inside a workflow of the user passes through code of the user.
+  // The state of an inline run passes through the user's code.
   const isForeign = blank.key !== undefined;
   const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined, { isForeign });
   if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
   const { continuedState } = read;
   const { runId, deps, executions, inbox, snapshot } = continuedState;
-  // That of a session is the start of its present turn.
+  // For a session, `startedAt` of the state is the start of its current turn.
   const startedAt = sessionOf(continuedState)?.startedAt ?? continuedState.startedAt;
   const { state, position } = fromContinueAsNewState(continuedState);
   const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };

@@ -29,7 +29,7 @@ export function registerMessages(run: LiveRun): void {
     );
   }
   for (const name of Object.keys(SIGNAL_KINDS) as (keyof typeof SIGNALS)[]) {
-    // The user cancels their own workflow, with the runs in it.
+    // The user cancels the surrounding workflow, with the runs in it.
     if (name === 'cancel' && run.key !== undefined) continue;
     setHandler(defineSignal<[unknown]>(scopedName(SIGNALS[name], run.key), RAW), (raw) => handleSignal(run, name, decodedValue(raw)), {
       description: `${SIGNAL_KINDS[name].description}; for callers that can only signal`,
@@ -44,7 +44,7 @@ function handleUpdate(run: LiveRun, name: keyof typeof UPDATES, input: unknown):
   endBurst(run);
   interruptTurn(run);
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
-  // A decision that is sent again waits like the first, unless its outcome is known.
+  // A repeated decision waits like the first, unless its outcome is known.
   const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
   return isChecked ? receipt : awaitOutcome(run, receipt);
 }
@@ -67,7 +67,7 @@ function isDecision(receipt: unknown): receipt is DecisionReceipt {
 }
 
 /**
- * Returns the outcome of a decision, and throws for a refused one. A decision that is carried over is answered by the
+ * Returns the outcome of a decision, or throws if it was refused. A decision that is carried over is answered by the
  * next execution, or by the record of a run that has ended.
  */
 function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
@@ -108,7 +108,7 @@ export function registerQueries(run: LiveRun): void {
   }
 }
 
-/** Adds the execution to the record: a reader has to know if `retry` has put another one in its place. */
+/** Adds the execution id to a page of the record: a reader has to notice if `retry` has replaced the execution. */
 function ofExecution(name: keyof typeof QUERIES, answer: unknown): unknown {
   return name === 'record' ? { ...(answer as object), executionId: workflowInfo().runId } : answer;
 }

@@ -21,18 +21,18 @@ export interface LiveRun {
   /** The prefix of the handlers of a run inside a workflow of the user; undefined for a run that is a workflow itself. */
   key?: string;
   agentName: string;
-  /** The deps at the start of the execution: those of `state` are newer. */
+  /** The deps at the start of the execution: `state` has newer ones. */
   deps: JsonObject;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The executions of the run, this one included. */
+  /** The number of executions of the run, including this one. */
   executions: number;
   inbox: Inbox;
-  /** Activities that have ended in this execution: before the first one it must not continue as new. */
+  /** The number of ended activities in this execution: before the first, it must not continue as new. */
   activitiesEnded: number;
-  /** Updates that arrived during the last activity: as many may arrive during the next. */
+  /** The number of Updates during the last activity: as many may arrive during the next. */
   recentUpdates: number;
-  /** True once this execution takes no more decisions: the next execution or the record answers pending ones. */
+  /** True once this execution accepts no more decisions: the next execution or the record answers pending ones. */
   ending: boolean;
   /** The number of handlers that wait for the outcome of a decision. */
   answering: number;
@@ -40,11 +40,11 @@ export interface LiveRun {
   telling: number;
   /** Decisions whose author is being checked, by their id. */
   authorizing: Map<string, Decision>;
-  /** Things that activities wait for because workers lacked them. */
+  /** What activities wait for because workers lacked it. */
   missing: Missing[];
   /** Called when `missing` has changed. */
   showMissing?: () => void;
-  /** Bytes of the inputs of children that are being started. */
+  /** The input bytes of the children being started. */
   startingBytes?: number;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
@@ -52,9 +52,9 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. */
   burst?: LiveBurst;
-  /** The last burst, which the summary of the next one tells of. */
+  /** The last burst, for the summary of the next one. */
   lastBurst?: LastBurst;
-  /** The scope of bursts, and that by which the run, or its turn, is cancelled. */
+  /** The scope of bursts, and the cancellation scope of the run or its turn. */
   burstScope?: { outer: CancellationScope; scope: CancellationScope };
   /** The scope of the current turn of a session. */
   turnScope?: CancellationScope;
@@ -64,21 +64,21 @@ export interface LiveRun {
   input?: string;
   /** The agent that came with the input, which the first activity queries. */
   document?: AgentDocument;
-  /** Whom the run acts for. Present in its first execution. */
+  /** The identity on whose behalf the run acts. Present in its first execution. */
   principal?: Principal;
   /** The kind of session that the run begins as. Present in the first execution of a session. */
   opensAs?: SessionKind;
   snapshot?: AgentSnapshot;
   state?: RunState;
-  /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
+  /** True if the agent could not be resolved and the worker has `notifyEnded`. */
   notifiesEnd?: true;
-  /** The ends of the sessions that this execution has started and the run keeps, by run id. */
+  /** The ends of kept sessions that this execution has started, by run id. */
   keptEnds?: Map<string, ChildEnd>;
-  /** Ids of children that have started while the run was paused. */
+  /** The ids of children that started while the run was paused. */
   startedPaused?: string[];
-  /** The lengths of the parts of the record of this execution that its trace has shown. */
+  /** How much of this execution's record was already traced. */
   traced?: { events: number; steps: number; turns: number };
-  /** The turn of a session, and the events up to which this process knows it. */
+  /** The turn of a session that the worker process knows, and up to which event. */
   turnShown?: { turn: number; through: number };
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
@@ -89,11 +89,11 @@ interface LiveBurst {
   scope: CancellationScope;
   readonly seed: string;
   readonly begunAt: number;
-  /** The run, or its turn, is cancelled. */
+  /** True if the run or its turn is cancelled. */
   readonly isCancelled: boolean;
   /** True once the run waits for its end. */
   isEnding?: true;
-  /** What the server had stored when the run began to wait for its end, if no worker made an attempt then. */
+  /** What the server had stored when the run began to wait for the end, if no worker was making an attempt. */
   stored?: Checkpoint;
 }
 
@@ -103,29 +103,29 @@ export type ResolvedRun = LiveRun & Required<Pick<LiveRun, 'snapshot'>>;
 /** The totals of a run, and its status. */
 type RecordedTotals = Omit<Extract<StreamEntry, { type: 'recorded' }>, 'type' | 'executionId'>;
 
-/** The sinks through which the sandbox notifies the process of its worker, without waiting for an answer. */
+/** The sinks through which the sandbox notifies the worker process, without waiting for an answer. */
 export interface LonghaulSinks extends Sinks {
   longhaul: {
     /** Reports that the run is being cancelled. May be called again when a workflow task is executed again. */
     cancelRequested(): void;
     /**
-     * Reports that the model call of the run is to be interrupted. `key` is that of a run inside a workflow of the
+     * Reports that the model call of the run is to be interrupted. `key` is the key of a run inside a workflow of the
      * user, or empty. May be called again as well.
      */
     interruptRequested(key: string): void;
-    /** Hands over the events that are new to a model call, before it is scheduled. `key` as above. May be called again as well. */
+    /** Passes on the new events for a model call before it is scheduled. `key` as above. May be called again as well. */
     conversationGrew(key: string, news: NewEvents): void;
     /**
-     * Reports that the run has recorded something, or that its status has changed. `waitsAnew`: it waits for a decision, and not for the same
+     * Reports that the run has recorded something, or that its status has changed. `waitsAnew`: it waits for a decision, but not the same
      * ones as before. May be called again as well.
      */
     recorded(totals: RecordedTotals, waitsAnew: boolean): void;
     /** Reports that a run begins. `beginning`: absent for a run whose input was refused. May be called again as well. */
     runStarted(agentName: string, beginning?: TracedBeginning): void;
-    /** Says that a session is in that turn, for activities about events before `through`. May be called again as well. */
+    /** Reports the turn of a session, for activities about events before `through`. May be called again as well. */
     turnReached(turn: number, through: number): void;
     /**
-     * Hands over what the trace of a run shows of a turn or an execution that ends. `key` as above. `at`: the time in the workflow. May be called
+     * Passes on the traced part of a turn or an execution that ends. `key` as above. `at`: the time in the workflow. May be called
      * again as well, with other content.
      */
     traced(key: string, part: TracedPart, at: number): void;

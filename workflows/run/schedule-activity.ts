@@ -43,7 +43,7 @@ export function scheduleActivity<Input, Output, Outcome>(
   return performActivity({ ...hostOf(run), start, ended }, call);
 }
 
-/** Tells the process of the worker which turn of a session the next activities belong to: their inputs do not say it. */
+/** Notifies the worker process which turn of a session the next activities belong to: their inputs do not say so. */
 function showTurn(run: LiveRun): void {
   const session = run.state && sessionOf(run.state);
   if (run.state === undefined || session === undefined || parentOf(run.state)?.kept) return;
@@ -87,13 +87,13 @@ export function readOutcome<Output, Outcome>(
   );
 }
 
-/** Returns the input with which an activity is scheduled once more, if its raw result asks for it. */
+/** Returns the input for scheduling an activity again, if its raw result asks for it. */
 function inputAgain<Input, Output>({ again }: Pick<ActivityRequest<Input, Output, never>, 'again'>, raw: Output): Input | undefined {
   const output = decodedValue(raw);
   return whyUnreadable(output) === undefined ? again?.(output as Output) : undefined;
 }
 
-/** Starts the activity: its result is raw, and its failure is Temporal's own. */
+/** Starts the activity. Its result is raw, and its failure is Temporal's. */
 export function startActivity<Input, Output>({ name, tier, options: requested, input }: ActivityCall<Input>): Promise<Output> {
   const options = { ...requested, activityTypeInfo: { [name]: { outputType: rawValueTypeInfo } } };
   const activities: Activities<Input, Output> =
@@ -146,12 +146,12 @@ function scopeOf(run: LiveRun): CancellationScope {
   return run.modelScope;
 }
 
-/** Interrupts the model call in flight, for a message that is to be read at once. The run continues. */
+/** Interrupts the model call in flight for a message that is to be read at once. The run continues. */
 export function interruptModelCall(run: LiveRun): void {
   if (run.inbox.isInterrupted) abortModelCall(run);
 }
 
-/** Gives up the model call in flight, if there is one. The run continues. */
+/** Aborts the model call in flight, if there is one. The run continues. */
 export function abortModelCall(run: LiveRun): void {
   if (run.modelCall === undefined) return;
   longhaul.interruptRequested(run.key ?? '');
@@ -162,7 +162,7 @@ export function abortModelCall(run: LiveRun): void {
 export async function withinTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
   const scope = new CancellationScope({ cancellable: true });
   run.turnScope = scope;
-  // The execution before was interrupted in the middle of the turn.
+  // The turn was interrupted in the previous execution.
   if (interruptOf(run.inbox) !== undefined) scope.cancel();
   try {
     return await scope.run(turn);
@@ -173,7 +173,7 @@ export async function withinTurn<Result>(run: LiveRun, turn: () => Promise<Resul
   }
 }
 
-/** Begins work during the wait of a session, in a separate cancellation scope: what it waits for is cancelled once it is given up. */
+/** Begins work while a session waits, in a separate cancellation scope: giving it up cancels what it waits for. */
 export function inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
   const scope = new CancellationScope({ cancellable: true });
   let outcome: Outcome | undefined;
@@ -207,9 +207,9 @@ type ActivityCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | '
 interface ActivityHost {
   /** Starts an activity. Rejects with its failure. */
   start<Input, Output>(call: ActivityCall<Input>): Promise<Output>;
-  /** Returns the outcome of an activity that has returned this. */
+  /** Returns the outcome for the raw result of an activity. */
   read<Output, Outcome>(call: Pick<ActivityRequest<never, Output, Outcome>, 'name' | 'returned' | 'failed'>, output: Output): Outcome;
-  /** Returns the input with which an activity is performed once more, if what it has returned asks for it. Absent: none does. */
+  /** Returns the input for performing an activity again, if its result asks for it. Absent: never. */
   again?<Input, Output>(call: Pick<ActivityRequest<Input, Output, never>, 'again'>, output: Output): Input | undefined;
   /** Called at each end of an activity. */
   ended(): void;
@@ -218,12 +218,12 @@ interface ActivityHost {
   now(): number;
   /** Waits. Rejects if it is cancelled. */
   pause(ms: number, summary: string): Promise<unknown>;
-  /** Called when an activity begins to wait for a worker that has something, and when it no longer does. */
+  /** Called when an activity begins to wait for a worker that has what is missing, and when it no longer does. */
   waits(missing: MissingOnWorker): void;
   waited(missing: MissingOnWorker): void;
 }
 
-/** The thing that an activity waits for, and the number of times it has been rescheduled. */
+/** What an activity waits for, and how often it was rescheduled. */
 interface WorkerWait {
   missing: MissingOnWorker;
   times: number;
@@ -247,7 +247,7 @@ function performActivity<Input, Output, Outcome>(
       return again === undefined ? host.read(call, output) : performActivity(host, { ...call, input: again });
     },
     (error: unknown) => {
-      // A worker whose cache is full cancels the local calls of the run that it is about to forget, and a run that has another job is told.
+      // A worker with a full cache cancels the local calls of a run before it evicts it. A run that gets another task sees that, and repeats.
       if (call.tier === 'local' && activityProblem(error).type === 'cancelled' && !host.isCancelled())
         return performActivity(host, call, wait);
       ended();

@@ -8,8 +8,8 @@ import { NO_LIMIT } from '../limits.ts';
 import { type KeptLimits, MemoryLedger } from '../memory-ledger.ts';
 
 /**
- * The account of one provider as a script: what a process reports comes in, and what it may do goes out, in one step and by the clock of
- * Redis. The rules are those of `MemoryLedger`, in the same order; a test compares the answers of both.
+ * The account of one provider as a script: takes the report of a process and returns its answer, in one step and by the clock of
+ * Redis. It follows the rules of `MemoryLedger`, in the same order; a test compares the answers of both.
  *
  * KEYS: the state, the processes by name, what tenants were served, when they were, the parked calls by time, their number by tenant.
  * ARGV: the report and the limits as JSON; the time of the test, or nothing.
@@ -225,17 +225,17 @@ const ANSWER_MS = 1_000;
 /** The account of one provider in Redis. */
 interface RedisAccount {
   connection: RedisConnection;
-  /** The beginning of its keys. The part in braces keeps them on one node of a cluster. */
+  /** The prefix of its keys. The part in braces keeps them on one node of a cluster. */
   prefix: string;
   provider: string;
   limits: KeptLimits;
-  /** Called when the process begins to reckon by itself, with the reason and its part of the limits, and when Redis is used again. */
+  /** Called when the process starts to work without Redis, with the reason and the number of workers that share the limits. */
   onAlone: (reason: string, workers: number) => void;
   onBack: () => void;
 }
 
 /**
- * The common account of all workers in Redis. While it cannot be reached, each process takes its part of the limits: no call waits for
+ * The shared account of all workers in Redis. While it cannot be reached, each process uses its share of the limits: no call waits for
  * Redis.
  */
 export class RedisLedger implements Ledger {
@@ -261,12 +261,12 @@ export class RedisLedger implements Ledger {
     const { connection, onBack } = this.#account;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      // It is opened with the first call.
+      // The connection is opened with the first call.
       await connection.ready(AbortSignal.timeout(ANSWER_MS));
     }
     if (!connection.isReady || !connection.answers) return this.#exchangeAlone(report, connection.problem.message);
     try {
-      // Others may have used what was saved up meanwhile.
+      // Other processes may have used the accumulated permits meanwhile.
       const told = this.#alone === undefined ? report : { ...report, isAfresh: true };
       const answer = await inTime(this.#run(told));
       this.#workers = answer.workers;
@@ -292,7 +292,7 @@ export class RedisLedger implements Ledger {
   }
 }
 
-/** Settles like the answer, or rejects if it does not come in time. A process that was busy looks first if it has come meanwhile. */
+/** Settles like the answer, or rejects if it is late. A process that was busy first checks whether it has arrived meanwhile. */
 async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   const stop = new AbortController();
   const late = async (): Promise<never> => {
@@ -310,7 +310,7 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Returns the part of the limits that one of several workers may use without the others. */
+/** Returns the share of the limits that one of several workers may use on its own. */
 function partOf({ requestsPerMinute, tokensPerMinute, concurrency }: KeptLimits, workers: number): KeptLimits {
   return {
     requestsPerMinute: requestsPerMinute / workers,
@@ -319,7 +319,7 @@ function partOf({ requestsPerMinute, tokensPerMinute, concurrency }: KeptLimits,
   };
 }
 
-/** What the script is given. */
+/** The input of the script. */
 interface ScriptInput {
   report: LedgerReport;
   /** The limits as JSON. */
@@ -328,7 +328,7 @@ interface ScriptInput {
   now?: number;
 }
 
-/** Runs the script in a Redis, which is sent the text of it once. */
+/** Runs the script in Redis. Its text is sent once. */
 export async function runGrantScript(
   send: (args: string[]) => Promise<unknown>,
   keys: readonly string[],
