@@ -82,7 +82,7 @@ const unanswered = new Map<string, Unanswered>();
 /** Milliseconds in which a reader who makes the same change again means the one whose answer was lost. Later it is another one. */
 const MEANT_AGAIN_WITHIN = 60_000;
 
-/** The changes that set how a run goes on, and overtake each other. */
+/** The changes that decide how a run continues, of which the latest wins. */
 const SETS_RUN = /^\S+ (\S*\/v1\/(?:runs|sessions)\/[^/ ]+)\/(?:permissions|limits|pause|resume) /;
 
 /**
@@ -139,7 +139,7 @@ async function send(url: string, init: SentRequest): Promise<Response> {
   throw new Refused(problem);
 }
 
-/** A service that answers may have lost what it asks itself. */
+/** A service that answers may still not reach its Temporal server. */
 function noteProblem({ code }: { code: string }): void {
   connection.value = code === 'server_unreachable' ? 'withoutTemporal' : '';
 }

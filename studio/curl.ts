@@ -1,4 +1,4 @@
-// A request as a command for a terminal. Its key is none of the page's business: the command reads it from the environment.
+// A request as a terminal command. The page does not know its key: the command reads it from the environment.
 
 /** How the key of an API is sent, and what else it wants. */
 interface Api {

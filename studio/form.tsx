@@ -43,7 +43,7 @@ export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'sche
 }
 
 /**
- * A field for a value by its schema. It stays what it is at first, whatever is written into it: another one in its place would take the focus from
+ * A field for a value by its schema. Its kind never changes, whatever is written into it: replacing the field would take the focus from
  * who writes, and what they write next would be keys of the page.
  */
 export function Field(options: FieldOptions): JSX.Element {
@@ -205,7 +205,7 @@ export function isSound(part: HTMLElement | null): boolean {
   return [...fields].every((field) => field.reportValidity());
 }
 
-/** Edits a value as JSON. What is no JSON is not taken over, and keeps its form from being sent. */
+/** Edits a value as JSON. Invalid JSON is not applied, and keeps the form from being sent. */
 export function JsonField(options: FieldOptions): JSX.Element {
   const { value, onChange } = options;
   const [text, setText] = useState(value === undefined ? '' : jsonText(value));

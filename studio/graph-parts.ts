@@ -16,7 +16,7 @@ interface Flow {
   agents?: string[];
 }
 
-/** An agent or a flow with those that act in its runs or below them. With a record, the steps of each, and who has handed over to whom. */
+/** An agent or a flow, and the agents in its runs and their descendants. With a record: the steps of each, and the handoffs. */
 export function agentGraph({ name, handoffs, agents, tools, flow }: AgentDetails, record?: RunRecord): GraphParts {
   const asTools = new Set(tools.flatMap(({ agent }) => (agent === undefined ? [] : [agent])));
   const detailOf = (one: string): string =>
@@ -40,7 +40,7 @@ export function hasOthers({ handoffs, flow }: AgentDetails): boolean {
   return handoffs.length > 0 || flow !== undefined;
 }
 
-/** The agents of a parallel flow begin together, those of others one after the other; after the last one of a loop, the first acts again. */
+/** The agents of a parallel flow begin together, in other flows they run in sequence; in a loop, the first follows the last. */
 function edgesOfFlow(name: string, kind: string | undefined, agents: readonly string[]): GraphEdge[] {
   if (kind === 'parallel') return agents.map((to) => ({ from: name, to }));
   const inOrder = agents.map((to, index) => ({ from: agents[index - 1] ?? name, to }));

@@ -70,7 +70,7 @@ export function orderOf({ deadlineAt, requestedAt }: Pick<Approval, 'deadlineAt'
 /** What a run has used, in its entry. */
 const AMOUNTS = ['steps', 'tokens', 'cost', 'durationMs'] as const;
 
-/** Returns the entry of a run as the feed has it now. What it has used, once it has begun or ended anew, is the service's to say. */
+/** Returns the entry of a run according to the feed. The service reports its usage once it has begun or ended again. */
 export function changed(run: RunEntry, items: readonly FeedItem[]): RunEntry {
   const own = items.filter((one) => one.type !== 'gap').filter((one) => one.run.runId === run.runId);
   const last = own.at(-1);
@@ -84,7 +84,7 @@ export function changed(run: RunEntry, items: readonly FeedItem[]): RunEntry {
   return now;
 }
 
-/** True if the feed tells of an execution of a run that has begun after its end: somebody has retried it. */
+/** True if the feed reports an execution that began after the run's end: somebody has retried it. */
 export function isBegunAgain(items: readonly FeedItem[], { runId, endTime }: { runId: string; endTime: string | null }): boolean {
   return items.some((item) => {
     if (item.type === 'gap' || item.run.runId !== runId) return false;

@@ -1,6 +1,6 @@
 import { TEXTS } from './texts.ts';
 
-/** Characters that show nothing, or change how others are shown. Line breaks and tabs are none. */
+/** Characters that are invisible, or change how others are shown, except line breaks and tabs. */
 const HIDDEN =
   /\p{Cc}|\p{Cf}|\p{Cs}|\p{Co}|\p{Cn}|\p{Zl}|\p{Zp}|\p{Variation_Selector}|[\u115F\u1160\u2800\u3164\uFFA0]|\u034F|\u17B4|\u17B5/u;
 
@@ -69,7 +69,7 @@ const LETTERS = SCRIPTS.map((script) => [script, new RegExp(String.raw`\p{Script
 export function mixedScripts(name: string): string[] {
   if (PLAIN.test(name)) return [];
   const found: string[] = LETTERS.flatMap(([script, letter]) => (letter.test(name) ? [script] : []));
-  // Full-width and mathematical letters look like others of their own script.
+  // Full-width and mathematical letters look like other letters of their script.
   const isOther = name.normalize('NFKC') !== name.normalize('NFC');
   return found.length > 1 ? found : isOther ? [...found, TEXTS.otherForms] : [];
 }

@@ -15,7 +15,7 @@ import { TEXTS } from './texts.ts';
 import { useFacts, useTimeline } from './timeline.tsx';
 import { useRecord } from './use-record.ts';
 
-/** A chat with any agent, as a session, and beside it each step as it happens. */
+/** A chat with any agent, as a session, next to its steps as they happen. */
 export function PlaygroundPage({ agent, session }: { agent: string | undefined; session: string | undefined }): JSX.Element {
   return (
     <>

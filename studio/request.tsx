@@ -116,7 +116,7 @@ function Wire({ wire }: { wire: NonNullable<StepRequest['wire']> }): JSX.Element
   const { outcome, act } = useAction();
   const copy = (): void =>
     act(async () => {
-      // There is none for pages that come without encryption from another machine.
+      // Not available to pages that are loaded without encryption from another machine.
       const { clipboard } = navigator as { clipboard?: Clipboard };
       if (clipboard === undefined) throw new Error(TEXTS.copyNeedsHttps);
       await clipboard.writeText(curlOf(wire));

@@ -69,7 +69,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   );
 }
 
-/** True if the service or its server was away, of which the page tells above everything, and after which it reads again by itself. */
+/** True if the service or its server was down: the page says so at the top, and reads again by itself afterwards. */
 function isAway(failure: unknown): boolean {
   return failure instanceof Refused && failure.problem.code === 'server_unreachable';
 }
@@ -94,7 +94,7 @@ function useBegunAgain(runId: string, result: RunRecord['result']): void {
       }),
     [runId],
   );
-  // A token for one run has no feed, and a page that nobody has looked at for long may have missed what it said.
+  // A run token has no feed, and a page that was in the background for long may have missed its news.
   useEffect(() => {
     const gone = new AbortController();
     const look = async (): Promise<void> => {
@@ -246,7 +246,7 @@ function Ending({ record }: RecordPart): JSX.Element | null {
   );
 }
 
-/** The run as a graph, if the service has what it was made of. */
+/** The run as a graph, if the service has its definition. */
 function Trace({ tree: { kind, agentName }, ...part }: RecordPart & { tree: RunTree }): JSX.Element | null {
   if (kind === 'program' && me.value?.runId === undefined) return <ProgramTrace name={agentName} {...part} />;
   return kind === 'agent' && me.value?.features.agents ? <AgentTrace name={agentName} {...part} /> : null;

@@ -13,7 +13,7 @@ export interface FollowedRecord {
 /** The pause in which what a stream brings is put together before it is drawn, in milliseconds. */
 const TOGETHER = 30;
 
-/** Follows the record of a run, or of a session. Undefined: there is none yet. */
+/** Follows the record of a run or a session. Undefined until there is one. */
 export function useRecord(runId: string | undefined): FollowedRecord {
   const record = useRef(new RunRecord());
   const [version, setVersion] = useState(0);

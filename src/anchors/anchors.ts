@@ -4,7 +4,7 @@ import type { AnchorBreach, AnchorVerdict } from '../core/domain/verdicts.ts';
 
 /** The constraint that an anchor declares: the model reads it in its system prompt. */
 export interface AnchorConstraint {
-  /** The name by which agents and steps refer to the anchor. */
+  /** The name that agents and steps use to refer to the anchor. */
   readonly name: string;
   /** The thing that an answer must have. */
   readonly require?: string;
@@ -88,7 +88,7 @@ const MAX_VIOLATIONS = 50;
 const MAX_VIOLATION_BYTES = 2_000;
 
 /**
- * Checks an answer with all anchors, one after the other, even if some are breached. An answer that admits that the model does not know
+ * Checks an answer with all anchors, in order, even if some are breached. An answer that admits that the model does not know
  * is excused from the anchors that ask for evidence, if `AgnosticFallback` is among the anchors. A check that throws is a breach.
  */
 export async function checkAnchors(text: string, anchors: readonly Anchor[], context: AnchorContext): Promise<AnchorVerdict> {
@@ -258,7 +258,7 @@ export const BUILT_IN_ANCHORS: readonly BuiltInAnchor[] = [
   agnosticFallback,
 ];
 
-/** Returns the anchor of the product with that name; undefined if there is none. */
+/** Returns the built-in anchor with this name, or undefined. */
 export function builtInAnchor(name: string): BuiltInAnchor | undefined {
   return BUILT_IN_ANCHORS.find((anchor) => anchor.name === name);
 }
@@ -328,7 +328,7 @@ const BEFORE_WORD = String.raw`(?<![\p{L}\p{N}_])`;
 /** The source of an expression that holds where no character of a word follows. */
 const AFTER_WORD = String.raw`(?![\p{L}\p{N}_])`;
 
-// None of these expressions reads more than 40 characters from where it begins: no text makes them slow.
+// These expressions read at most 40 characters from where they begin, so no text makes them slow.
 const SSN = standaloneNumber(String.raw`\p{Nd}{3}-\p{Nd}{2}-\p{Nd}{4}`);
 const CARD = standaloneNumber(String.raw`\p{Nd}{4}[\s-]?\p{Nd}{4}[\s-]?\p{Nd}{4}[\s-]?\p{Nd}{4}`);
 const PHONE = standaloneNumber(String.raw`(?:1[-.\s]?)?\(?\p{Nd}{3}\)?[-.\s]?\p{Nd}{3}[-.\s]?\p{Nd}{4}`);

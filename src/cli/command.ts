@@ -54,7 +54,7 @@ async function runExists({ temporal }: LonghaulClient, runId: string): Promise<b
 /** Runs that are looked at: those below a run may be many. */
 const LOOKED_AT = 100;
 
-/** Returns the ids that begin like this, without those of runs below another one of them. */
+/** Returns the ids with this prefix, without descendants of other matching runs. */
 async function topmostIds(client: LonghaulClient, beginning: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { runId } of client.list({ runIdPrefix: beginning, limit: LOOKED_AT })) found.push(runId);
@@ -71,7 +71,7 @@ interface ListForms<Entry> {
   none: string;
 }
 
-/** Prints entries: as they come, one JSON value per line, for machines; otherwise as a table, or a note that there are none. Returns the exit code. */
+/** Prints entries: for machines, one JSON value per line as they arrive; otherwise a table, or a note if empty. Returns the exit code. */
 export async function printList<Entry>(
   { output, terminal }: CommandIo,
   entries: AsyncIterable<Entry> | Iterable<Entry>,
@@ -150,14 +150,14 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
   return { client: principal === undefined ? client : client.as(principal), server };
 }
 
-/** Returns whom a command acts for; undefined if neither the flags nor the environment name a principal: it then reaches all runs. */
+/** Returns the principal of a command; undefined if neither flags nor environment name one: it can then access all runs. */
 export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | 'user'>, env: NodeJS.ProcessEnv): Principal | undefined {
   const principal = { tenant: tenant ?? (env['LONGHAUL_TENANT'] || undefined), user: user ?? (env['LONGHAUL_USER'] || undefined) };
   if (principal.tenant === undefined && principal.user === undefined) return undefined;
   return defined({ tenant: principal.tenant, user: principal.user });
 }
 
-/** Returns the key by which the clients of the namespace hash users in search attributes; undefined if they do not. */
+/** Returns the key with which clients of the namespace hash users in search attributes, or undefined. */
 export function userKeyOf(env: NodeJS.ProcessEnv): string | undefined {
   return env['LONGHAUL_USER_KEY'] || undefined;
 }

@@ -99,7 +99,7 @@ export const SERVER_OPTIONS = {
 
 export type ServerFlags = Values<typeof SERVER_OPTIONS>;
 
-/** A command as data: what it takes, and its texts for the help and the manual. */
+/** A command as data: its arguments and options, and its texts for help and manual. */
 export interface CommandDeclaration<Args extends Table = Table, Options extends Table = Table> {
   /** The words behind `longhaul`: `start`, `session show`. */
   name: string;

@@ -101,7 +101,7 @@ export function exitOfError(error: unknown): ExitName {
   }
 }
 
-/** Returns the exit code of a chat whose session has ended: that of its error, if the code of the error has one, else that of its status. */
+/** Returns the exit code of a chat whose session has ended: from its error code if there is an exit code for it, else from its status. */
 export function exitCodeOfResult({ status, errorCode: code }: { status: TerminalStatus; errorCode?: string | undefined }): number {
   const exit = status === 'error' && code !== undefined && isErrorCode(code) ? EXITS[code] : undefined;
   return exit === undefined ? exitCodeOfRun(status) : EXIT_CODES[exit].code;

@@ -22,7 +22,7 @@ const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 
 export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'> {
   agents: AnyAgent[];
   programs: AnyProgram[];
-  /** Tools that the steps of documents may name. Those of the programs are not among them. */
+  /** Tools that the steps of documents may name, without the tools of programs. */
   tools: NonNullable<CreateWorkerOptions['tools']>;
   anchors: NonNullable<CreateWorkerOptions['anchors']>;
   /** Undefined if the module exports none: the command then provides defaults. */
@@ -51,7 +51,7 @@ async function importModule(path: string, file: string): Promise<Record<string, 
 
 function readExports(path: string, exported: Record<string, unknown>): AgentsModule {
   const read = <Value>(name: keyof typeof EXPORTS): Value | undefined => exportIn(path, exported, name) as Value | undefined;
-  // Agents and programs are found under any name. Documents of every client may name tools and anchors, so these are those of the lists alone.
+  // Agents and programs may be exports of any name. Documents of any client may name tools and anchors, so only listed ones count.
   const agents = read<AnyAgent[]>('agents') ?? elementsIn<AnyAgent>(exported, 'agents');
   const programs = read<AnyProgram[]>('programs') ?? elementsIn<AnyProgram>(exported, 'programs');
   const tools = read<AgentsModule['tools']>('tools') ?? [];
@@ -181,7 +181,7 @@ function fileOfFailure(error: unknown): string | undefined {
   return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
 }
 
-/** Returns the location of an error in the user's own code, which the message alone seldom tells. */
+/** Returns the location of an error in the user's code, which the message alone rarely shows. */
 function locationText(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const locations = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(

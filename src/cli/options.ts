@@ -149,11 +149,11 @@ export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string 
       manual: 'Exit code 2 if it fails: see [a run id that is taken](starting.md#a-run-id-that-is-taken)',
     }),
     ...LIMIT_OPTIONS,
-    steps: { ...LIMIT_OPTIONS.steps, manual: `The limits replace those of the ${idOf}` },
-    tag: option('<tag>', 'a word by which the run can be found; may be repeated', { read: repeatable }),
+    steps: { ...LIMIT_OPTIONS.steps, manual: `The limits replace the limits of the ${idOf}` },
+    tag: option('<tag>', 'a word for finding the run; may be repeated', { read: repeatable }),
     tier: option('<tier>', 'batch: model calls wait for batches of the provider, at half the price', {
       choices: TIERS,
-      manual: `Default: that of the ${idOf}. See [batches](batches.md)`,
+      manual: `Default: the tier of the ${idOf}. See [batches](batches.md)`,
     }),
     memo: option('<json>', 'data that the Temporal server keeps and shows with the run: a JSON object', { read: jsonObject }),
     priority: option('<number>', 'if the task queue has a backlog, runs with a lower number start first', { read: wholeNumber(1) }),
@@ -184,7 +184,7 @@ export const COMMON = {
   id: (request: string) => option('<id>', `the id of the ${request}; the same id twice is one ${request} (default: a UUID)`),
 } as const;
 
-/** The options of a start that these flags set. Those of an agent are the same. */
+/** The options of a start that these flags set, which are the same for agents. */
 type SharedOptions = Pick<
   ProgramOptions,
   'ifExists' | 'deps' | 'state' | 'runId' | 'tags' | 'tier' | 'memo' | 'priority' | 'fairnessKey' | 'limits'
@@ -334,11 +334,11 @@ const metricsOptions = (which: string) =>
   }) as const;
 
 /** Options of the command that runs a worker. */
-export const WORKER_METRICS_OPTIONS = metricsOptions('Those of its runs and calls, and those of Temporal');
+export const WORKER_METRICS_OPTIONS = metricsOptions("Metrics of its runs and calls, and Temporal's");
 
 /** Options of the command that runs a service. */
 export const SERVICE_METRICS_OPTIONS = metricsOptions(
-  'Those of its requests; with a worker inside, also those of runs and calls, and of Temporal',
+  "Metrics of its requests; with a worker inside, also of runs and calls, and Temporal's",
 );
 
 export type MetricsFlags = Values<typeof WORKER_METRICS_OPTIONS>;

@@ -14,7 +14,7 @@ export const CHAT = defineCommand({
     deps: option('<json>', "the session's data for instructions and tools: a JSON object", { read: jsonObject }),
     model: option('<provider/model>', "the model, instead of the agent's own"),
     steps: option('<number>', 'limit: steps that each turn may take', { read: wholeNumber(1) }),
-    tag: option('<tag>', 'a word by which the session can be found; may be repeated', { read: repeatable }),
+    tag: option('<tag>', 'a word for finding the session; may be repeated', { read: repeatable }),
     ...SESSION_LIMIT_OPTIONS,
   },
   notes: 'All options except --session have an effect only when the session begins.',

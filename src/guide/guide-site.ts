@@ -27,7 +27,7 @@ export class GuideSite {
     this.#version = version;
   }
 
-  /** Reads the guide. `version` is that of the package, for links to its code. */
+  /** Reads the guide. `version`: the package version, for links to its code. */
   static async open({ folder = GUIDE_FOLDER, version }: { folder?: string; version: string }): Promise<GuideSite> {
     return new GuideSite(await guidePages(folder), { folder, version });
   }

@@ -26,7 +26,7 @@ export interface PageSection extends Heading {
   markdown: string;
 }
 
-/** Returns the sections of a page. Lines in code that look like headings are none. */
+/** Returns the sections of a page. Lines in code that look like headings do not count. */
 export function sectionsOf(text: string): PageSection[] {
   const sections: (Heading & { lines: string[] })[] = [];
   const ids = new Set<string>();
@@ -267,7 +267,7 @@ export function plainText(markdown: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Returns a text as it stands in HTML, also in an attribute. */
+/** Escapes a text for HTML, also for attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -63,7 +63,7 @@ function conversationOf(events: readonly Folded[], model: string): ConversationE
   });
 }
 
-/** Returns the cache key for providers: a digest, which does not reveal the run. `chain`: namespace, id and key of the run, joined by slashes. */
+/** Returns the cache key for providers: a digest that hides the run. `chain`: namespace, id and key of the run, joined by slashes. */
 export function promptCache(chain: string, { name }: AgentSnapshot, { hasRested }: Pick<CallOfModel, 'hasRested'>): PromptCache {
   const key = createHash('sha256')
     .update(JSON.stringify([chain, name]))

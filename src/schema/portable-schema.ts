@@ -45,7 +45,7 @@ export function portableSchema(schema: JsonObject): JsonObject {
   return described(whole, notes, form);
 }
 
-/** The form of an object schema, and the notes about what it leaves out. */
+/** The form of an object schema, and notes about what it leaves out. */
 interface ObjectForm {
   /** The schema, with the alternatives of its unions as optional properties. */
   whole: JsonObject;
@@ -185,7 +185,7 @@ function typed(type: string, schema: JsonObject, { values, place }: Known): Json
   }
 }
 
-/** Returns the schema of the items of a list. Those of a tuple become alternatives, in an order that a note tells. */
+/** Returns the schema of a list's items. Tuple items become alternatives, with a note about their order. */
 function itemsOf(schema: JsonObject, place: Place, notes: string[]): JsonObject {
   const { prefixItems, items } = schema;
   const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
@@ -210,7 +210,7 @@ function textKeywords(schema: JsonObject): JsonObject {
   const { format, pattern } = schema;
   return {
     ...counts(schema, ['minLength', 'maxLength']),
-    // The only format that none of the providers refuses.
+    // The only format that every provider accepts.
     ...(format === 'date-time' ? { format } : {}),
     ...(typeof pattern === 'string' && format === undefined && isPortable(pattern) ? { pattern } : {}),
   };
@@ -413,7 +413,7 @@ function withBranches(schema: JsonObject, branches: readonly JsonObject[], isCom
   let isWider = false;
   for (const [name, forms] of found) {
     const known = Object.hasOwn(own, name) ? own[name] : undefined;
-    // An own schema that says nothing gives way to those of the branches, if each has one.
+    // An empty own schema gives way to the schemas of the branches, if each has one.
     const isEverywhere = isComplete && forms.length === branches.length;
     if (
       known !== undefined &&

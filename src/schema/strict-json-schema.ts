@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/js
 import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 import { PORTABLE_NAME, portableSchema, toProviderJsonSchema, withNotes } from './portable-schema.ts';
 
-/** A schema in the strict subset, or the first reason why there is none. */
+/** A schema in the strict subset, or the first reason why that is impossible. */
 type StrictConversion = { strict: true; schema: JsonObject } | { strict: false; problem: string };
 
 /**

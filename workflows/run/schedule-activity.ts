@@ -247,7 +247,7 @@ function performActivity<Input, Output, Outcome>(
       return again === undefined ? host.read(call, output) : performActivity(host, { ...call, input: again });
     },
     (error: unknown) => {
-      // A worker with a full cache cancels the local calls of a run before it evicts it. A run that gets another task sees that, and repeats.
+      // A worker with a full cache cancels the local calls of a run before evicting it. A run that gets another task repeats them.
       if (call.tier === 'local' && activityProblem(error).type === 'cancelled' && !host.isCancelled())
         return performActivity(host, call, wait);
       ended();

@@ -21,7 +21,7 @@ import { Conversation, type Followed, type OpenChat, openChat, saySessionEnd, ty
 import { CHAT_HELP, Interruptions, type Lines, type Reaction, readLine } from './input.ts';
 import type { ChatFlags } from '../session-commands.ts';
 
-/** Returns the stream of a chat; without one, or once it turns out that there is none, the person is told why the answers come whole. */
+/** Returns the stream of a chat. Without one, tells the person why answers arrive as a whole. */
 function liveText({ output, terminal }: CommandIo, service: LiveService | undefined): Pick<OpenChat, 'live'> {
   let isTold = false;
   const tell = (reason: string): void => {
@@ -233,7 +233,7 @@ export class TerminalChat {
     return this.#ended(await this.#conversation.follow(turn));
   }
 
-  /** Asks for a line, and does what it means. */
+  /** Prompts for a line, and executes it. */
   async #exchange(): Promise<Followed> {
     const { output } = this.#io;
     const reaction = await this.#lines.ask(output.look('bold', '> '));

@@ -64,7 +64,7 @@ export class Conversation {
   #offset: number;
   /** The messages that were entered here and not recorded yet: the person has them on the screen. */
   readonly #own: string[] = [];
-  /** True once the session has answered. Before, the caller tells that no worker has taken it. */
+  /** True once the session has answered. Before that, the caller reports that no worker has taken it. */
   #hasBegun: boolean;
   readonly #live: LiveText;
   #reading: AbortController | undefined;
@@ -120,7 +120,7 @@ export class Conversation {
     return this.#untilRead(followed);
   }
 
-  /** Follows the next turn if the one that has ended did not read the message. */
+  /** Follows the next turn if the ended one did not read the message. */
   async #untilRead(followed: Followed | UnreadMessage): Promise<Followed> {
     return typeof followed === 'string' ? followed : this.follow(followed.turn, followed.messageId);
   }

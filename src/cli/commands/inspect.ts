@@ -19,7 +19,7 @@ import { loadAgentsModule } from '../input-files.ts';
 import { type EntryColumn, entryLines, type Output, pointInTime, tableLines } from '../output.ts';
 import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../run-commands.ts';
 
-/** Prints the timeline of a run, and with `--tree` those of all its descendants. */
+/** Prints the timeline of a run, and with `--tree` also of its descendants. */
 export async function timeline(io: CommandIo, flags: FlagsOf<typeof TIMELINE>): Promise<number> {
   const { output, terminal } = io;
   return withRun(io, flags, async ({ client, runId }) => {
@@ -164,7 +164,7 @@ interface WholeTimeline {
   spans: readonly TimelineSpan[];
 }
 
-/** Returns the timeline of a run for people: the time by kind, and a table of the spans, with their beginnings from that of the first. */
+/** Returns the timeline of a run as text: the time by kind, and a table of the spans, with start times relative to the first. */
 function spanLines({ runId, ms, spans }: WholeTimeline, output: Pick<Output, 'look'>, full: boolean): string[] {
   const began = Date.parse(spans[0]?.from ?? '');
   const shown = spans.filter(({ kind, ended }) => full || ended !== undefined || !HIDDEN.has(kind));

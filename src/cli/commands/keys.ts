@@ -86,7 +86,7 @@ export function keysFile({ file }: { file?: string }, env: NodeJS.ProcessEnv): s
   return file ?? (env[FILE_VARIABLE] || USUAL_FILE);
 }
 
-/** Opens a file with keys. Throws a UsageError if there is none: the command is meant for another file. */
+/** Opens a file with keys. Throws a UsageError if it does not exist: another file was probably meant. */
 function existingKeys(file: string): ApiKeyStore {
   if (!existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: write --file, or set ${FILE_VARIABLE}`);
   requireFile(file, 'The API keys are to be in');

@@ -55,7 +55,7 @@ function queryOf({ schedule, query }: Pick<ListFlags, 'schedule' | 'query'>): st
 /** The widths that cells keep on a narrow terminal. */
 const LEAST = { agent: 6, text: 8 };
 
-/** A run in a list, and what it was asked, if that is known. */
+/** A run in a list, with its input if known. */
 type ListedRun = RunListEntry & { question?: string };
 
 /** Returns runs as a table, with some columns only if a run has something for them. Ids that are cut still name one run of the list. */

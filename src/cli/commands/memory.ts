@@ -45,7 +45,7 @@ async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerat
   } while (cursor !== undefined);
 }
 
-/** Removes one entry of a memory, those of an agent or a scope, or all of a user. Needs no server. */
+/** Removes one entry of a memory, all entries of an agent or a scope, or all of a user. Needs no server. */
 export async function forgetMemory({ output, terminal }: CommandIo, flags: FlagsOf<typeof FORGET_MEMORY>): Promise<number> {
   const { memory, key } = flags;
   const namespace = namespaceOf(flags, terminal.env);

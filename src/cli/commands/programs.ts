@@ -106,7 +106,7 @@ async function reportsOn(path: string, agents: string | undefined, terminal: Com
     if (problems === undefined) throw error;
     return [{ file: path, program: null, ok: false, problems, warnings: [] }];
   }
-  // A module of programs alone is part of a larger one: what it lacks may be there.
+  // A module with only programs is part of a larger one, which may have what it lacks.
   const own = file.module === undefined ? {} : { ...namesOfModule(file.module), isPartial: true };
   const known: KnownNames = agents === undefined ? own : namesOfModule(await loadAgentsModule(agents));
   return file.documents.map((document) => reportOn(file.label, document, known));

@@ -59,7 +59,7 @@ interface Removal {
   flags: Omit<DeleteFlags, 'runId'>;
 }
 
-/** The commands that show the ids. A beginning of an id deletes nothing: what it means may be gone, and another run begin like it. */
+/** The commands that show ids. A prefix of an id deletes nothing: its run may be gone, and another run may have the same prefix. */
 const LISTS = { run: 'list', session: 'sessions' } as const;
 
 /** Deletes a run or a session, and says what was removed. */
@@ -84,7 +84,7 @@ const STORE_NAMES: Record<MissingStore, string> = {
   streams: 'streams',
 };
 
-/** The stores of the command, and what it says about others. */
+/** The stores of the command, and its note about other stores. */
 interface NamedStores {
   stores: Pick<LonghaulClientOptions, MissingStore>;
   /** Stores that no worker has. */
@@ -175,7 +175,7 @@ type StoreFlags = Pick<DeleteFlags, 'archive' | 'payloadStore'>;
 const STORE_OPTIONS = { payloadStore: '--payload-store', archive: '--archive' } as const;
 type RunStore = keyof typeof STORE_OPTIONS;
 
-/** Opens the stores that the options name. Throws a UsageError for a folder that does not exist: it would be created, and the store of the worker would stay as it is. */
+/** Opens the stores that the options name. Throws a UsageError for a missing folder, which would be created in place of the worker's. */
 export function storesIn({ archive, payloadStore }: StoreFlags): Pick<LonghaulClientOptions, 'archive' | 'payloadStore'> {
   for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore })) {
     if (path !== undefined) requireFolder(option, path);

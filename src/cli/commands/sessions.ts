@@ -293,7 +293,7 @@ export async function newestExchanges(
   return exchangesOf(read).slice(-count);
 }
 
-/** Returns the command that raises the limit which a session has reached, to copy into a shell; undefined if there is none. */
+/** Returns the shell command that raises the limit that a session has reached, or undefined. */
 export function raiseHint(
   sessionId: string,
   session: Pick<SessionView, 'turns' | 'limits' | 'spent' | 'limitReached'>,

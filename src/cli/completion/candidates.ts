@@ -94,7 +94,7 @@ function openOption(command: Parser, word: string): Option | undefined {
   return option?.required === true ? option : undefined;
 }
 
-/** The options of a command, and those of all commands. */
+/** The options of a command, and the global options. */
 function optionsOf(command: Parser): Option[] {
   const own = command.options.filter(({ hidden }) => !hidden);
   return command.parent === null ? own : [...own, ...optionsOf(command.parent)];

@@ -47,7 +47,7 @@ export async function serverValues(
   return found;
 }
 
-/** The server selects ids by their beginning, so that those of old runs are found among many newer ones. */
+/** The server selects ids by prefix, so that old runs are found among many newer ones. */
 async function* valuesFrom(client: LonghaulClient, value: ServerValue, beginning: string): AsyncGenerator<Candidate> {
   const filter = beginning === '' ? {} : { runIdPrefix: beginning };
   switch (value) {

@@ -24,7 +24,7 @@ import { NETWORK_CHECKS } from './network-checks.ts';
 import { QUEUE_CHECKS, SERVER_CHECKS } from './server-checks.ts';
 import { AGENT_CHECKS, STORE_CHECKS } from './store-checks.ts';
 
-/** Examines the installation, and prints what it finds. Returns 1 if a check has failed. */
+/** Examines the installation and prints the findings. Returns 1 if a check has failed. */
 export async function doctor({ terminal, output }: CommandIo, flags: FlagsOf<typeof DOCTOR>): Promise<number> {
   const { fix = false, ...rest } = flags;
   const longhaul = installedVersion('longhaul') ?? '';
@@ -246,7 +246,7 @@ async function inTime(run: () => Promise<Finding>, ms: number): Promise<Finding>
 /** Names of variables whose values are secrets. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_DSN$/i;
 
-/** Variables whose names look like those of secrets, and whose values say where one is. */
+/** Variables that are named like secrets, but whose values only say where a secret is. */
 const PLACE_NAME = /_(?:FILE|PATH|DIR|URL|ID)$/i;
 
 /** Names of accounts that are of no person, and words of sentences and commands. */

@@ -16,7 +16,7 @@ import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 /** The time that a check may take, in milliseconds. All run at once. */
 export const CHECK_MS = 3_000;
 
-/** The time that the agents module may take to load, before all checks: what it does while it loads may keep this process from anything else. */
+/** How long the agents module may take to load, before all checks: loading may block this process. */
 const LOAD_MS = 4_000;
 
 /** The time for what several checks need: shorter, so that they can still say that it is missing. */
@@ -47,7 +47,7 @@ export interface ExaminationFlags extends ServerFlags {
   codecEndpoint?: string;
 }
 
-/** The agents of the user, why they cannot be loaded, or that there are none to check. */
+/** The user's agents, why they cannot be loaded, or that there are none to check. */
 type LoadedAgents =
   | { state: 'loaded'; module: AgentsModule; path: string }
   | { state: 'failed'; reason: string; path: string }
@@ -68,7 +68,7 @@ export class Examination {
     this.secrets = secrets;
   }
 
-  /** The path of the agents module: that of the option, or `./agents.ts` if there is one. */
+  /** The path of the agents module: from the option, or `./agents.ts` if it exists. */
   get agentsPath(): string | undefined {
     const usual = join(this.machine.folder, 'agents.ts');
     return this.flags.agents ?? (existsSync(usual) ? usual : undefined);
@@ -108,7 +108,7 @@ export type CheckStatus = 'ok' | 'warn' | 'fail' | 'skipped';
 
 /** A change that `--fix` makes: named, and one that can be undone. */
 export interface Fix {
-  /** What it has done, in one sentence. */
+  /** What the check has done, in one sentence. */
   done: string;
   /** The command that undoes it. */
   undo: string;
@@ -155,7 +155,7 @@ function finding(status: CheckStatus, summary: string, command: string | undefin
   return { status, summary, ...(command === undefined ? {} : { command }), ...(fix === undefined ? {} : { fix }) };
 }
 
-/** A server that answers, and what it has said of itself. */
+/** A server that answers, and what it reports about itself. */
 export interface AnsweringServer {
   state: 'up';
   connection: Connection;
@@ -163,7 +163,7 @@ export interface AnsweringServer {
   namespace: string;
   taskQueue: string;
   version: string;
-  /** Milliseconds by which its clock is ahead of this one; undefined if no answer had a time. */
+  /** Milliseconds by which the server's clock is ahead of this machine's; undefined if no answer had a time. */
   aheadMs: () => number | undefined;
   /** The namespace as the server describes it, or why it does not. */
   described: Promise<DescribedNamespace>;
@@ -233,7 +233,7 @@ interface ServerClock {
 
 const once = makeGrpcRetryInterceptor({ ...defaultGrpcRetryOptions(), retryableDecider: () => false });
 
-/** Reads the time of the server from the header `date`, which proxies before it send, such as those of Temporal Cloud. */
+/** Reads the server's time from the header `date`, which proxies in front of it send, such as Temporal Cloud's. */
 function readDates(clock: ServerClock): Interceptor {
   return (options, next) =>
     once(options, (inner) => {
@@ -241,7 +241,7 @@ function readDates(clock: ServerClock): Interceptor {
       const start = call.start.bind(call);
       call.start = (metadata, listener) =>
         start(metadata, {
-          // The methods of a listener may be those of its class.
+          // The methods of a listener may be inherited from its class.
           onReceiveMessage: (message) => listener?.onReceiveMessage?.(message),
           onReceiveStatus: (status) => listener?.onReceiveStatus?.(status),
           onReceiveMetadata: (received) => {

@@ -89,14 +89,14 @@ function checkSdkCopies({ machine }: Examination): Finding {
   return fail(`${summary}.`, `npm install --save-exact ${together.map((name) => `${name}@${usual}`).join(' ')} && npm dedupe`);
 }
 
-/** Packages of Temporal's SDK that have each version together. Others, such as those of storages, have versions of their own. */
+/** Packages of Temporal's SDK that are released together. Others, such as storage drivers, have separate versions. */
 const RELEASED_TOGETHER = new Set(
   ['activity', 'client', 'cloud', 'common', 'core-bridge', 'envconfig', 'nexus', 'plugin', 'proto', 'testing', 'worker', 'workflow'].map(
     (name) => `@temporalio/${name}`,
   ),
 );
 
-/** Returns the package inside which a copy is, if it is none of those that are released together: an installation of these leaves the copy there. */
+/** Returns the package that contains a copy, unless both are released together: installing the SDK would leave the copy there. */
 function ownerOf(path: string): string | undefined {
   const [, ...packages] = path.split('/node_modules/');
   const owner = packages.at(-2) ?? '';

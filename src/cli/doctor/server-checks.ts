@@ -49,7 +49,7 @@ async function checkServer({ server }: Examination): Promise<Finding> {
   return ok(`Temporal ${version} answers at ${address}.`);
 }
 
-/** Returns a command of the Temporal CLI for the server and the namespace that are examined: flags of the doctor may have named others than its own. */
+/** Returns a Temporal CLI command for the examined server and namespace, which may differ from the CLI's defaults. */
 function temporalCommand(words: string, { address, namespace }: { address: string; namespace: string }): string {
   return `temporal ${words} --address ${shellQuoted(address)} --namespace ${shellQuoted(namespace)}`;
 }
@@ -200,7 +200,7 @@ async function listedAttributes({ connection, namespace }: AnsweringServer): Pro
 
 type Attribute = readonly [name: string, type: keyof typeof TYPE_NUMBERS];
 
-/** The CLI reads names and types in pairs, and leaves out a name that has no type of its own, without a word. */
+/** The CLI reads names and types in pairs, and silently drops a name without a type. */
 function creation(server: AnsweringServer, attributes: readonly Attribute[]): string {
   const pairs = attributes.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
   return temporalCommand(`operator search-attribute create ${pairs}`, server);

@@ -172,7 +172,7 @@ async function checkRedis({ streams: sink }: AgentsModule): Promise<Finding> {
   }
 }
 
-/** Returns a command for the Redis that is examined, which is seldom the one that `redis-cli` finds by itself. */
+/** Returns a command for the examined Redis, which is rarely the default of `redis-cli`. */
 function redisCommand(channel: object, words: string): string {
   const address = memberOf(channel, 'address');
   return typeof address === 'string' ? `redis-cli -u ${shellQuoted(address)} ${words}` : `redis-cli ${words}`;
@@ -259,7 +259,7 @@ function providerOf(model: string): string {
   return model.slice(0, model.indexOf('/'));
 }
 
-/** The providers of a worker: those of the module, or else `openai`, as every command that runs a worker has it. */
+/** Returns a worker's providers: the module's, or else `openai`, as in every command that runs a worker. */
 async function providersOf({ providers }: AgentsModule): Promise<Record<string, ModelClient>> {
   if (providers !== undefined) return providers;
   const { openai } = await import('../../../activities/models/openai/openai.ts');

@@ -31,7 +31,7 @@ export function approvalLines(
   waiting: ApprovalView,
   { output, runId: listedBy, flags, inPlace = false, form = false }: ApprovalDisplay,
 ): string[] {
-  // A call of a run below the one that lists it is decided in the run that waits.
+  // A call of a descendant is decided in the run that waits.
   const { runId = listedBy } = waiting;
   const { toolName, callId, at, step, about, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: Fact[] = [

@@ -124,7 +124,7 @@ export function eventLine(event: Event, output: Pick<Output, 'look'>, full = fal
   return `${output.look('bold', printableLine(author))} · ${fact === undefined ? text : output.look(fact.look, text)}`;
 }
 
-/** Returns an event as lines of a timeline: one for what it says, and one for each of its notices. */
+/** Returns an event as lines of a timeline: one for its content, and one for each of its notices. */
 export function timelineEventLines(event: Event, output: Pick<Output, 'look'>, full: boolean): string[] {
   const { author, notices = [] } = event;
   const noted = notices.map(({ message }) => output.look('yellow', lineText(`note: ${message}`, full)));

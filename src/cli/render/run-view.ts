@@ -270,7 +270,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     [
       ['Run', printable(run.runId)],
       [run.units === null ? 'Agent' : 'Program', agentText(run)],
-      // The timeline has what it was asked, and a session its title.
+      // The timeline has the input, and a session has its title.
       ['For', principalText(principal)],
       ['Tags', tags.length === 0 ? undefined : printableLine(tags.join(', '))],
       ['Status', `${status}${more}`],
@@ -290,7 +290,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
   );
 }
 
-/** Returns the agent that the run began with, and the one that acts if it was handed over. */
+/** Returns the run's first agent, and the current one if it was handed over. */
 function agentText({ agentName, currentAgent }: RunView): string {
   return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
 }
@@ -313,7 +313,7 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): Fact[] {
   ];
 }
 
-/** Returns what the run has done of what it may do. */
+/** Returns the run's usage against its limits. */
 function progressFacts(run: RunView): Fact[] {
   const { units, stepsUsed, limits, usage } = run;
   const most = limits?.steps ?? 0;
@@ -397,7 +397,7 @@ function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
   return `${turns}${ofAtMost(limits.turns)}${goesOn}${idle}`;
 }
 
-/** Returns the amounts of all turns, with those of the descendants: limits count these. */
+/** Returns the amounts of all turns including descendants, which is what limits count. */
 function usedText({ spent, limits }: SessionView): string {
   const { tokens, cost } = sessionTotals(spent);
   const costOfTurns = costText(cost === 0 ? undefined : cost, limits);
@@ -425,13 +425,13 @@ export function stepsOfNewestTurn(records: readonly RunRecord[], { goesOn }: { g
   return goesOn ? sinceTurn : ofTurn;
 }
 
-/** Returns whom a run acts for as one line of a terminal. Undefined if it acts for nobody in particular. */
+/** Returns a run's principal as one line; undefined if it has none. */
 export function principalText(identity: Identity): string | undefined {
   const text = identityText(identity);
   return text === undefined ? undefined : visibleLine(text);
 }
 
-/** Returns for whom and for what a run acts, as names and values. Each value is one line. */
+/** Returns the principal and subject of a run, as names and values. Each value is one line. */
 export function subjectFacts({ agentName, title, question, tags = [], ...principal }: RunSubject): Fact[] {
   return [
     ['agent', visibleLine(agentName)],

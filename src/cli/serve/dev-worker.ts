@@ -120,7 +120,7 @@ interface DevHttp {
 /** The parts of the service. */
 interface DevHttpOptions {
   flags: ServerFlags & { httpPort: number };
-  /** The Temporal server. `startedHere`: it is that of the session. */
+  /** The Temporal server. `startedHere`: this session started it. */
   location: ServerLocation & { startedHere: boolean; uiUrl?: string };
   agentsModule: AgentsModule;
   graceMs: number;
@@ -157,7 +157,7 @@ async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, grac
   return { url: opened.then((http) => http?.url), close };
 }
 
-/** Listens once the worker before has left the port, or tells the user that it does not. */
+/** Listens once the previous worker has released the port, or tells the user if it does not. */
 async function listenOrReport({ output }: CommandIo, handler: Handler, port: number, signal: AbortSignal): Promise<HttpServer | undefined> {
   try {
     return await listenOnceFree(handler, { host: HOST, port, signal, withinMs: PORT_WITHIN_MS });

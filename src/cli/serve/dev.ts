@@ -22,7 +22,7 @@ import type { DevFlags } from '../serve-commands.ts';
 /** The port that clients use by default, and the usual port of the Temporal UI. */
 const USUAL_PORT = 7233;
 const USUAL_UI_PORT = 8233;
-/** The port of the HTTP service, that of `longhaul serve`. */
+/** The port of the HTTP service, the same as for `longhaul serve`. */
 const USUAL_HTTP_PORT = 8787;
 
 /** The file that keeps runs by default, in the current folder. */

@@ -16,7 +16,7 @@ interface CommandTelemetry {
 }
 
 /**
- * Returns the telemetry of a worker or a service: that of the module, and with `--metrics-port` one with a page for Prometheus. Throws a
+ * Returns the telemetry of a worker or a service: the module's, or with `--metrics-port` one with a page for Prometheus. Throws a
  * UsageError if the module sends its metrics elsewhere, and for an address without a port.
  */
 export async function commandTelemetry(

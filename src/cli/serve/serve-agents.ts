@@ -82,7 +82,7 @@ async function defaultProviders(output: Pick<Output, 'note'>, env: NodeJS.Proces
   return { openai: openai() };
 }
 
-/** Returns the providers of the worker of a module, by which a service shows requests as they go over the wire. It makes no calls with them. */
+/** Returns a module's providers, with which a service shows the wire form of requests. It makes no calls with them. */
 export async function wireProviders(agentsModule: Pick<AgentsModule, 'providers'> | undefined): Promise<Record<string, ModelClient>> {
   if (agentsModule === undefined) return {};
   if (agentsModule.providers !== undefined) return agentsModule.providers;

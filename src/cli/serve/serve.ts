@@ -143,7 +143,7 @@ interface AnnouncedAgents {
   agentsModule?: Pick<AgentsModule, 'agents' | 'programs'> | undefined;
 }
 
-/** Says where the service listens, whom it answers, and what to do next. */
+/** Prints where the service listens, who may call it, and what to do next. */
 function announceService(
   { output }: CommandIo,
   { server, connected, flags, callers }: Announced,
@@ -252,7 +252,7 @@ function issuerOf({
   return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...defined({ jwksUrl }) }) }];
 }
 
-/** Returns the module with a sink: without one of its own, the worker shows live output to the readers of its process. */
+/** Returns the module with a sink: by default, the worker shows live output to readers in its process. */
 export function withSink(agentsModule: AgentsModule): AgentsModule {
   return { streams: memoryStreams(), ...agentsModule };
 }
@@ -272,7 +272,7 @@ export function serviceClientOptions(
   };
 }
 
-/** Returns the handler of a service, which lists the agents and programs of the module and tells the operator what goes wrong. */
+/** Returns the handler of a service, which lists the module's agents and programs and reports errors to the operator. */
 export function serviceHandler(
   client: LonghaulClient,
   { output }: Pick<CommandIo, 'output'>,

@@ -229,7 +229,7 @@ interface RedisAccount {
   prefix: string;
   provider: string;
   limits: KeptLimits;
-  /** Called when the process starts to work without Redis, with the reason and the number of workers that share the limits. */
+  /** Called when the process starts to work without Redis, with the reason and the number of workers, and when Redis is used again. */
   onAlone: (reason: string, workers: number) => void;
   onBack: () => void;
 }
