@@ -352,7 +352,10 @@ class RunNews {
     const read: unknown = parsedJson(Buffer.from(cursor, 'base64url').toString());
     const [id, index]: unknown[] = Array.isArray(read) ? read : [];
     if (typeof id !== 'string' || typeof index !== 'number' || !Number.isSafeInteger(index))
-      throw new LonghaulError('invalid_cursor', 'The cursor is none of a feed: begin without one, and take each from the item before');
+      throw new LonghaulError(
+        'invalid_cursor',
+        'The cursor is not the cursor of a feed: begin without one, and take each from the item before',
+      );
     return id === this.#id ? index : undefined;
   }
 }

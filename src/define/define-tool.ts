@@ -95,7 +95,7 @@ export interface ToolOptions<
    */
   callers?: readonly ToolCaller[];
   /**
-   * The kind of its effect: `read`, `write`, `execute`, `communicate` or `search`. Permission rules can refer to it. In a burst, results
+   * The kind of its effect: `read`, `write`, `execute`, `communicate` or `search`. Rules about calls can refer to it. In a burst, results
    * of `read` and `search` are stored with the next answer; after a crash before that, the call runs again. Default: none.
    */
   category?: ToolCategory;

@@ -373,7 +373,7 @@ export interface CallRulesOptions extends Omit<CommonGuardrailOptions<'tool_call
   arguments?: Readonly<Record<string, RegExp>>;
 }
 
-/** Defines a guardrail for the names and arguments of calls. An agent's `permissions` do the same without a check, for the whole run tree. */
+/** Defines a guardrail for the names and arguments of calls. The agent's own rules do the same without a check, for the whole run tree. */
 export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_call'> {
   const { allow, block = [], arguments: patterns = {}, name = 'call-rules', ...common } = options;
   if (allow === undefined && block.length === 0 && Object.keys(patterns).length === 0) {

@@ -32,7 +32,7 @@ const me = component(
   }),
 );
 
-/** Tells a caller who it is, and what the service has for it. */
+/** Returns the caller's identity, and what the service offers to it. */
 export const meRoute = defineRoute(
   {
     method: 'GET',

@@ -181,7 +181,7 @@ async function noticeOfFirst(
   return noticeOfUnseen(client.temporal, caller, { kind: 'agent', name: agent, runId });
 }
 
-/** Returns the status of a session; that of the one which the agent would start, if there is none. */
+/** Returns the status of a session; if it does not exist, only the name of the agent that would start it. */
 async function statusOr(run: RunHandle, agentName: string | undefined): Promise<{ agentName: string }> {
   try {
     return await run.status();

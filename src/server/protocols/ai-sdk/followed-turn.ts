@@ -41,13 +41,13 @@ export interface FollowedTurn {
   prefix?: string;
 }
 
-/** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
+/** The pauses between two checks of descendants' approvals, which no stream item reports. */
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Yields the chunks of a turn until it ends or waits for decisions of the caller. A message that arrives during a turn belongs to that turn, unless the
- * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
+ * Yields the chunks of a turn until it ends or waits for decisions of the caller. A message that arrives during a turn belongs to it,
+ * unless it ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
   const { run, turn, place, after, answers = [], message, answerOf, prefix } = followed;

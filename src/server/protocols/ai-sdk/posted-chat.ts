@@ -199,7 +199,7 @@ export async function answerApprovals(
   return { applied, ...(refusals.length === 0 ? {} : { refusal: refusals[0] }) };
 }
 
-/** Waits until none of the calls is pending any more, within the time for it. */
+/** Waits until the calls are no longer pending, for a bounded time. */
 async function untilDecided(run: DecidedChat, applied: readonly AppliedAnswer[], signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + SETTLING_MS;
   for (let pause = SHORTEST_PAUSE_MS; applied.length > 0 && Date.now() < deadline; pause *= 2) {

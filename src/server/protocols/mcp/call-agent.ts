@@ -98,7 +98,7 @@ async function startedRun(
   return startOnce({ client: client.temporal, runId, isOfKey: true, digest, start });
 }
 
-/** Returns the function that tells a caller about its run, if it has asked for progress. */
+/** Returns the function that reports progress of its run to the caller, if requested. */
 function progressOf({ mcpReq }: ServerContext, runId: string): (message: string) => void {
   const { _meta: meta } = mcpReq;
   const progressToken = meta?.progressToken;
@@ -356,8 +356,8 @@ interface CallParts {
 }
 
 /**
- * Returns the name of a call, by which each instance of the service finds its run: the key that the caller gave, or else the session with
- * the id of the request. Undefined if there is neither: then nothing tells that a request is the same as another. Throws `invalid_request`.
+ * Returns the name of a call, with which every instance of the service finds its run: the caller's key, or else the session and
+ * the request id. Undefined if there is neither: then repeated requests cannot be recognised. Throws `invalid_request`.
  */
 export function nameOfCall({ meta, session, requestId }: CallParts): string | undefined {
   const key = keyInMeta(meta);

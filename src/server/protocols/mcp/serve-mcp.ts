@@ -63,7 +63,7 @@ function serverFor(tools: readonly AgentTool[], request: McpRequest): McpServer 
 
 /**
  * Gives a client a name for its session, which it sends with each further request. The service keeps nothing under that name: together
- * with the id of a request, which is unique in a session, it tells a request that is sent again, and the call that is cancelled.
+ * with a request id, which is unique in a session, it identifies a repeated request, and the call to cancel.
  */
 function withSession(response: Response): Response {
   const headers = new Headers(response.headers);

@@ -83,11 +83,11 @@ function pathText(path: readonly PropertyKey[]): string {
 
 /** The part of a refusal that only the OpenAI protocol has. */
 interface OpenaiParts {
-  /** The code of the protocol instead of that of the error. */
+  /** A protocol code in place of the error's code. */
   code?: string;
   /** The parameter that is refused. */
   param?: string;
-  /** The status instead of that of the error. */
+  /** A status in place of the error's status. */
   status?: number;
 }
 
@@ -122,7 +122,7 @@ export function modelNotFound(model: string, parts: RefusalParts = {}, hint = ''
   return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' }, parts);
 }
 
-/** The header by which a client is told that it must not send the request again by itself. */
+/** The header that keeps a client from retrying by itself. */
 const NO_RETRY = { 'x-should-retry': 'false' } as const;
 
 /** Returns the error of a run that has failed or was cancelled. A client that sends the request again gets it again. */
@@ -138,7 +138,7 @@ export function runFailed({ runId, agentName, status, error, errorCode, cancelRe
   return new OpenaiRefusal('run_ended', `Run "${runId}" has failed: ${error ?? 'no reason is known'}`, openai, parts);
 }
 
-/** Returns the error of a stream of chat completions whose text is not that of the run any more. */
+/** Returns the error of a chat completion stream whose text no longer matches the run. */
 export function streamSuperseded(): OpenaiRefusal {
   const message =
     'The model was called again, and the text so far is not part of the answer: drop it, and send the request again with the same ' +

@@ -38,7 +38,7 @@ const getModelRoute = defineRoute(
 
 const MODEL_ROUTES: readonly Route[] = [listModelsRoute, getModelRoute];
 
-/** The routes of the OpenAI protocol. They are not in the OpenAPI document: their shapes are those of OpenAI's own. */
+/** The routes of the OpenAI protocol. They are not in the OpenAPI document: OpenAI defines their shapes. */
 export const OPENAI_ROUTES: readonly Route[] = [...MODEL_ROUTES, chatRoute, createResponseRoute, ...RESPONSE_ROUTES];
 
 const PATH = /^\/v1\/(?:models|chat|responses)(?:\/|$)/;

@@ -146,7 +146,7 @@ export class OpenText {
 type Words = Pick<OpenText, 'kind' | 'eventId' | 'text'>;
 
 /**
- * Tells if an item with this text is the one that a reader has got up to a place: `unknown` as long as the text does not reach that far.
+ * Returns whether an item with this text is the one that a reader has received up to a place; `unknown` while the text is too short.
  */
 export function isSameText({ kind, eventId, text }: Words, { unit, tag }: SequencePlace): boolean | 'unknown' {
   const got = Math.max(0, unit - TEXT_UNIT);
@@ -154,7 +154,7 @@ export function isSameText({ kind, eventId, text }: Words, { unit, tag }: Sequen
   return 'unknown';
 }
 
-/** Tells the same of an item whose text is whole. */
+/** As `isSameText`, for an item whose text is complete. */
 export function isSameWholeText(words: Words, place: SequencePlace): boolean {
   const same = isSameText(words, place);
   return same === 'unknown' ? tagOf(textItemId(words.kind, words.eventId), words.text) === unmarked(place.tag) : same;
@@ -220,8 +220,8 @@ export function textItemId(kind: TextKind, eventId: string): string {
 const TAGS = 2 ** 14;
 
 /**
- * Tells an item, with its text so far, from those that may be in its place. Half of the tags are those of items whose id bears a mark,
- * because another item of the reader has had the same.
+ * Distinguishes an item, with its text so far, from others that may be in its place. Half of the tags are for items with a marked id,
+ * because the reader has received another item with the same id.
  */
 class Tag {
   readonly #hash;
@@ -252,7 +252,7 @@ export function tagOf(id: string, text = ''): number {
   return tag.value;
 }
 
-/** True if the tag is that of an item whose id bears the mark. */
+/** True if the tag belongs to an item with a marked id. */
 export function isMarkedTag(tag: number): boolean {
   return tag % 2 === 1;
 }
@@ -273,7 +273,7 @@ export interface SequencePlace {
   group: number;
   /** The units of the part up to it. A piece of text has one for each of its UTF-16 code units, any other event has one. */
   unit: number;
-  /** The tag of its item, and of the text of it so far. Without it a reader could not tell an item from the one that replaced it. */
+  /** The tag of its item and the text so far, which distinguishes an item from one that replaced it. */
   tag: number;
 }
 
