@@ -133,7 +133,7 @@ test.each<[string, unknown, string]>([
     unit({ steps: [STEP, STEP] }),
     'execution_units[0].steps[1].step_name: two steps of the unit are named "Extract"',
   ],
-  ['a name that cannot be in a reference', step({ step_name: 'a.b' }), 'execution_units[0].steps[0].step_name: "a.b" is no name'],
+  ['a name that cannot be in a reference', step({ step_name: 'a.b' }), 'execution_units[0].steps[0].step_name: "a.b" is not a name'],
   ['no prompt', step({ user_prompt: '' }), 'execution_units[0].steps[0].user_prompt: the step has no prompt'],
   ['an unknown field of a step', step({ prompt: 'x' }), 'execution_units[0].steps[0].prompt: AXON has no such field here'],
   ['unknown metadata', step({ metadata: { par: {} } }), 'execution_units[0].steps[0].metadata.par: is unknown (known are: use_tool'],
