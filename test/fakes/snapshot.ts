@@ -1,3 +1,5 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which a run of a snapshot has.
+import '../../src/core/capabilities.ts';
 import { buildSnapshot } from '../../activities/agents/build-snapshot.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { type AgentOptions, defineAgent } from '../../src/define/define-agent.ts';
