@@ -240,7 +240,7 @@ describe('if the worker has an authorize hook', () => {
     });
   });
 
-  it('the first authorized decision counts: the other is recorded as refused', async () => {
+  it('the first authorized decision counts: the others are recorded as refused, by the name of their sender', async () => {
     const run = await runFake({
       snapshot,
       model: once,
@@ -252,6 +252,7 @@ describe('if the worker has an authorize hook', () => {
       'approve c1 by ann@example.org',
       'refused reject: already_decided',
     ]);
+    expect(run.events.slice(2, 5).map(({ author }) => author)).toEqual(['bob', 'ann@example.org', 'ann']);
     expect(run.inbox.verdicts.on('a2')).toMatchObject({ type: 'refused', code: 'already_decided' });
   });
 
