@@ -26,6 +26,16 @@ test.each([undefined, null, {}, { by: 'ann' }, 'now', 5])('pause and resume take
   expect(run.inbox.paused).toBe(false);
 });
 
+test.each([undefined, null, 'now', 5, {}, { reason: '' }, { reason: 5 }])(
+  'a cancellation keeps its reason if %j comes as another one',
+  (input) => {
+    const run = receiver();
+    signal(run, 'cancelReason', { reason: 'enough' });
+    expect(signal(run, 'cancelReason', input)).toBeUndefined();
+    expect(run.inbox.cancelReason).toBe('enough');
+  },
+);
+
 test('raise does what the Update does, once for its id', () => {
   const run = receiver();
   const raise = { id: 'r1', limits: { steps: 20 }, by: 'ann' };
