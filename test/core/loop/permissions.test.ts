@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { Permissions } from '../../../src/core/domain/permissions.ts';
@@ -27,7 +28,8 @@ async function runSetting(changes: readonly Permissions[], authorize: (id: strin
       called(call('r2', 'read'), call('w2', 'write')),
       said('done'),
     ],
-    ports: { authorize: ({ id }) => Promise.resolve(authorize(id)) },
+    // The worker takes a moment to decide.
+    ports: { authorize: ({ id }) => setImmediate(authorize(id)) },
   });
 }
 
