@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { agentsOfCalls } from '../../../../src/core/capabilities/children/children.ts';
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { approves, sends } from '../fakes/callers.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { call, called, type FakeRun, type FakeScript, resultsOf, runFake, said } from '../fakes/fake-ports.ts';
@@ -71,16 +72,20 @@ describe('a call of an agent', () => {
     expect(run.events.filter(({ partial }) => partial).length).toBeGreaterThan(0);
   });
 
-  it('counts once against the limit of tool calls if it is left to the next execution', async () => {
-    const children = new FakeChildren();
-    let asked = 0;
-    const run = await runAgents(children, {
-      snapshot: withAgents({ limits: { steps: 10, finalAttempt: false, toolCalls: 1 } }),
-      continueDue: () => (asked += 1) === 2,
-      callers: [children.ends(0)],
-    });
-    expect(run.positions).toHaveLength(1);
-    expect(resultsOf(run, 1)).toEqual(['answer 0']);
+  it('counts once against the limit of tool calls, also if it is left to the next execution', async () => {
+    for (const switches of [0, 1]) {
+      const children = new FakeChildren();
+      let asked = 0;
+      const run = await runAgents(children, {
+        snapshot: withAgents({ limits: { steps: 10, finalAttempt: false, toolCalls: 1 } }),
+        model: [called(ask('c0')), called(ask('c1'))],
+        continueDue: () => (asked += 1) === 2 && switches === 1,
+        callers: [children.ends(0)],
+      });
+      expect(run.positions).toHaveLength(switches);
+      expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0' }]);
+      expect(run.result).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit', descendants: { runs: 1 } });
+    }
   });
 
   it('waits for its approval, and is no longer asked about in the next execution', async () => {
@@ -120,6 +125,45 @@ describe('a call of an agent', () => {
   });
 });
 
+describe('an agent whose result is that of the run', () => {
+  const final = { agent: { name: 'below', share: [], request: true as const, final: true as const } };
+  const ended = async (changes: Partial<RunResultFields>, snapshot: Partial<AgentSnapshot> = {}): ReturnType<typeof runFake> => {
+    const children = new FakeChildren();
+    const last = said('{"n":1}', { output: { type: 'parsed', value: { n: 1 } } });
+    return runAgents(children, {
+      snapshot: withAgents(snapshot, final),
+      model: [called(ask('c0')), last],
+      callers: [children.ends(0, changes)],
+    });
+  };
+
+  it.each<[string, Partial<RunResultFields>, object?]>([
+    ['its answer', { status: 'completed', stopReason: 'final_answer', output: 'yes' }],
+    ['its limit, and what it has by then', { status: 'max_iterations_reached', stopReason: 'step_limit', output: 'half' }],
+    ['its failure', { status: 'error', stopReason: 'error', output: '', error: 'no', errorCode: 'model_bad_request' }],
+    ['its failure, which has no code', { status: 'error', stopReason: 'error', output: '', error: 'no' }, { errorCode: 'internal' }],
+  ])('ends it with %s', async (_, result, more = {}) => {
+    const run = await ended(result);
+    expect(run.result).toMatchObject({ ...result, ...more });
+    expect(run.modelCalls).toHaveLength(1);
+  });
+
+  it('does not end it if it was cancelled alone', async () => {
+    const run = await ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
+    expect(run.modelCalls).toHaveLength(2);
+    expect(run.result.status).toBe('completed');
+  });
+
+  it('does not end it if the answer lacks the form of its answers: the model reads why', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    const output = { mode: 'schema' as const, schema, providerSchema: schema, strict: true, maxRetries: 0 };
+    expect((await ended({ output: { n: 2 } }, { output })).result).toMatchObject({ status: 'completed', output: { n: 2 } });
+    const run = await ended({ output: { m: 2 } }, { output });
+    expect(resultsOf(run, 1)[0]).toMatch(/^Agent 'below' gave an answer that does not fit the output schema of this agent: /);
+    expect(run.result).toMatchObject({ status: 'completed', output: { n: 1 } });
+  });
+});
+
 describe('the limits of the tree', () => {
   it('let further agents wait until one ends', async () => {
     const children = new FakeChildren();
@@ -149,6 +193,15 @@ describe('the limits of the tree', () => {
     // The response has used 72 by an estimate.
     const given = [...children.started.values()].map(({ input }) => input.parent?.left?.totalTokens);
     expect(given).toEqual([276, 276]);
+  });
+
+  it('leave agents the tool calls that the response itself does not make', async () => {
+    const children = new FakeChildren();
+    const agent = { name: 'below', share: [], limits: { toolCalls: 9 } };
+    const limits = { steps: 10, finalAttempt: false, toolCalls: 4 };
+    await runAgents(children, { calls: 2, snapshot: withAgents({ limits }, { agent }), callers: [children.ends(0), children.ends(1)] });
+    const given = [...children.started.values()].map(({ input }) => input.parent?.left?.toolCalls);
+    expect(given).toEqual([2, 0]);
   });
 });
 
