@@ -229,7 +229,8 @@ export async function runFakeProgram({
         return { type: 'failed', code: 'spilled_unavailable', message: `Store "memory" has no "${address}"` };
       },
       until: async (isMet, deadline) => {
-        for (let turns = 0; !isMet() && turns < 5_000; turns += 1) {
+        for (let turns = 0; !isMet(); turns += 1) {
+          if (turns === 5_000) throw new Error('The program waits for something that never comes');
           await setImmediate();
           approveLimit(ports.inbox);
           if (deadline !== undefined && turns > 20) now = Math.max(now, deadline.at);

@@ -106,6 +106,18 @@ describe('children that run in parallel', () => {
     expect(result).toMatchObject({ status: 'completed', stepsUsed: 8 });
   });
 
+  it('wait for a model call beside them, and then get what it has left', async () => {
+    const { document } = defineProgram({
+      name: 'beside',
+      model: 'p/m',
+      units: [unit('all', {}, [parallel('Both', [[ask('Ask', 'Why?')], [agent('One', 'a', 'Go')]])])],
+    });
+    const program: FakeProgram = { document, answer: () => 'text', limits: { steps: 5 }, childLimits: agents({ steps: 10 }) };
+    const { result, given } = await runFakeProgram({ ...program, childUse: three });
+    expect(given).toEqual([{ steps: 4 }]);
+    expect(result).toMatchObject({ status: 'completed', stepsUsed: 4 });
+  });
+
   it('count as having used all that they were given if their use is not known', async () => {
     const { result, children } = await run({
       document: each(1, { refine: { maxAttempts: 5 } }),
