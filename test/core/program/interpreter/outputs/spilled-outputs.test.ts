@@ -298,3 +298,41 @@ describe('an output that the payload store has lost', () => {
     expect(result.error).toContain('The output of the program lacks an output');
   });
 });
+
+describe('the attempts of a step that has ended', () => {
+  const document: ProgramDocument = {
+    version: 1,
+    name: 'p',
+    model: 'p/m',
+    units: [{ name: 'u', steps: [{ ...ask('Twice'), refine: { maxAttempts: 2 } }, ask('Once'), ask('End')] }],
+  };
+  const stepsOf = async (continueDue: () => boolean): Promise<unknown> => {
+    const program: FakeProgram = {
+      document,
+      answer: ({ address, attempt }) => (address === 'u.Twice' && attempt === 1 ? undefined : 'text'),
+    };
+    const { result } = await runFakeProgram({ ...program, continueDue });
+    return result.units?.[0]?.steps.map(({ name, attempts, attemptDetails, detailsCut }) => [
+      name,
+      attempts,
+      attemptDetails?.length,
+      detailsCut,
+    ]);
+  };
+
+  it('are in its result', async () => {
+    expect(await stepsOf(() => false)).toEqual([
+      ['Twice', 2, 1, undefined],
+      ['Once', 1, undefined, undefined],
+      ['End', 1, undefined, undefined],
+    ]);
+  });
+
+  it('are not carried into the next execution, and its result says so', async () => {
+    expect(await stepsOf(often)).toEqual([
+      ['Twice', 2, undefined, true],
+      ['Once', 1, undefined, undefined],
+      ['End', 1, undefined, undefined],
+    ]);
+  });
+});
