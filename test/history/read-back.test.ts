@@ -1,7 +1,7 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { type Client, ServiceError } from '@temporalio/client';
-import { readBack, type ReadBackRun } from '../../src/history/read-run.ts';
+import { isOfFlow, readBack, type ReadBackRun } from '../../src/history/read-run.ts';
 import { executionChain, type HistoryEvent } from '../../src/history/history-events.ts';
 import type { StepState } from '../../src/core/domain/program-run.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/result.ts';
@@ -108,6 +108,16 @@ describe.each([...chains])('%s', (runId, links) => {
   test('is the same when it is read again, ids included', async () => {
     expect(await readChain(runId, links)).toEqual(await readChain(runId, links));
   });
+});
+
+test.each([
+  ['a flow whose agents act in turn', 'flow-in-rounds-over-executions', true],
+  ['a flow whose agents act together', 'side-by-side-over-executions', true],
+  ['an agent that hands over', 'handed-over-and-back', false],
+  ['an agent that calls others', 'sub-agents-called', false],
+])('the trace of %s says if it is a flow', async (_, runId, isFlow) => {
+  const runs = await readChain(runId, chains.get(runId) ?? []);
+  expect(new Set(runs.map(isOfFlow))).toEqual(new Set([isFlow]));
 });
 
 test('the recorded runs cover every form', () => {
