@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineFlow, defineHook } from '../../../src/index.ts';
+import { defineAgent, defineFlow, defineHook, defineTool } from '../../../src/index.ts';
 import type { ModelClient, ModelRequest } from '../../../src/core/domain/model.ts';
-import { testAgent } from '../../../src/testing/index.ts';
+import { callTool, scriptedModel, testAgent } from '../../../src/testing/index.ts';
 
 const north = defineAgent({ name: 'north', model: 'scripted/north', instructions: 'You are north.' });
 const south = defineAgent({ name: 'south', model: 'scripted/south', instructions: 'You are south.', deps: z.object({ user: z.string() }) });
@@ -47,11 +47,19 @@ test('the error of a flow names every agent that has not completed, and the reco
   });
   const { result } = await testAgent(both, { model, input: 'How is it?', deps });
   expect(result).toMatchObject({ status: 'error', errorCode: 'child_failed', output: '[north]\nCold.' });
-  expect(result.error).toMatch(/^Not all agents of flow "both" have completed: south \(error: .*down/s);
+  expect(result.error).toBe('Not all agents of flow "both" have completed: south (error: down)');
   expect(result.steps?.[0]?.toolCalls).toMatchObject([
     { toolName: 'north', isError: false, childRunId: expect.stringContaining('/north.') },
     { toolName: 'south', isError: true, childRunId: expect.stringContaining('/south.') },
   ]);
+});
+
+test('an agent that ends at a limit is named with that end', async () => {
+  const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
+  const brief = defineAgent({ name: 'brief', model: 'scripted/brief', tools: [look], limits: { steps: 1 } });
+  const flow = defineFlow({ name: 'hurried', kind: 'parallel', agents: [brief] });
+  const { result } = await testAgent(flow, { model: scriptedModel([callTool('look')]), input: 'How is it?' });
+  expect(result.error).toBe('Not all agents of flow "hurried" have completed: brief (max_iterations_reached)');
 });
 
 test('a long input reaches every agent, and is not in the calls', async () => {
