@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callRules, contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
-import { callTool, hang, say, scriptedModel, sendMessage, testAgent } from '../../src/testing/index.ts';
+import { callTool, hang, say, scriptedModel, sendMessage, testAgent, type TestedRun } from '../../src/testing/index.ts';
 
 const acts: string[] = [];
 const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), execute: () => void acts.push('paid') });
@@ -45,7 +45,12 @@ test('a later message is checked before it is answered, and the earlier ones are
   expect(events[blocked[0] ?? -1]?.content).toMatchObject([{ content: 'damn' }]);
 });
 
-test('an answer that is blocked stays in the record, and not in the output', async () => {
+/** The contents of the events of which the record says that a check has blocked them. */
+function blockedIn({ events }: Pick<TestedRun, 'events'>): unknown[] {
+  return events.flatMap(({ guardrails }) => guardrails?.blocked ?? []).map((offset) => events[offset]?.content);
+}
+
+test('an answer that is blocked stays in the record, which names it, and not in the output', async () => {
   const run = await testAgent(clerk, { model: scriptedModel([say('The secret is 7.')]), input: 'Tell me' });
   expect(run.result).toMatchObject({
     stopReason: 'guardrail',
@@ -54,6 +59,8 @@ test('an answer that is blocked stays in the record, and not in the output', asy
   });
   expect(run.result.outputText).not.toContain('The secret is 7.');
   expect(JSON.stringify(run.events)).toContain('The secret is 7.');
+  expect(blockedIn(run)).toMatchObject([[{ content: 'The secret is 7.' }]]);
+  expect(blockedIn(await testAgent(clerk, { model: scriptedModel([say('It is 7.')]), input: 'Tell me' }))).toEqual([]);
 });
 
 test.each([
