@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which know what a run was given.
+import '../../../../src/core/capabilities.ts';
 import type { RunLimits } from '../../../../src/core/domain/limits.ts';
 import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/kernel/limits.ts';
 import { PARENT, type ParentRun } from '../../../../src/core/domain/run-input.ts';

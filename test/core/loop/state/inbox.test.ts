@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which keep values in an inbox.
+import '../../../../src/core/capabilities.ts';
 import type { Decision, RefusedRequest } from '../../../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/byte-budgets.ts';
 import type { LimitRaise } from '../../../../src/core/domain/limits.ts';
