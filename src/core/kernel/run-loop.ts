@@ -92,7 +92,6 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   // Decisions that came too late are refused, and their senders receive the refusal.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
-  delete state.rewrites;
   if (position.within !== undefined) {
     const { within } = position;
     return points.phase(within.phase).callsEnded(acting, ports, { ...within, tools: { ...within.tools, ...limited } }, outcomes);
