@@ -166,4 +166,23 @@ describe('a program', () => {
     const prompts = requests.map(({ conversation }) => JSON.stringify(conversation[0]?.content));
     expect(prompts).toEqual([expect.stringContaining('"edited"'), expect.stringContaining('too short')]);
   });
+
+  test('has a separate call for each decision about a step, by whose id it is made', async () => {
+    const program = defineProgram({
+      name: 'asked',
+      model: MODEL,
+      units: [
+        unit('u', {}, [human('Who', 'Who?', { approval: true, review: true }), ask('Letter', 'Write', { approval: true, review: true })]),
+      ],
+    });
+    const asked: string[] = [];
+    await testProgram(program, {
+      model: scriptedModel([say('Dear Ann')]),
+      decide: ({ callId, kind }) => {
+        asked.push(callId);
+        return kind === 'question' ? respond('Ann') : approve();
+      },
+    });
+    expect(asked).toEqual(['u.Who.approval', 'u.Who', 'u.Who.review', 'u.Letter', 'u.Letter.review']);
+  });
 });
