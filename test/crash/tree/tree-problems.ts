@@ -50,7 +50,7 @@ function recordProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
 /** The root says that it waits, and lists the call of its descendant. */
 function waitProblems({ waiting: { status, children, pending } }: TreeRecord): string[] {
   return [
-    ...unless(status === 'pending_confirmation', `while a run below it waited, it said that it is ${status}`),
+    ...unless(status === 'pending_confirmation', `while a descendant waited, it said that it is ${status}`),
     ...unless(children.join() === 'cashier.3.0', `it named these waiting runs: ${children.join(', ') || 'none'}`),
     ...unless(pending.join() === 'cashier.3.0: refund', `it listed: ${pending.join(', ') || 'nothing'}`),
   ];
