@@ -2,7 +2,7 @@ import type { PeersOptions } from '../options/options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
 
-/** One set-up of `peers`: its sides and their options. */
+/** One set-up of `peers`: its sides and their options. Each has its own server and processes. */
 export interface Phase {
   name: PhaseName;
   sides: readonly SideName[];
@@ -20,7 +20,7 @@ export interface Phase {
 }
 
 /** The names of the set-ups, in the order of measurement. */
-export const PHASE_NAMES = ['long results', 'at once', 'short results', 'compressed', 'longest results', 'longest compressed'] as const;
+export const PHASE_NAMES = ['long results', 'short results', 'at once', 'compressed', 'longest results', 'longest compressed'] as const;
 
 /** One of `PHASE_NAMES`. */
 export type PhaseName = (typeof PHASE_NAMES)[number];
@@ -42,25 +42,13 @@ export function phasesOf(options: PeersOptions): Phase[] {
   const bytesOnly = { ...all, sides: sides.filter((side) => side === 'longhaul'), rounds: 1, timed: false };
   const phases: Phase[] = [
     { ...all, name: 'long results' },
-    { ...all, name: 'at once', steps: Math.min(steps, STEPS_AT_ONCE), atOnce, weighed: false },
     { ...all, name: 'short results', resultChars: SHORT_RESULT_CHARS, weighed: false },
+    { ...all, name: 'at once', steps: Math.min(steps, STEPS_AT_ONCE), atOnce, weighed: false },
     { ...bytesOnly, name: 'compressed', codec: 'zstd' },
     { ...bytesOnly, name: 'longest results', resultChars: LONGEST * resultChars },
     { ...bytesOnly, name: 'longest compressed', resultChars: LONGEST * resultChars, codec: 'zstd' },
   ];
   return phases.filter((phase) => phase.sides.length > 0);
-}
-
-/** Returns the set-ups in groups, each of which has a server and processes in common: they have the same sides, results and codec. */
-export function stagesOf(phases: readonly Phase[]): [Phase, ...Phase[]][] {
-  const stages = new Map<string, [Phase, ...Phase[]]>();
-  for (const phase of phases) {
-    const key = JSON.stringify([phase.sides, phase.resultChars, phase.codec]);
-    const stage = stages.get(key);
-    if (stage === undefined) stages.set(key, [phase]);
-    else stage.push(phase);
-  }
-  return [...stages.values()];
 }
 
 /** Returns true if a set-up has a side that is installed separately. */

@@ -22,27 +22,23 @@ interface Stage {
 
 const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
 
-/**
- * How long each side works before it is measured, with many runs at once. V8 keeps optimizing code over tens of thousands of calls, and
- * takes longer the more code a call passes. A worker in production runs for days.
- */
-const WARM_UP_MS = 90_000;
-const WARM_UP_RUNS = 20;
+/** Runs that are not measured: they load and compile code, and open connections. */
+const WARM_UP_RUNS = 4;
 const WARM_UP_STEPS = 50;
 
 /**
- * Measures set-ups that differ only in their runs (`stagesOf`): starts a tuned dev server, a fake provider and one process for each side; then
- * runs rounds where the sides take turns, so that other load of the machine affects all of them.
+ * Measures one set-up: starts a tuned dev server, a fake provider and one process for each side; then runs rounds where the sides take
+ * turns, so that other load of the machine affects all of them.
  */
-export async function measureStage(phases: readonly [Phase, ...Phase[]], say: Say): Promise<PhaseSamples[]> {
-  const [{ sides, resultChars, codec }] = phases;
+export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
   const provider = await startFakeProvider();
   const { address, namespace } = server;
   const client = await connect({ address, namespace });
   const handles = new Map<SideName, SideProcess>();
   try {
-    for (const side of sides) {
+    for (const side of phase.sides) {
+      const { resultChars, codec } = phase;
       const setting = {
         address,
         namespace,
@@ -56,12 +52,10 @@ export async function measureStage(phases: readonly [Phase, ...Phase[]], say: Sa
       handles.set(side, handle);
       await handle.start();
     }
-    const machine = { ...(await describeMachine(client.temporal)), codec, modelClient: MODEL_CLIENT };
+    const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
     const stage = { client, handles };
-    if (phases.some(({ timed }) => timed)) await warmUp(sides, stage);
-    const measured: PhaseSamples[] = [];
-    for (const phase of phases) measured.push({ phase, machine, ...(await measureRounds(phase, stage, say)) });
-    return measured;
+    if (phase.timed) await warmUp(phase, stage);
+    return { phase, machine, ...(await measureRounds(phase, stage, say)) };
   } finally {
     await Promise.all([...handles.values()].map((handle) => handle.stop({ type: 'stop' })));
     await client.close();
@@ -70,16 +64,9 @@ export async function measureStage(phases: readonly [Phase, ...Phase[]], say: Sa
   }
 }
 
-async function warmUp(sides: readonly SideName[], stage: Stage): Promise<void> {
-  const left = new Map(sides.map((side) => [side, WARM_UP_MS]));
-  while (left.size > 0) {
-    for (const [side, ms] of left) {
-      const begun = performance.now();
-      await turnOf(stage, { side, steps: WARM_UP_STEPS, atOnce: WARM_UP_RUNS });
-      const rest = ms - (performance.now() - begun);
-      if (rest > 0) left.set(side, rest);
-      else left.delete(side);
-    }
+async function warmUp({ steps, sides, atOnce }: Phase, stage: Stage): Promise<void> {
+  for (let runs = 0; runs < WARM_UP_RUNS; runs += atOnce) {
+    for (const side of sides) await turnOf(stage, { side, steps: Math.min(steps, WARM_UP_STEPS), atOnce });
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inTurn } from '../../bench/figures/in-turn.ts';
 import { parseOptions, type PeersOptions } from '../../bench/options/options.ts';
-import { needsPlugins, phasesOf, stagesOf } from '../../bench/comparison/peer-phases.ts';
+import { needsPlugins, phasesOf } from '../../bench/comparison/peer-phases.ts';
 
 const optionsOf = (...args: string[]): PeersOptions => {
   const options = parseOptions(['peers', ...args]);
@@ -22,12 +22,7 @@ describe('the set-ups of the comparison', () => {
   it('need no plugin if none is named, and are left out if no side remains', () => {
     const phases = phasesOf(optionsOf('--sides', 'loop,value-loop'));
     expect(needsPlugins(phases)).toBe(false);
-    expect(phases.map(({ name }) => name)).toEqual(['long results', 'at once', 'short results']);
-  });
-
-  it('share processes if they differ in their runs alone', () => {
-    const stages = stagesOf(phasesOf(optionsOf())).map((stage) => stage.map(({ name }) => name));
-    expect(stages).toEqual([['long results', 'at once'], ['short results'], ['compressed'], ['longest results'], ['longest compressed']]);
+    expect(phases.map(({ name }) => name)).toEqual(['long results', 'short results', 'at once']);
   });
 
   it('begin each round with another side', () => {
