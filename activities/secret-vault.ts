@@ -374,7 +374,7 @@ function withEncoded(texts: readonly string[], encoders: readonly Encoder[]): st
 
 /**
  * Returns the base64 of a text, whole and as part of the base64 of a longer text. Three bytes make four characters, so
- * the encoding depends on the offset, and the characters at the edges also depend on the neighbouring bytes.
+ * the encoding depends on the offset, and the characters at the edges also depend on the neighboring bytes.
  */
 function base64Encodings(text: string): string[] {
   const bytes = Buffer.from(text);

@@ -116,7 +116,7 @@ const MOST_DETAILS = 100;
 /** The maximum bytes of JSON of all details together. */
 const DETAILS_BYTES = 64_000;
 
-/** A cancellation, which Temporal recognises by its name. */
+/** A cancellation, which Temporal recognizes by its name. */
 class AbortError extends Error {
   override readonly name = 'AbortError';
 }

@@ -173,7 +173,7 @@ export function cellId({ eventId, at }: Pick<SegmentPlace, 'eventId' | 'at'>): s
   return `${eventId}/${at[1]}`;
 }
 
-/** Returns the position of a namespace after a number of cells, one of which may wait for calls. */
+/** Returns the position of a namespace in which a number of cells have ended, and another one may wait for calls. */
 function namespacePosition(cells: number, after: string, waiting?: { id: string; segments: number }): string {
   return JSON.stringify([cells, after, ...(waiting === undefined ? [] : [waiting.id, waiting.segments])]);
 }

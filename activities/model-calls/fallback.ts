@@ -75,7 +75,7 @@ const COOLS_DOWN: ReadonlySet<ErrorCode> = new Set([
   'model_not_found',
 ]);
 
-/** The longest requested wait that counts as a cool-down, in milliseconds. */
+/** The longest time for which a wait that a provider asks for keeps its model from being asked first, in milliseconds. */
 const LONGEST_ASKED_MS = 10 * 60 * 1_000;
 
 /** The maximum number of remembered cooling models per client: a worker may have a key for each tenant. */

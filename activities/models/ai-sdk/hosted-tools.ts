@@ -49,7 +49,7 @@ export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
     const { id, name, input } = entry;
     const { output, isError } = results.get(id) ?? {};
     const given = typeof input === 'string' ? input : jsonText(input);
-    // OpenAI's Responses only includes the search query in the result.
+    // OpenAI's Responses API has the search query only in the result.
     const text = (given === '{}' && isJsonObject(output) && hostedInput(output)) || given;
     return [{ name, ...(text === '' ? {} : { input: text }), ...(isError ? { isError } : {}) }];
   });

@@ -362,7 +362,7 @@ function digest(bytes: Uint8Array): string {
 }
 
 const KEYWORD = 'import';
-/** The maximum occurrences of an import keyword in a program: each of them is parsed. */
+/** How often a program with imports may contain the word: each occurrence is parsed. */
 const MAX_WORDS = 50;
 
 /** Blank space and comments: each text matches in one way only, so that the work grows with its length. */
