@@ -85,7 +85,7 @@ test('the turns of a session are listed page by page, with the position of the n
   const run = await started(handler, { agent: 'assistant', input: 'Q', runId: `plain-${randomUUID()}` });
   expect(await answer(handler, 'GET', `${run.replace('/runs/', '/sessions/')}/turns`)).toMatchObject({
     status: 422,
-    body: { code: 'invalid_input', detail: expect.stringContaining('is no session') },
+    body: { code: 'invalid_input', detail: expect.stringContaining('is not a session') },
   });
 });
 
