@@ -43,7 +43,6 @@ import { decisionPorts } from './decision-requests.ts';
 import { hookPorts } from './hook-requests.ts';
 import { programPorts } from './program-requests.ts';
 
-/** The run that the ports belong to. */
 type PortsRun = Parameters<typeof decisionPorts>[0];
 
 type ActivityPorts = ReturnType<typeof toolPorts> &
@@ -69,7 +68,6 @@ export function activityPorts(run: PortsRun, perform: PerformActivity, cancelReq
   };
 }
 
-/** The ports of tools. */
 function toolPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'runTool' | 'verify'> {
   return {
     runTool: (invocation) => perform(toolRequest(run, invocation)),
@@ -245,7 +243,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
   };
 }
 
-/** Returns the pinned content of the skill in a call, or an empty object if the agent has no such skill. */
+/** Returns the pinned content of the skill that a call names, or an empty object if the agent has no such skill. */
 function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
   const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
   return defined({ digest, stored });

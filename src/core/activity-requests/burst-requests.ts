@@ -35,7 +35,6 @@ export interface LastBurst {
   calls: RunState['toolCallsByName'];
 }
 
-/** The run that a burst is made for. */
 type BurstingRun = RequestingRun & { state: RunState; lastBurst?: LastBurst };
 
 /** Returns a burst that begins with a model call. Its outcome is undefined if nothing is known about its calls. */

@@ -71,7 +71,10 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   lastEventId: string;
   /** The ids of the tool results in the last event, if it contains results. */
   results?: string[];
-  /** The ids of the other events since the last response, oldest first, which are nowhere else in the history. Empty for ids that are. */
+  /**
+   * The ids of the other events since the last response, oldest first, which are nowhere else in the history. An id that is elsewhere in it
+   * is an empty text.
+   */
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window, if any. */
   skipped?: number;

@@ -102,7 +102,7 @@ function authorizeRequest(run: RequestingRun, decision: Decision, waiting: Pendi
 }
 
 /**
- * Calls the worker's `notify` for a pending approval. After it has finally failed, it is not called again: the run still shows the
+ * Calls the worker's `notify` for a pending approval. After it has failed permanently, it is not called again: the run still shows the
  * approval.
  */
 function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {

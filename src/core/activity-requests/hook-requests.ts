@@ -65,7 +65,7 @@ type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'c
 /** Milliseconds in addition to the hooks' time: for querying the run. */
 const QUERY_MS = 30_000;
 
-/** Calls the hooks with a separate activity before the calls of a response start. */
+/** Calls the hooks that run in a separate activity before the calls of a response start. */
 function reviewRequest(run: RequestingRun, response: RecordedResponse): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
@@ -103,7 +103,7 @@ function withoutReview(hooks: readonly HookSnapshot[], response: RecordedRespons
   };
 }
 
-/** Calls the hooks with a separate activity for the result of a call. */
+/** Calls the hooks that run in a separate activity for the result of a call. */
 function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,

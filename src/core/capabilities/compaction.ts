@@ -341,7 +341,7 @@ interface SummaryGoal {
   /** The bytes up to which unseen events stay: the events from `unseenFrom` on, with the calls that they answer. */
   unseenBytes: number;
   unseenFrom: number;
-  /** True if the first message may be summarised, too. */
+  /** True if the first message may be summarized, too. */
   isWhole?: boolean;
   /** The bytes up to which older events are not worth a summary, which may be just as large. */
   leastBytes: number;

@@ -50,7 +50,7 @@ type FoundAtPoint = Readonly<Record<string, unknown>>;
 /** The result of an activity at a point. */
 export type PointAnswer =
   | { type: 'found'; found: FoundAtPoint }
-  /** The activity finally failed. */
+  /** The activity failed permanently. */
   | { type: 'failed'; code: ErrorCode; message: string; found?: never }
   | { type: 'cancelled'; found?: FoundAtPoint };
 

@@ -12,7 +12,7 @@ export interface NotificationPorts extends RunPorts {
 
 export type NotifyOutcome =
   | { type: 'notified' }
-  /** The notification finally failed. */
+  /** The notification failed permanently. */
   | { type: 'failed'; message: string }
   /** The notification was not completed because the run is cancelled. */
   | { type: 'cancelled' };
@@ -34,7 +34,7 @@ async function send(state: RunState, ports: NotificationPorts, waiting: PendingA
   ports.noted?.(state);
 }
 
-/** Records that the worker's `notifyEnded` has finally failed, for views of the run. */
+/** Records that the worker's `notifyEnded` has failed permanently, for views of the run. */
 export function noteNotifyEndedFailure(state: RunState, message: string): void {
   noteError(state, `"notifyEnded" could not report that the run has ended: ${message}`);
 }

@@ -123,7 +123,7 @@ export function checkCodeCalls(codeCalls: readonly CodeCall[], { snapshot, callI
   const calls = codeCalls.map(({ tool: name, arguments: given }, index): ToolCall => {
     const toolCallId = codeCallId(callId, before + index + 1);
     const tool = tools.get(name);
-    // In a Python signature, omitted optional arguments are None.
+    // Python signatures have None as the default of optional arguments: reading the arguments removes the nulls that code passes on.
     const { args, problem } = tool === undefined ? { args: given, problem: unknownTool(name) } : readArguments(tool, given);
     if (problem !== undefined) problems.push([toolCallId, problem]);
     return { type: 'tool_call', toolCallId, name, arguments: args };

@@ -50,7 +50,7 @@ export interface DataView {
  */
 export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
   agentName: string;
-  /** The tool is a tool of the worker for programs: `agentName` is the name of the program or step, and no agent has the tool. */
+  /** The tool is one of the worker's tools for programs: `agentName` is the name of the program or step, and no agent has the tool. */
   ofProgram?: true;
   callId: string;
   step: number;

@@ -97,7 +97,7 @@ const SETTINGS_MEMBERS = {
   maxOutputTokens: s.optional(s.AT_LEAST_ONE),
   /**
    * `auto` (default): the model may call tools. `none`: it must not. `required` or `{ tool }`: it must call any tool, or this tool, in the
-   * first step of a turn, and may in later steps. With `every: true`, it must in every step, and never answers with text.
+   * first step of a turn, and may in later steps. With `every: true`, it must call one in every step, and never answers with text.
    */
   toolChoice: s.optional(TOOL_CHOICE),
   /** False: the model makes at most one call in an answer. */

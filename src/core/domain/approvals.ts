@@ -54,7 +54,7 @@ const OF_APPROVAL = {
   reason: s.optional(s.TEXT),
   /** For a limit: the limits that an approval sets. */
   proposal: s.optional(s.anyObject<LimitChanges>()),
-  /** True once `notify` has succeeded; false once it has finally failed. Absent before that, and if the worker has no `notify`. */
+  /** True once `notify` has succeeded; false once it has failed permanently. Absent before that, and if the worker has no `notify`. */
   notified: s.optional(s.FLAG),
 };
 
@@ -89,7 +89,7 @@ const VIEW_MEMBERS = {
   agentName: s.optional(s.TEXT),
   /** The tool's description for the model. Absent for a limit. */
   description: s.optional(s.TEXT),
-  /** The JSON Schema for editing the arguments. Absent for a limit, and if it is too large for a list: the call has it. */
+  /** The JSON Schema for editing the arguments. Absent for a limit, and if it is too large for a list: the details of the call have it. */
   schema: s.optional(s.JSON_OBJECT),
 };
 
@@ -166,7 +166,7 @@ const REMEMBERED_MEMBERS = {
 export interface RememberedDecision extends s.ObjectOf<typeof REMEMBERED_MEMBERS> {}
 export const REMEMBERED_DECISION: s.Shape<RememberedDecision> = s.object(REMEMBERED_MEMBERS);
 
-/** A request to a run that `authorize` refused, or that was refused too late for its sender to be notified. */
+/** A refused request to a run whose sender received no answer, such as a Signal, or that `authorize` refused. */
 export interface RefusedRequest {
   /** `approve`, `reject`, `respond`, `send`, `cancel`. */
   request: string;

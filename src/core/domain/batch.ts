@@ -13,7 +13,7 @@ export type Tier = (typeof TIERS)[number];
 export const ON_EXPIRED = ['interactive', 'retry', 'fail'] as const;
 
 /**
- * The next step of a call whose batch has not answered in time: an ordinary call (`interactive`), another batch (`retry`), or `fail`.
+ * What happens to a call whose batch has not answered in time: an ordinary call (`interactive`), another batch (`retry`), or `fail`.
  * @useDeclaredType
  */
 export type OnExpired = (typeof ON_EXPIRED)[number];
@@ -93,7 +93,7 @@ export type BatchEnd =
   /** The call must be made immediately. */
   { type: 'unbatched' } | ({ type: 'failed'; spent?: Spent } & BatchFailure);
 
-/** The input of a collector: of a new one, or the state left by its previous execution. */
+/** The input of a new collector, or the state left by its previous execution. */
 export interface CollectorInput {
   /** The name of the provider in the workers. */
   provider: string;

@@ -84,9 +84,9 @@ export interface ReadResultInput {
   runId: string;
   /** The result is null while the run is running. Absent: the activity waits for the end. */
   ifEnded?: true;
-  /** Returns the result of this turn of a session instead of the whole run's. 1-based. */
+  /** The turn of a session whose result is read, instead of the whole run's. 1-based. */
   turn?: number;
-  /** Reads an output that was cut to fit into the closing event from the history of the run. */
+  /** An output that was cut to fit into the closing event is read from the run's history. */
   whole?: true;
 }
 

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPa
 export type ContextOperation =
   /** Replaces any current value. */
   | { op: 'set'; key: string; value: JsonValue }
-  /** Merges objects recursively; any other value is replaced. */
+  /** Merges recursively where both values are objects; replaces any other value. */
   | { op: 'merge'; key: string; value: JsonObject }
   /** Appends the value to a list; a missing key and null count as an empty list. A list is appended as one element. */
   | { op: 'append'; key: string; value: JsonValue }

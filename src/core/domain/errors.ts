@@ -100,7 +100,7 @@ export const ERROR_CODES = {
   },
   verification_failed: { retryable: true, description: 'The tool could not report the outcome of a call whose answer was lost.' },
   run_ended: { retryable: false, httpStatus: 409, description: 'The run has ended: it accepts no more messages.' },
-  // The client cannot fulfil a request.
+  // The client cannot fulfill a request.
   run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run with that id.' },
   not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow with that id is not a run of an agent.' },
   run_exists: { retryable: false, httpStatus: 409, description: 'A run with that id already exists.' },

@@ -22,7 +22,7 @@ export interface HandoffState {
   next?: AgentSnapshot;
   /** Notices about the next agent's tools. */
   notices?: Notice[];
-  /** The order of the agents is a flow's. */
+  /** A flow determines the order of the agents. */
   ofFlow?: true;
   /** The names of the agents that have answered in this turn, as far as the first step of a turn makes a difference to them. */
   acted?: string[];

@@ -155,7 +155,7 @@ export const HOOKS_OF_ANCESTORS = {
   hooks: s.optional(s.listOf(HOOK_SNAPSHOT)),
 };
 
-/** The bytes of JSON above which the record may contain only the beginning of a hook's addition. */
+/** The bytes of JSON from which the record may contain only the beginning of a hook's addition. */
 const CUT_BYTES = 480;
 
 /**

@@ -320,8 +320,8 @@ type SessionLimitCheck = 'ok' | 'max_turns_reached' | 'max_budget_reached' | 'ma
 type SessionRemaining = Record<keyof SessionLimits, number | null>;
 
 /**
- * Checks whether a session may begin another turn. A limit is reached once the amount equals it. If several are reached, the order is
- * turns, tokens, cost, deadline.
+ * Checks whether a session may begin another turn. A limit is reached once the amount is at least as large. If several are reached, the
+ * order is turns, tokens, cost, deadline.
  */
 export function checkSessionLimits(limits: SessionLimits, used: SessionUsed): SessionLimitCheck {
   const left = remainingLimits(limits, used);

@@ -397,7 +397,8 @@ export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonVal
 }
 
 /**
- * Returns the recorded items for a model with their account, or that the record has only items of others. Nothing in the record is trusted.
+ * Returns the recorded items for a model, with their account, or `lostItems` if the record only has items for another model. Nothing in the
+ * record is trusted.
  */
 export function itemsFor(
   model: string,

@@ -64,7 +64,7 @@ export interface UnitDocument {
   steps: StepDocument[];
 }
 
-/** A condition: a reference's value, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
+/** A condition: the value of a reference fits a JSON Schema. Schemas with `pattern` are refused. */
 export interface ConditionDocument {
   /** A reference such as `Kind.score` or `sort.Kind.kind`, with or without braces. If it leads to no value, the condition does not hold. */
   of: string;
@@ -125,7 +125,7 @@ export interface StepOptions {
 
 /** The time for which a step waits for a person, and the decision that is applied then. */
 export interface StepDeadlineDocument {
-  /** How long a person may take. Absent: until the run's deadline. */
+  /** How long a person may take. Absent: until the run's deadline, if it has one. */
   deadline?: Duration;
   /** Default `reject`. */
   onDeadline?: 'approve' | 'reject';
@@ -161,7 +161,10 @@ export interface AskDocument {
   output?: JsonObject;
   /** The type that the answer must declare or have: a semantic type of AXON, or your own. */
   type?: string;
-  /** The minimum confidence that the answer must declare in `confidence`. */
+  /**
+   * The minimum of the confidence that the answer declares in `confidence`. If it declares none, the confidence that the model client
+   * reports counts; without either, the answer passes.
+   */
   confidenceFloor?: number;
   /** Fields that the answer must have. */
   requiredFields?: string[];
@@ -348,7 +351,7 @@ export const ANSWER_RULES = {
   confidenceFloor: s.optional(s.NUMBER),
   /** Members that the answer must have. */
   requiredFields: s.optional(s.listOf(s.TEXT)),
-  /** The minimum and maximum of a number as answer. */
+  /** The minimum and maximum of a numeric answer. */
   range: s.optional(s.closedObject({ min: s.optional(s.NUMBER), max: s.optional(s.NUMBER) })),
   /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is accepted unchanged. */
   lenient: s.optional(s.TRUE),

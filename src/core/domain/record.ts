@@ -36,7 +36,7 @@ export const EVENT_MEMBERS = {
   estimated: s.optional(ESTIMATED_USAGE),
   /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */
   failedAttempts: s.optional(s.anyObject<Spent>()),
-  /** The model call of this event finally failed: only its usage is recorded. */
+  /** The model call of this event failed permanently: only its usage is recorded. */
   failed: s.optional(s.object({ code: s.TEXT })),
   /** On a model response cut off by a cancellation or a message: the content is the partial answer. */
   interrupted: s.optional(s.TRUE),

@@ -166,7 +166,7 @@ export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = Co
 /** The result of a run that completed. */
 export type CompletedRun<Output = DefaultOutput> = EndedRun<Output> & { readonly status: 'completed'; readonly success: true };
 
-/** The result of a run that ended by a limit, an error or a cancellation. */
+/** The result of a run that ended at a limit, with an error, or by a cancellation. */
 export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
   readonly status: Exclude<TerminalStatus, 'completed'>;
   readonly success: false;

@@ -51,7 +51,7 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
 const PRINCIPAL_NAME = s.boundedText({ minLength: 1, maxLength: 200 });
 
 const IDENTITY_MEMBERS = {
-  /** The tenant that the user belongs to. */
+  /** The operator's customer that the user belongs to. */
   tenant: s.optional(PRINCIPAL_NAME),
   /** The user, as named by your service. */
   user: s.optional(PRINCIPAL_NAME),

@@ -23,7 +23,7 @@ export function cutNote(finishReason: FinishReason): string {
 const VERIFIED_MEMBERS = {
   /** True if the call took effect. */
   happened: s.FLAG,
-  /** How the answer was lost, the reason for asking the tool. */
+  /** How the answer was lost, which is why the tool was asked. */
   reason: s.TEXT,
 };
 

@@ -73,7 +73,7 @@ export class ExecutionTrace {
     this.spans = spans;
   }
 
-  /** Milliseconds from its start to its last event, or 0. */
+  /** Milliseconds from its start to its last event, or 0 without an event. */
   get durationMs(): number {
     return millisecondsBetween(this.startTime, this.endTime);
   }

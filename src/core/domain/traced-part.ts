@@ -95,7 +95,7 @@ interface TracedAttempt extends InTurn, OfCode {
   attempt: number;
   /** The number of times that the activity, or a batch, had completed a call with the same name before. Absent: none. */
   earlier?: number;
-  /** When the worker received a local call, by the worker's clock: its name contains the time. */
+  /** When the worker received a local call, by the worker's clock: the id of the attempt's span depends on it. */
   localAt?: number;
 }
 

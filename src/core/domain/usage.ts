@@ -129,7 +129,7 @@ export interface ModelPrice {
   input: number;
   /** US dollars for a million tokens of output, including reasoning. */
   output: number;
-  /** The price of cached input tokens. Default: the price of `input`. */
+  /** US dollars for a million cached tokens of input. Default: the price of `input`. */
   cachedInput?: number;
   /**
    * The factor on the price of `input` for tokens that the provider writes to its cache. Default 1.25, as with Anthropic and OpenAI;

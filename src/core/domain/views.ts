@@ -346,7 +346,7 @@ export interface TurnsPage {
  */
 const SPAN_KIND = s.oneOf('model', 'tool', 'own', 'task', 'person', 'child');
 
-/** The use of a span's time. @useDeclaredType */
+/** What the time of a span was spent on. @useDeclaredType */
 export type SpanKind = s.ValueOf<typeof SPAN_KIND>;
 
 const FAILED_ATTEMPT = s.object({
@@ -402,7 +402,7 @@ export const TIMELINE_SPAN: s.Shape<TimelineSpan> = s.object(SPAN_MEMBERS);
 const MS_MEMBERS = {
   /** Milliseconds in model calls. */
   model: s.NUMBER,
-  /** Milliseconds in tool calls, including those made by code. */
+  /** Milliseconds in tool calls, including cells of code and their calls. */
   tool: s.NUMBER,
   /** Milliseconds in activities of Longhaul itself. */
   own: s.NUMBER,

@@ -206,8 +206,8 @@ function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefi
 }
 
 /**
- * Refuses a request that only sessions accept; undefined for a session. `opening`: the kinds of sessions that accept it before they have a
- * state.
+ * Refuses a request that only sessions accept, unless the run is a session. `opening`: the kinds of sessions that accept it before they
+ * have a state.
  */
 function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
   if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;

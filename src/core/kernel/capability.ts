@@ -41,7 +41,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
 
   // Before a step.
 
-  /** Called when a step begins, before anything is taken from the inbox. Settles requests that a worker decides. Never ends the run. */
+  /** Called when a step begins, before anything is taken from the inbox. Settles what a worker decides about. Never ends the run. */
   stepBegins?(state: RunState, ports: Ports): Promise<undefined> | undefined;
   /** Called before messages are recorded, the first of them at the end of the window. */
   messagesTaken?(state: RunState): void;
@@ -188,7 +188,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   limitsGiven?(state: Pick<RunState, 'slices'>): GivenLimits | undefined;
   /** Returns count fields of the result of a run or of a turn. */
   countParts?(state: RunState): Partial<RunResultFields>;
-  /** Returns the name of the current agent, or undefined if the run began with it: remembered decisions apply to its tools alone. */
+  /** Returns the name of the current agent, or undefined if the run began with it: remembered decisions apply only to its tools. */
   laterAgent?(state: RunState): string | undefined;
   /** Returns fields of the status of a run. */
   statusParts?(state: RunState): Partial<StatusView>;

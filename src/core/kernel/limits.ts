@@ -251,7 +251,7 @@ function spendAttempts(state: RunState, model: string, spent: Spent | undefined)
   return { failedAttempts: defined({ reported, estimated }) };
 }
 
-/** Records the cost of a model call that finally failed, if it is known. */
+/** Records the cost, if known, of a model call that failed permanently. */
 export function recordFailedCall(
   state: RunState,
   clock: RunClock,

@@ -138,8 +138,8 @@ export interface Leaving {
 }
 
 /**
- * The ids of behaviour changes made after a release: a run that began before such a change must keep the old behaviour on replay. Nothing
- * has been released yet, so there are none. Later this is a union of ids such as `'late-arrivals'`.
+ * The ids of behavior changes made after a release: a run that began before such a change must keep the old behavior on replay. Nothing has
+ * been released yet, so there are none. Later this is a union of ids such as `'late-arrivals'`.
  */
 type LoopChange = never;
 
@@ -168,7 +168,7 @@ export interface RunPorts extends RunClock {
   until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
   /** True if the growth would make this execution too large, so that the run should continue in the next. */
   continueDue(growth: Growth, leaving?: Leaving): boolean;
-  /** True if the run may use the changed behaviour. Must be called only where the behaviour makes a difference. */
+  /** True if the run may use the changed behavior. Must be called only where the behavior makes a difference. */
   allows(change: LoopChange): boolean;
   /** Called after each change of the record, for observers. Must not change anything. */
   recorded?(state: RunState): void;

@@ -363,7 +363,7 @@ export class Slice<Value> {
   }
 }
 
-/** Declares a slice. The declaring capability lists it among its slices and does not export it. */
+/** Declares a slice. The declaring capability lists it among its slices, and no other code reads or writes it. */
 export function slice<Value>(name: string, shape: Shape<Value>, options: SliceOptions<Value> = {}): Slice<Value> {
   return new Slice(name, shape, options);
 }

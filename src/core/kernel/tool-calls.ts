@@ -118,7 +118,7 @@ export interface ToolBatch {
   earlier?: readonly (ToolOutcome | null)[];
 }
 
-/** True for calls that must not overlap, or a single call. A call that the limits refused in the previous execution does not count. */
+/** True for a single call, and for calls that must not overlap. A call that the limits refused in the previous execution does not count. */
 export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
   if (prepared.length === 1 || !snapshot.parallel) return true;
   return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));

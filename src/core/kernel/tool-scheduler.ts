@@ -110,7 +110,8 @@ class ToolScheduler {
   }
 
   /**
-   * True if no further call may start. A cancellation also stops calls without execution; other reasons matter only for unstarted calls.
+   * True if no further call may start. A cancellation also stops calls that need no execution; other reasons matter only if a call has yet
+   * to start.
    */
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
@@ -346,7 +347,7 @@ async function runInTwoTurns(
   return outcomes;
 }
 
-/** Runs calls with the scheduler. If the response continues, calls before a separate phase or the last calls already have outcomes. */
+/** Runs calls with the scheduler, unless all have outcomes already: a response can continue between its calls and those that run last. */
 function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const isDone = !batch.outcomes.includes(null);
   return isDone ? Promise.resolve(batch.outcomes) : new ToolScheduler(acting, ports, batch).execute();

@@ -8,7 +8,7 @@ import { interpolate, type Lookup } from './references.ts';
 export interface AnswerRules {
   /** The type that the answer must not contradict in its field `type` or `_type`. */
   type?: string;
-  /** The minimum confidence that the answer must declare in its field `confidence` or `_confidence`. */
+  /** The minimum of the confidence that the answer declares in its field `confidence` or `_confidence`. */
   confidenceFloor?: number;
   /** The confidence that the model reports next to its answer. It counts if the answer declares none. */
   reportedConfidence?: number;

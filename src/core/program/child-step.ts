@@ -316,7 +316,7 @@ function hasCheckedAnswer(result: RunResultFields): result is AnsweredChild {
   return result.status === 'completed' && result.verdict !== undefined;
 }
 
-/** True for the error code of a run that ended by a model call. */
+/** True for the error code of a run that ended because a model call failed. */
 function isModelFailure(code: string): boolean {
   return code.startsWith('model_') || code === 'context_length_exceeded' || code === 'unknown_provider';
 }

@@ -251,7 +251,6 @@ function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], 
   });
 }
 
-/** Returns the total bytes of outputs. */
 function totalBytes(outputs: readonly ContinuedOutput[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -347,7 +347,6 @@ function resultMessage({ toolCallId, name, status, content, spilled }: ToolResul
   });
 }
 
-/** Copies a domain value as JSON. */
 function jsonCopy(value: object): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }

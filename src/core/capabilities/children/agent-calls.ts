@@ -254,7 +254,7 @@ type ChildStartResult =
   | { ok: true; child: RunningAgent; begin: { start: ChildStart } | { next: NextTurnInput } }
   | { ok: false; problem: string };
 
-/** The most characters of the id of a run. */
+/** The maximum characters of a run id. */
 const MAX_ID = 1_000;
 
 /** Prepares the child of a call, with its share of the run's limits. */

@@ -119,7 +119,6 @@ function currentCell(state: RunState): JournalCell {
   return cell;
 }
 
-/** Adds a segment to the current cell. */
 function addSegment(state: RunState, digest: string, tools?: string[]): void {
   currentCell(state).segments.push({ digest, ...defined({ tools }) });
   codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));

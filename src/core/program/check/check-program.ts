@@ -194,7 +194,7 @@ class ProgramCheck {
     }
   }
 
-  /** Checks that the units needed by a unit exist. The first unit of a cycle reports it. */
+  /** Checks that the units needed by a unit exist. A cycle is reported at its first unit. */
   #needs(unit: OutlineUnit): void {
     const { value, path, name } = unit;
     const { cycle } = this.#ended;
