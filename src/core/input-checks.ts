@@ -227,8 +227,8 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
 }
 
 /**
- * Lists the items because of which a provider would refuse the whole conversation: media without a source, calls with the id of an earlier
- * call, and results that do not belong to the preceding answer. A call without a result is allowed: it gets a result that says it was
+ * Lists the items that would make a provider refuse the whole conversation: media without a source, calls with the id of an earlier call,
+ * and results that do not belong to the preceding answer. A call without a result is allowed: it gets a result that says it was
  * interrupted.
  */
 export function conversationProblems(messages: readonly ContentItem[], path: string): JsonProblem[] {

@@ -220,7 +220,7 @@ export function scopedName(name: string, key: string | undefined): string {
   return key === undefined ? name : `${key}.${name}`;
 }
 
-/** Returns the key with which a run's burst is ended in its worker's process. */
+/** Returns the key for ending a run's burst in its worker's process. */
 export function burstKey(key = ''): string {
   return `${key}/burst`;
 }

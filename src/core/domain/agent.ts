@@ -121,7 +121,7 @@ export interface ModelSettings extends s.ObjectOf<typeof SETTINGS_MEMBERS> {
 }
 export const MODEL_SETTINGS: s.Shape<ModelSettings> = s.closedObject(SETTINGS_MEMBERS);
 
-/** The way in which a structured answer is requested and checked. */
+/** How a structured answer is requested and checked. */
 export interface OutputSnapshot {
   /** `schema`: the provider enforces the schema. `final_answer`: the model calls a tool of that name. */
   mode: 'schema' | 'final_answer';
@@ -193,7 +193,7 @@ export interface AgentSnapshot extends SnapshotParts {
   output?: OutputSnapshot;
   /** The checks of the answer, if the agent is an `ask` with tools. */
   checks?: AnswerRules;
-  /** The way in which the agent runs code. Absent: it runs no code. */
+  /** How the agent runs code. Absent: it runs no code. */
   code?: CodeSnapshot;
   /** The form of the model's answers. Absent: text and tool calls. */
   replyFormat?: ReplyFormat;
@@ -219,7 +219,7 @@ export interface AgentSnapshot extends SnapshotParts {
   burst?: BurstPolicy;
   /** The skills of the agent, lowest priority number first. Absent: none. */
   skills?: SkillSnapshot[];
-  /** The way in which the agent uses its worker's memory. Absent: it does not. */
+  /** How the agent uses its worker's memory. Absent: it does not. */
   memory?: MemoryPolicy;
   /** The deadline for decisions about tools that set no deadline. */
   approvals?: ApprovalDeadline;
@@ -314,7 +314,7 @@ export interface Backoff {
   maxMs: number;
 }
 
-/** The way in which a tool's calls run and are retried, pinned for a run. An absent field means its default. */
+/** How a tool's calls run and are retried, pinned for a run. An absent field means its default. */
 export interface ToolPolicy {
   /** The maximum milliseconds of one attempt. */
   timeoutMs: number;
@@ -405,8 +405,8 @@ export interface AgentOfTool {
 const FLOW_KIND = s.oneOf('sequential', 'loop', 'parallel');
 
 /**
- * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one. `parallel`:
- * all act at the same time, each in a separate run.
+ * How the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one. `parallel`: all act at
+ * the same time, each in a separate run.
  * @useDeclaredType
  */
 export type FlowKind = s.ValueOf<typeof FLOW_KIND>;
@@ -499,9 +499,9 @@ export interface PinnedSkill {
 
 /** A skill of an agent, as pinned for a run. */
 export interface SkillSnapshot extends PinnedSkill {
-  /** The name with which the model requests the skill. */
+  /** The name that the model uses to request the skill. */
   name: string;
-  /** The purpose of the skill, from which the model decides whether to read it. */
+  /** What the skill is for. The model decides by it whether to read the skill. */
   description: string;
   /** The names of the tools that may be called while it is active. Absent: all. */
   allowedTools?: string[];

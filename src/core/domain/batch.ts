@@ -6,7 +6,7 @@ import type { Spent } from './usage.ts';
 /** The tiers of a run: `batch` makes its model calls in batches of the provider, for half the price and some hours of delay. */
 export const TIERS = ['interactive', 'batch'] as const;
 
-/** The way in which the model calls of a run are made. @useDeclaredType */
+/** How the model calls of a run are made. @useDeclaredType */
 export type Tier = (typeof TIERS)[number];
 
 /** The options for calls that a batch has not answered in time. */
@@ -117,7 +117,7 @@ export interface WaitingCall {
 export interface BatchView extends FilledBatch {
   provider: string;
   policy: BatchPolicy;
-  /** The name with which the provider finds the batch again. */
+  /** The name that lets the provider find the batch again. */
   key: string;
 }
 

@@ -116,7 +116,7 @@ export function cutText(text: string, maxBytes: number): string {
   return `${kept}${end(total - utf8Length(kept))}`;
 }
 
-/** Returns the text in which a block's bytes are counted. */
+/** Returns the text of a block whose bytes are counted. */
 function blockText(block: JsonValue): string {
   return typeof block === 'string' ? block : JSON.stringify(block);
 }

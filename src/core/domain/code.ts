@@ -27,7 +27,7 @@ export interface ExecutorSnapshot {
   allowedImports: string[];
 }
 
-/** The way in which an agent runs code, as pinned for a run. */
+/** How an agent runs code, as pinned for a run. */
 export interface CodeSnapshot {
   /** Where cells run, with its limits. */
   executor: ExecutorSnapshot;

@@ -5,7 +5,7 @@ import { shortened } from './text.ts';
 const SPILLED = {
   /** The name of the store. */
   store: s.TEXT,
-  /** The key with which the store finds the content. */
+  /** The key of the content in the store. */
   claim: s.recordOf(s.TEXT),
   /** Bytes of the content as JSON. */
   bytes: s.COUNT,

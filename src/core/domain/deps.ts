@@ -274,7 +274,7 @@ function wordsOf(key: string): string[] {
 export interface SecretReference {
   /** Distinguishes references from other values. */
   readonly kind: 'longhaul.secret';
-  /** The name with which the worker finds the secret. */
+  /** The name of the secret in the worker. */
   readonly name: string;
   /** Text put before the value when it is read: `Bearer ` turns a token into a header. */
   readonly prefix?: string;

@@ -125,7 +125,7 @@ export interface ExecutionResult {
   /** True without an error or timeout. */
   readonly success: boolean;
   /**
-   * The kind of error with which an earlier run lost all names, if this is the first run since, which began with an empty namespace. Null
+   * The kind of error that made an earlier run lose all names, if this is the first run since then: it began with an empty namespace. Null
    * if it began with the names of earlier runs.
    */
   readonly emptiedBy: ExecutionErrorKind | null;

@@ -18,7 +18,7 @@ export interface MissingThing {
 
 /** A definition that every worker which took the run's task has lacked so far, so the run waits for another worker. */
 export interface Missing extends MissingThing {
-  /** The code with which the run ends if no worker has it in time. */
+  /** The error code of the run if no worker has it in time. */
   code: ErrorCode;
   /** The Temporal identity (`pid@host` by default) of the last worker that lacked it. Absent if unknown. */
   worker?: string;

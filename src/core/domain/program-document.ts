@@ -14,7 +14,7 @@ import type { Duration } from './time.ts';
 export interface ProgramDocument {
   /** The version of the program form: 1. */
   version: 1;
-  /** The name with which runs start the program. */
+  /** The name of the program, used to start it. */
   name: string;
   /** The default model of its `ask` steps: `provider/model`. */
   model?: string;
@@ -321,8 +321,8 @@ export function isBlock(step: StepDocument): boolean {
 }
 
 /**
- * The limits of a document. `levels` is the nesting of blocks; `jsonLevels` the nesting of lists and objects, of which the deepest blocks
- * need more.
+ * The limits of a document. `levels` is the nesting of blocks; `jsonLevels` the nesting of lists and objects, which is more than the
+ * deepest blocks need.
  */
 export const PROGRAM_LIMITS = {
   bytes: 400_000,

@@ -322,7 +322,7 @@ export interface StepValuesQuestion {
   outputs?: string[];
   /** The step whose last failure or edited prompt is requested. */
   step?: string;
-  /** The output of which a piece is requested, because it is too long for one answer. */
+  /** Requests a piece of an output that is too long for one answer. */
   piece?: { address: string; from: number };
 }
 

@@ -55,7 +55,7 @@ export type StreamEntry =
   | { type: 'attempt'; of: StreamedAttempt }
   /** A piece of output. `index` counts the attempt's deltas from 0, so that a reader notices a missing one. */
   | { type: 'delta'; of: StreamedAttempt; index: number; delta: Delta }
-  /** The run has recorded something, or its status has changed: readers fetch the news from it. `events` and `steps` are totals. */
+  /** The run has recorded something, or its status has changed: readers query it for what is new. `events` and `steps` are totals. */
   | { type: 'recorded'; executionId: string; events: number; steps: number; status: RunStatus };
 
 /**

@@ -14,7 +14,7 @@ export function isCutOff(finishReason: FinishReason | undefined): boolean {
   return finishReason !== undefined && finishReason !== 'stop' && finishReason !== 'tool_calls';
 }
 
-/** Returns a sentence about the cut answer for its reader. */
+/** Returns a sentence for the reader of an answer that was cut off. */
 export function cutNote(finishReason: FinishReason): string {
   const what = finishReason === 'length' ? 'was cut off' : 'may not be whole';
   return `[The answer ${what}: the model ended it with the finish reason "${finishReason}".]`;

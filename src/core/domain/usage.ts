@@ -148,7 +148,7 @@ const DEFAULT_FACTORS = { cacheWrite: 1.25, batch: 0.5 };
 const MILLION = 1_000_000;
 const A_THOUSAND = 1_000;
 
-/** The way in which a provider made a call. */
+/** How a provider made a call. */
 interface CallTier {
   /** True: in a batch. */
   inBatch?: boolean;

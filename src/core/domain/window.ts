@@ -29,12 +29,10 @@ export interface Window {
   bytes: number;
 }
 
-/** The fields with which an event extends a window. */
+/** The fields of an event that extend a window. */
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'answeredBy' | 'compaction' | 'guardrails'>;
 
-/**
- * Returns the fields with which an event extends a window. The content of calls made by code, and of their results, is not in the window.
- */
+/** Returns the fields of an event that extend a window. The content of calls made by code, and of their results, is not in the window. */
 export function foldedEvent({
   id,
   author,

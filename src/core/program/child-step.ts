@@ -283,7 +283,7 @@ function childFailure(running: RunningStep, { timeout }: StepDocument, result: R
   return stepFailure(running, 'child_failed', `The ${childNoun(running)} '${agentName}' of step '${step}' ended with ${reason}`, details);
 }
 
-/** Returns the failure of an attempt whose child gave an empty or cut answer: later steps would treat it as complete. */
+/** Returns the failure of an attempt whose child gave an empty answer, or one that was cut off: later steps would treat it as complete. */
 function cutAnswerFailure(running: RunningStep, { output, finishReason = 'stop', agentName }: RunResultFields): StepError {
   const text = insertedText(output);
   const problem = text === '' ? 'gave an empty answer' : `gave an incomplete answer (finish reason "${finishReason}")`;
@@ -311,7 +311,7 @@ function childNoun({ state: { kind } }: RunningStep): string {
   return kind === 'ask' ? 'agent' : kind;
 }
 
-/** True if a run has a checked answer. Only an `ask` with tools has. */
+/** True if a run has a checked answer, which only an `ask` with tools can have. */
 function hasCheckedAnswer(result: RunResultFields): result is AnsweredChild {
   return result.status === 'completed' && result.verdict !== undefined;
 }

@@ -44,7 +44,7 @@ export interface SegmentCall {
   spentMs: number;
   /** The segment must not be local. */
   remote?: true;
-  /** A checkpoint is wanted after the cell. */
+  /** A checkpoint is requested after the cell. */
   checkpoint?: true;
   /** The results of the previous segment's calls. */
   results?: CodeCallResult[];
