@@ -19,7 +19,7 @@ export interface AttemptInfo {
   readonly currentAttemptScheduledTimestampMs: number;
   /** The details of the last heartbeat of earlier attempts. */
   readonly heartbeatDetails: unknown;
-  /** Aborted by a cancellation, a time-out, or a shutdown of the worker. */
+  /** Aborted by a cancellation, a timeout, or a shutdown of the worker. */
   readonly signal: AbortSignal;
   /** True if the server says that the run has cancelled the call. */
   readonly isCancelled: boolean;

@@ -107,7 +107,7 @@ interface AttemptBounds {
   ms: number;
 }
 
-/** The longest time-out that Node supports. */
+/** The longest timeout that Node supports. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** Makes one attempt, and ends it when its time is over, even if it ignores its signal. */

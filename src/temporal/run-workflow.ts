@@ -47,7 +47,7 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
     });
   }
   if (cause instanceof TimeoutFailure) {
-    throw new LonghaulError('run_timed_out', `Run "${runId}" was ended by a time-out of its workflow: it has no result`, { cause });
+    throw new LonghaulError('run_timed_out', `Run "${runId}" was ended by a timeout of its workflow: it has no result`, { cause });
   }
   if (cause instanceof ApplicationFailure) {
     const [details] = cause.details ?? [];

@@ -147,7 +147,7 @@ describe('a stream', () => {
     await expect(aiSdk(() => fakeModel([yielded])).call(request(), context())).rejects.toMatchObject({ code });
   });
 
-  test('that sends nothing for too long is a time-out, also if the package ignores the signal', async () => {
+  test('that sends nothing for too long is a timeout, also if the package ignores the signal', async () => {
     const silent = aiSdk(() => fakeModel(['nothing']), { idleTimeout: '20ms' });
     await expect(silent.call(request(), context())).rejects.toMatchObject({ code: 'model_timeout' });
     const reason = new Error('enough');

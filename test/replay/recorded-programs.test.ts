@@ -53,7 +53,7 @@ const FORMS: Record<string, (program: RecordedProgram) => boolean> = {
   'a step with an exponential backoff': step(({ refine }) => refine?.backoff === 'exponential'),
   'a step with a fallback': step(({ refine }) => refine?.onExhaustion === 'fallback'),
   'a step that is skipped once its attempts are used up': step(({ refine }) => refine?.onExhaustion === 'skip'),
-  'a step with a time-out': step(({ timeout }) => timeout !== undefined),
+  'a step with a timeout': step(({ timeout }) => timeout !== undefined),
   'a unit with anchors': unit(({ anchors }) => anchors !== undefined),
   'a unit with needs': unit(({ needs = [] }) => needs.length > 0),
   'a unit with a condition': unit(({ when }) => when !== undefined),

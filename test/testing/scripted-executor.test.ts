@@ -36,7 +36,7 @@ test('code has the results of the script, its calls are made, and their results 
   executor.assertUsedUp();
 });
 
-test('after a time-out the names of earlier code are made again, with the same results', async () => {
+test('after a timeout the names of earlier code are made again, with the same results', async () => {
   const executor = scriptedExecutor([
     { calls: [[order(1)]], output: 'first' },
     { error: { kind: 'timeout', message: 'Execution timed out after 1s' } },

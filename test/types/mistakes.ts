@@ -53,7 +53,7 @@ export const MISTAKES: readonly Mistake[] = [
   { name: 'a misspelt option of a tool', option: 'aproval', code: tool("aproval: 'always'") },
   { name: 'an unknown approval', option: 'approval', code: tool("approval: 'sometimes'") },
   { name: 'an unknown effect', option: 'effect', code: tool("effect: 'twice'") },
-  { name: 'a time-out without a unit', option: 'timeout', code: tool("timeout: '5'") },
+  { name: 'a timeout without a unit', option: 'timeout', code: tool("timeout: '5'") },
   { name: 'attempts as a text', option: 'maxAttempts', code: tool("maxAttempts: '3'") },
   { name: 'an unknown tier', option: 'tier', code: tool("tier: 'near'") },
   { name: 'updates as a text', option: 'updates', code: tool("updates: 'cart'") },

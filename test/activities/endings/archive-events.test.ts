@@ -88,7 +88,7 @@ test('an archive that gives a retry delay is retried after it, but never after t
   await expect(archive(environmentWith(busy(500_000)))).rejects.toMatchObject({ nonRetryable: true });
 });
 
-test('a non-retryable error of the archive is not retried, but its own time-out is', async () => {
+test('a non-retryable error of the archive is not retried, but its own timeout is', async () => {
   const refuses = (): Promise<void> => Promise.reject(ApplicationFailure.nonRetryable('no such bucket'));
   await expect(archive(environmentWith(refuses))).rejects.toMatchObject({
     nonRetryable: true,

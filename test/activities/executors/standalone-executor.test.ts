@@ -54,7 +54,7 @@ describe.each(LANGUAGES.filter(({ name }) => name !== 'Python' || CAN_ISOLATE))(
     });
   });
 
-  test('can be used after a time-out, and says that its names are lost', async () => {
+  test('can be used after a timeout, and says that its names are lost', async () => {
     await using(definition, async (executor) => {
       executor.inject('x', 1);
       await executor.run(keep);

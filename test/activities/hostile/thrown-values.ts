@@ -141,7 +141,7 @@ export const THROWN: readonly [what: string, make: () => unknown][] = [
     () => withThrowing(application({}), 'message', 'stack', 'type', 'details', 'nextRetryDelay', 'cause'),
   ],
   ['a failure that says how it is encoded', () => application({ failure: { message: 7n, cause: cyclic() } })],
-  ['a time-out', () => new TimeoutFailure('late', 7n, 'HEARTBEAT')],
+  ['a timeout', () => new TimeoutFailure('late', 7n, 'HEARTBEAT')],
   ['a termination', () => new TerminatedFailure('ended')],
   ['a bare failure of Temporal', () => new TemporalFailure('bare', sealed(new Error()) as Error)],
   ['a cancellation', () => new CancelledFailure('cancelled')],

@@ -44,9 +44,9 @@ test.each<[what: string, error: unknown]>([
 });
 
 test.each<[what: string, error: unknown]>([
-  ['a time-out of the library', new APIConnectionTimeoutError()],
-  ['a time-out of the system', new TypeError('terminated', { cause: coded('read ETIMEDOUT', 'ETIMEDOUT') })],
-  ['a time-out of undici', coded('Body Timeout Error', 'UND_ERR_BODY_TIMEOUT')],
+  ['a timeout of the library', new APIConnectionTimeoutError()],
+  ['a timeout of the system', new TypeError('terminated', { cause: coded('read ETIMEDOUT', 'ETIMEDOUT') })],
+  ['a timeout of undici', coded('Body Timeout Error', 'UND_ERR_BODY_TIMEOUT')],
 ])('%s is a model that did not answer in time', (_, error) => {
   expect(classifyError(error, CALL)).toMatchObject({ code: 'model_timeout' });
 });

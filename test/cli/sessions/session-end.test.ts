@@ -48,7 +48,7 @@ test.each<End>([
   { by: 'an unknown agent', result: failure('unknown_agent', 'No'), code: 2, why: /\(unknown_agent\): No$/, next: /^Start a worker that/ },
   { by: 'another error', result: failure('mcp_unreachable', 'no MCP'), code: 3, why: /\(mcp_unreachable\): no MCP$/, next: another },
   { by: 'an operator', result: rejection('run_terminated', 'ended'), code: 3, why: /\(run_terminated\): ended$/, next: another },
-  { by: 'a time-out', result: rejection('run_timed_out', 'too late'), code: 3, why: /\(run_timed_out\): too late$/, next: another },
+  { by: 'a timeout', result: rejection('run_timed_out', 'too late'), code: 3, why: /\(run_timed_out\): too late$/, next: another },
   { by: 'a cancellation', result: () => Promise.resolve(cancelled), code: 4, why: /was cancelled: no\ufffd\[2J$/, next: another },
 ])(
   'the end of a session by $by is reported with its code and what to do next, and sets the exit code',

@@ -147,7 +147,7 @@ test('a result without fields describes a run that did nothing', () => {
   expect(newExecutionResult()).toEqual(succeeded({ output: '', durationMs: 0, memoryUsedBytes: 0, namespace: {} }, 1));
 });
 
-test('a result is a success without an error and without a time-out', () => {
+test('a result is a success without an error and without a timeout', () => {
   expect(newExecutionResult({ error: { kind: 'runtime', message: 'no' } }).success).toBe(false);
   expect(newExecutionResult({ timeout: true }).success).toBe(false);
   expect(newExecutionResult({ error: null, timeout: false }).success).toBe(true);

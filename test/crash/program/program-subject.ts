@@ -5,7 +5,7 @@ import { runErrand } from './errand-run.ts';
 import { type PlainErrand, plainErrand } from './plain-errand.ts';
 import { samplePoints } from './step-points.ts';
 
-/** The time-out of these activities does not depend on the heartbeats of the testbed. */
+/** The timeout of these activities does not depend on the heartbeats of the testbed. */
 const NOTICED_LATE = /(before|after) (resolve|notifyWaiting|authorizeDecision|useMemory|readResult)/;
 
 /** The run of a program with steps of every kind. */

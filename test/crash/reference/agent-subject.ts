@@ -7,7 +7,7 @@ import { AGENT, BURSTING } from './reference-agent.ts';
 import { DEPS, REFUND } from './reference-script.ts';
 import type { Subject } from '../subject.ts';
 
-/** The time-out of these activities does not depend on the heartbeats of the testbed. The second queries the run for its data. */
+/** The timeout of these activities does not depend on the heartbeats of the testbed. The second queries the run for its data. */
 const NOTICED_LATE = ['resolveAgent', 'notifyWaiting s6', 'authorizeDecision s6'];
 
 const runOf =

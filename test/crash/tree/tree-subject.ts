@@ -4,7 +4,7 @@ import { type PlainTree, plainTree } from './plain-tree.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from './tree-problems.ts';
 import type { TreeRecord } from './tree-record.ts';
 
-/** The time-out of these activities does not depend on the heartbeats of the testbed. */
+/** The timeout of these activities does not depend on the heartbeats of the testbed. */
 const NOTICED_LATE = /(before|after) (resolve|notifyWaiting|authorizeDecision|readResult)/;
 
 /** The run of an agent that delegates to other agents. */

@@ -26,7 +26,7 @@ const IN_PYTHON: readonly Attempt[] = [
 /** Seconds for code that ends by itself: on a busy machine a module alone takes longer to load than a limit that is there to be reached. */
 const ENOUGH_SECONDS = 10;
 
-/** An attempt that may not end with a time-out has time enough, so that the machine does not decide how it ends. */
+/** An attempt that may not end with a timeout has time enough, so that the machine does not decide how it ends. */
 function withEnoughTime(attempt: Attempt): Attempt {
   if (attempt.ends?.includes('timeout') ?? true) return attempt;
   return { ...attempt, limits: { ...attempt.limits, timeoutSeconds: ENOUGH_SECONDS } };

@@ -105,7 +105,7 @@ test('a run that begins after its call was cancelled is cancelled', async () => 
   await vi.waitFor(() => expect(runs.only.cancelled).toHaveLength(1));
 });
 
-test.each(GENERATIONS)('the time-out of a client %s leaves the run alone', async (_, generation) => {
+test.each(GENERATIONS)('the timeout of a client %s leaves the run alone', async (_, generation) => {
   const { runs, handler } = served(() => undefined);
   const seen: Request[] = [];
   await using client = await mcpClient(handler, generation, seen);

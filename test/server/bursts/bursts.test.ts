@@ -201,7 +201,7 @@ test('a cancellation aborts the call of a burst, whose part is recorded', async 
   await expectSameFromHistory(testbed, run);
 }, 30_000);
 
-test('a model call that is longer than the heartbeat time-out of the burst is made once', async () => {
+test('a model call that is longer than the heartbeat timeout of the burst is made once', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), say('late')]);
   const slow: typeof scripted = {

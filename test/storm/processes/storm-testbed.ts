@@ -28,7 +28,7 @@ export interface WorkerSetting {
   cached?: number;
   /** The number of history events after which a run continues as new; the default if it is left out. */
   eventsOfExecution?: number;
-  /** True: with the product's time-outs. Otherwise the death of a worker is noticed soon. */
+  /** True: with the product's timeouts. Otherwise the death of a worker is noticed soon. */
   isPatient?: boolean;
   /** The URL of the collector that traces are reported to. Absent: no traces. */
   collector?: string;
@@ -63,7 +63,7 @@ interface TestbedOptions {
   cached?: number;
   /** The number of history events after which a run continues as new. */
   eventsOfExecution?: number;
-  /** True: with the product's time-outs. */
+  /** True: with the product's timeouts. */
   isPatient?: boolean;
 }
 

@@ -17,7 +17,7 @@ const broken = defineTool({
 
 const slow = defineTool({ name: 'slow', description: 'Hangs.', parameters: z.object({}), maxAttempts: 1, execute: never });
 
-/** Fails long after every time-out, so that the worker of the test can shut down. */
+/** Fails long after every timeout, so that the worker of the test can shut down. */
 async function never(): Promise<never> {
   await delay(1_000);
   throw new Error('too late');

@@ -155,7 +155,7 @@ test('a loop is interrupted at its time limit, all names are lost, and the next 
   expect(await runAll(['print(b)'], one)).toMatchObject({ output: '2', emptiedBy: null });
 });
 
-test('values that were injected before a time-out are lost with all other names, and a reset does not count as a loss', async () => {
+test('values that were injected before a timeout are lost with all other names, and a reset does not count as a loss', async () => {
   const one = executor({ timeoutSeconds: 0.2 });
   one.inject('a', 1);
   await runAll(['for (;;);'], one);

@@ -10,7 +10,7 @@ import { number, object, only, text } from '../fields.ts';
 
 const REGISTERED = ['returns', 'throws', 'hangs', 'timeout_s', 'is_stub'];
 
-/** The longest time that a case may really wait for the time-out of a tool. */
+/** The longest time that a case may really wait for the timeout of a tool. */
 const LONGEST_MS = 100;
 
 /** Operation `dispatch.run`: a program with one tool step. */
