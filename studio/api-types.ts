@@ -522,7 +522,7 @@ export interface Operations {
     body: TokenRequest;
     answer: Token;
   };
-  /** Tell the caller who it is, and what the service has. */
+  /** Read who the caller is, and what the service offers. */
   'GET /v1/me': {
     params: {  };
     answer: Me;
@@ -556,7 +556,7 @@ export interface Operations {
     body: Empty;
     answer: ChatStopped;
   };
-  /** Tell how people log in. */
+  /** Read how people log in. */
   'GET /v1/login': {
     params: {  };
     answer: LoginWays;

@@ -97,7 +97,7 @@ export const TEXTS = {
   outdated: 'The service seems to have another version than this page, parts of which may be missing.',
   reload: 'Load the page again',
   notFound: 'There is no such page.',
-  onlyRun: 'The token that you have given opens one run alone:',
+  onlyRun: 'Your token opens only one run:',
   problem: (code: string) => `Problem: ${code}`,
   failed: 'That did not work',
 
@@ -112,7 +112,7 @@ export const TEXTS = {
   // Key
   keyTitle: 'This service asks who you are',
   keyHelp:
-    'Paste an API key or a token. It stays in the memory of this tab, is sent to this service alone, and is never part of an address.',
+    'Paste an API key or a token. It stays in the memory of this tab, is sent only to this service, and is never part of an address.',
   keyLabel: 'API key or token',
   keepKey: 'Keep it until this tab is closed, also when the page is loaded again',
   useKey: 'Continue',
@@ -272,14 +272,14 @@ export const TEXTS = {
   settings: 'Settings',
   wire: 'As sent',
   rebuilt: 'As the worker builds it',
-  difference: 'Difference to the step before',
+  difference: 'Difference from the previous step',
   lines: 'Line by line',
-  noBefore: 'The first step has none before it.',
+  noBefore: 'The first step has no step before it.',
   noChange: 'Nothing but the conversation has changed.',
   diffParts: {
     added: 'Added',
     evicted: 'Content taken out',
-    summarised: 'Not in the conversation any more',
+    summarised: 'No longer in the conversation',
     recalled: 'Recalled from the memory',
   },
   changed: 'Also changed',
@@ -289,8 +289,8 @@ export const TEXTS = {
   copyNeedsHttps: 'Browsers copy from pages that were loaded by https, or from this machine. Select the body below instead.',
   copied: 'Copied. The key is not in it: set API_KEY, and BASE_URL or ORIGIN.',
   noWire: 'The service does not know the provider, so the body is not shown as it goes over the wire.',
-  before: 'Step before',
-  after: 'Step after',
+  before: 'Previous step',
+  after: 'Next step',
 
   // Inbox
   nothingWaits: 'Nothing waits for a decision.',
@@ -310,7 +310,7 @@ export const TEXTS = {
   rejectNow: 'Reject with this reason',
   respond: 'Answer',
   remember: 'Remember for this run',
-  rememberNot: 'this call alone',
+  rememberNot: 'only this call',
   rememberTool: 'every call of the tool',
   rememberArguments: 'calls with equal arguments',
   readFirst: 'Show all of the arguments first: you decide about all of them.',
@@ -336,7 +336,7 @@ export const TEXTS = {
   limitAsked: 'The run has reached a limit. Approve to raise it to:',
   outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
   readAgain: 'Read it, and press the key again.',
-  notThere: 'The decision that was shown here does not wait any more: somebody has decided it, or its run has ended.',
+  notThere: 'The decision that was shown here no longer waits: somebody has made it, or its run has ended.',
 
   // Forms
   addItem: 'Add',

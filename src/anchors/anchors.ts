@@ -2,37 +2,37 @@ import { cutText } from '../core/domain/byte-budgets.ts';
 import { errorMessage, thrownText } from '../core/domain/errors.ts';
 import type { AnchorBreach, AnchorVerdict } from '../core/domain/verdicts.ts';
 
-/** The constraint that an anchor declares: the model reads it in its system prompt. */
+/** The constraint that an anchor adds to the system prompt. */
 export interface AnchorConstraint {
   /** The name that agents and steps use to refer to the anchor. */
   readonly name: string;
-  /** The thing that an answer must have. */
+  /** What an answer must have. */
   readonly require?: string;
-  /** The things that an answer must not have. */
+  /** What an answer must not have. */
   readonly reject?: readonly string[];
   /** The rule in words. */
   readonly enforce?: string;
-  /** The least confidence, from 0 to 1, with which the model may answer. Told to the model, and not checked. */
+  /** The least confidence, from 0 to 1, with which the model may answer. Shown to the model, not checked. */
   readonly confidenceFloor?: number;
-  /** The answer of a model that is uncertain. Told to the model, and not checked. */
+  /** The answer of an uncertain model. Shown to the model, not checked. */
   readonly unknownResponse?: string;
   /** `raise`: a breach fails the attempt. `warn`: a breach is recorded, and the answer passes. */
   readonly onViolation: 'raise' | 'warn';
 }
 
-/** The circumstances of a check. */
+/** The context of a check. */
 export interface AnchorContext {
   /** The name of the step that the answer belongs to. */
   readonly step: string;
 }
 
-/** An anchor: a constraint, and the check of an answer that has to keep it. Runs in the worker. */
+/** An anchor: a constraint, and the check that an answer satisfies it. Runs in the worker. */
 export interface Anchor extends AnchorConstraint {
-  /** Returns the violations in an answer, as sentences; none if it passes. */
+  /** Returns the violations in an answer, as sentences; empty if it passes. */
   readonly check: (text: string, context: AnchorContext) => string[] | Promise<string[]>;
 }
 
-/** An anchor that is part of the product. Its check takes time in proportion to the length of the text. */
+/** A built-in anchor. Its check takes time proportional to the length of the text. */
 interface BuiltInAnchor extends Anchor {
   readonly description: string;
   readonly check: (text: string) => string[];
@@ -43,7 +43,7 @@ export function severityOf({ onViolation }: AnchorConstraint): 'error' | 'warnin
   return onViolation === 'warn' ? 'warning' : 'error';
 }
 
-/** Returns the text that an anchor adds to the system prompt: its name, then a line for each thing that it declares. */
+/** Returns the text that an anchor adds to the system prompt: its name, then a line for each part of its constraint. */
 export function anchorInstruction(anchor: AnchorConstraint): string {
   const { name, require, reject = [], enforce, confidenceFloor, unknownResponse, onViolation } = anchor;
   return [
@@ -69,7 +69,7 @@ const noHallucination: BuiltInAnchor = {
   check: (text) => listedMarkers('Hedging without citation', text, HEDGING),
 };
 
-/** Stops answers without a citation. It does not check if the source exists. */
+/** Stops answers without a citation. Does not check whether the source exists. */
 const requiresCitation: BuiltInAnchor = {
   name: 'RequiresCitation',
   description: 'Facts need citations in the text.',
@@ -80,7 +80,7 @@ const requiresCitation: BuiltInAnchor = {
   check: (text) => (CITATIONS.some((form) => form.test(text)) ? [] : [NO_CITATION]),
 };
 
-/** The anchors that an honest "I do not know" need not keep: there is nothing to cite. */
+/** The anchors that an honest "I do not know" need not satisfy: there is nothing to cite. */
 const EVIDENCE: readonly Anchor[] = [noHallucination, requiresCitation];
 
 /** The most violations of one anchor that are recorded, and the most bytes of each. */
@@ -163,7 +163,7 @@ const privacyGuard: BuiltInAnchor = {
   ],
 };
 
-/** Warns of answers that generalise about groups. */
+/** Warns about answers that generalize about groups. */
 const noBias: BuiltInAnchor = {
   name: 'NoBias',
   description: 'Neutral in politics and about groups of people.',
@@ -193,7 +193,7 @@ const noCodeExecution: BuiltInAnchor = {
   check: (text) => listedMarkers('Code execution attempt detected', text, CODE),
 };
 
-/** Warns of answers that do not show their reasoning. */
+/** Warns about answers that do not show their reasoning. */
 const auditTrail: BuiltInAnchor = {
   name: 'AuditTrail',
   description: 'The reasoning is visible, so that people can audit it.',
@@ -203,7 +203,7 @@ const auditTrail: BuiltInAnchor = {
     markersIn(text, REASONING).length > 0 ? [] : ['No reasoning trace found. AuditTrail requires visible reasoning steps.'],
 };
 
-/** Stops answers that do not label their premises, and exactly one conclusion. It checks the labels, not the logic. */
+/** Stops answers that do not label their premises and exactly one conclusion. Checks the labels, not the logic. */
 const syllogismChecker: BuiltInAnchor = {
   name: 'SyllogismChecker',
   description: 'Premises and one conclusion, each with its label.',
@@ -242,7 +242,7 @@ const agnosticFallback: BuiltInAnchor = {
   },
 };
 
-/** The anchors of the product, in the order of AXON. */
+/** The built-in anchors, in AXON's order. */
 export const BUILT_IN_ANCHORS: readonly BuiltInAnchor[] = [
   noHallucination,
   factualOnly,
@@ -322,10 +322,10 @@ const OPINION: readonly Marker[] = [
   'to me,',
 ];
 
-/** The source of an expression that holds where no character of a word precedes. Letters and digits of all scripts count. */
+/** The source of an expression that matches where no word character precedes. Letters and digits of all scripts count. */
 const BEFORE_WORD = String.raw`(?<![\p{L}\p{N}_])`;
 
-/** The source of an expression that holds where no character of a word follows. */
+/** The source of an expression that matches where no word character follows. */
 const AFTER_WORD = String.raw`(?![\p{L}\p{N}_])`;
 
 // These expressions read at most 40 characters from where they begin, so no text makes them slow.
@@ -364,8 +364,8 @@ const WORD = /[\p{L}\p{N}_]/u;
 const EMAIL_TOP_LEVEL = /\.[A-Za-z]{2,}(?![\p{L}\p{N}_])/u;
 
 /**
- * True if a text contains an email address. Reads the characters around each "@" once: an expression for a whole address takes time
- * that grows with the square of a long word.
+ * True if a text contains an email address. Reads the characters around each "@" once: an expression for a whole address would take
+ * quadratic time in the length of a word.
  */
 function hasEmailAddress(text: string): boolean {
   for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
@@ -385,7 +385,7 @@ function hasLocalPart(text: string, at: number): boolean {
 function hasDomain(text: string, start: number): boolean {
   EMAIL_DOMAIN.lastIndex = start;
   const domain = EMAIL_DOMAIN.exec(text)?.[0] ?? '';
-  // The character after the domain says if its last word ends there. A dot cannot begin a domain.
+  // The character after the domain shows whether its last word ends there. A dot cannot begin a domain.
   return EMAIL_TOP_LEVEL.test(text.slice(start + 1, start + domain.length + 1));
 }
 
@@ -402,7 +402,7 @@ const INAPPROPRIATE: readonly Marker[] = [
   ['gambling tutorial', 'gambling tutorials'],
 ];
 
-/** Whole words with their inflections and compounds: the same letters inside of "class" or a name are no profanity. */
+/** Whole words with their inflections and compounds: the same letters inside "class" or a name are not profanity. */
 const PROFANITY = new RegExp(
   `${BEFORE_WORD}(?:${[
     '(?:mother)?fuck(?:s|ed|er|ers|ing|in|up)?',
@@ -415,7 +415,7 @@ const PROFANITY = new RegExp(
   'iu',
 );
 
-/** Blanks and a number between the word of a label and its colon. It always matches, so it never reads a character twice. */
+/** Whitespace and a number between the word of a label and its colon. It always matches, so no character is read twice. */
 const NUMBER = /\s*\p{Nd}*\s*/uy;
 const BLANKS = /\s*/y;
 
@@ -428,7 +428,7 @@ function tooMany(conclusions: number): string {
   return `Syllogism Breach: Found ${conclusions} 'Conclusion:' markers. A well-formed syllogism has exactly one conclusion.`;
 }
 
-/** Counts the places at which a word, the characters of `gap` and a colon follow one another. */
+/** Counts the places where a word is followed by the characters of `gap` and a colon. */
 function countLabels(text: string, word: string, gap: RegExp): number {
   let count = 0;
   for (let found = text.indexOf(word); found !== -1; found = text.indexOf(word, found + word.length)) {
@@ -495,7 +495,7 @@ const IGNORANCE = [
   "i'm not able to confirm",
 ];
 
-/** True for an answer that says that the model does not know. */
+/** True for an answer that admits that the model does not know. */
 function admitsIgnorance(text: string): boolean {
   return markersIn(text, IGNORANCE).length > 0;
 }
@@ -504,7 +504,7 @@ function guessing(guesses: readonly string[]): string {
   return `Epistemic Breach: The model resorted to unwarranted speculation (${guesses.join(', ')}). When information is lacking, state explicitly 'I do not have sufficient data' rather than guessing.`;
 }
 
-/** Words that an anchor looks for, in lower case. Of several forms of one marker, violations name the first. */
+/** Words that an anchor looks for, in lower case. If a marker has several forms, violations name the first. */
 type Marker = string | readonly [name: string, ...otherForms: string[]];
 
 /**
@@ -519,13 +519,13 @@ function markersIn(text: string, markers: readonly Marker[]): string[] {
   });
 }
 
-/** Returns one violation that lists the markers in a text; none if it contains none. */
+/** Returns one violation that lists the markers in a text; an empty list if there are none. */
 function listedMarkers(problem: string, text: string, markers: readonly Marker[]): string[] {
   const found = markersIn(text, markers);
   return found.length === 0 ? [] : [`${problem}: ${found.join(', ')}`];
 }
 
-/** True if a text contains words that are not part of longer ones. An end that is no letter or digit, such as a bracket, ends anywhere. */
+/** True if a text contains these words as whole words. At an end that is not a letter or digit, such as a bracket, anything may follow. */
 function hasWords(text: string, words: string): boolean {
   for (let start = text.indexOf(words); start !== -1; start = text.indexOf(words, start + 1)) {
     if (isWordBoundary(text, start) && isWordBoundary(text, start + words.length)) return true;

@@ -19,7 +19,7 @@ export function isCut(id: string): boolean {
   return id.endsWith(CUT);
 }
 
-/** Connects as `withClient` does, and finds the run that an id, or the beginning of one, names. */
+/** Connects like `withClient`, and finds the run by its id or a prefix of it. */
 export async function withRun<Value>(
   io: CommandIo,
   flags: ServerFlags & { runId: string },
@@ -29,9 +29,9 @@ export async function withRun<Value>(
 }
 
 /**
- * Returns the id of the run that `runId` names: its whole id, or a beginning that no other run has. Runs below a run with that beginning do
- * not count. An id that nothing has is returned as it is: the command refuses it, in the same words as the run of another principal. Throws
- * a UsageError that names the candidates. With `--json` an id is taken as it is: a program that means a run which is gone must not reach
+ * Returns the id of the run that `runId` names: its whole id, or a prefix that no other run has. Descendants of a run with the prefix do
+ * not count. An unknown id is returned unchanged: the command refuses it, in the same words as a run of another principal. Throws a
+ * UsageError that names the candidates. With `--json` an id is used unchanged: a program that means a deleted run must not reach
  * another one.
  */
 export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, flags: ServerFlags & { runId: string }): Promise<string> {
@@ -51,7 +51,7 @@ async function runExists({ temporal }: LonghaulClient, runId: string): Promise<b
   return (await runState(temporal, runId)) !== 'gone';
 }
 
-/** Runs that are looked at: those below a run may be many. */
+/** The most runs that are read: a run may have many descendants. */
 const LOOKED_AT = 100;
 
 /** Returns the ids with this prefix, without descendants of other matching runs. */
@@ -102,7 +102,7 @@ export interface ConnectedClient {
 
 /**
  * Connects, does the work, and disconnects. Throws `server_unreachable` within 5 s if no server answers, and the
- * reason of the terminal's signal as soon as it is aborted.
+ * reason of the terminal's signal once it is aborted.
  */
 export async function withClient<Value>(
   { terminal, output }: CommandIo,

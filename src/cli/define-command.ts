@@ -2,16 +2,16 @@ import { Argument, type Command as Parser, type Help, Option as ParserOption } f
 import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a table declares of an option or an argument, besides its operand and its meaning. */
+/** The declaration of an option or an argument, apart from its operand and its meaning. */
 interface Details {
   /** The letter of its short form. */
   short?: string;
-  /** Reads the value; throws an InvalidArgumentError that says what to write. `before`: the value so far, of an option that may be repeated. */
+  /** Parses the value; throws an InvalidArgumentError that says what to write. `before`: the value so far of a repeatable option. */
   read?: (text: string, before: never) => unknown;
   choices?: readonly string[];
   default?: string | number;
   required?: true;
-  /** More about it, for the manual alone (Markdown). */
+  /** Further text only for the manual (Markdown). */
   manual?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Declared<Value = unknown, Always extends boolean = boolean> ext
   value?: Value;
 }
 
-/** Options or arguments by the names of their flags: `inputJson` is `--input-json`. */
+/** Options or arguments by flag name: `inputJson` is `--input-json`. */
 export type Table = Readonly<Record<string, Declared>>;
 
 type Read<Given> = Given extends { read: (text: string, before: never) => infer Value }
@@ -38,7 +38,7 @@ type Read<Given> = Given extends { read: (text: string, before: never) => infer 
 type OptionValue<Operand, Given> = Operand extends `[${string}` ? Read<Given> | true : Read<Given>;
 type IsAlways<Given> = Given extends { required: true } | { default: unknown } ? true : false;
 
-/** Declares an option with a value: a text, one of the `choices`, or what `read` makes of the text. */
+/** Declares an option with a value: a text, one of the `choices`, or what `read` returns for the text. */
 export function option<const Operand extends string, const Given extends Details = Details>(
   operand: Operand,
   meaning: string,
@@ -101,14 +101,14 @@ export type ServerFlags = Values<typeof SERVER_OPTIONS>;
 
 /** A command as data: its arguments and options, and its texts for help and manual. */
 export interface CommandDeclaration<Args extends Table = Table, Options extends Table = Table> {
-  /** The words behind `longhaul`: `start`, `session show`. */
+  /** The words after `longhaul`: `start`, `session show`. */
   name: string;
   /** One line, for the list of commands. */
   summary: string;
   description: string;
   args?: Args;
   options?: Options;
-  /** What the help says behind the options. */
+  /** The text of the help after the options. */
   notes?: string;
 }
 
@@ -123,14 +123,14 @@ export function defineCommand<const Args extends Table = Table, const Options ex
 export type FlagsOf<Command> =
   Command extends CommandDeclaration<infer Args, infer Options> ? ServerFlags & KnownValues<Args> & KnownValues<Options> : never;
 
-/** The values of a table; of a command without one, none. */
+/** The values of a table; none for a command without one. */
 type KnownValues<Of extends Table> = string extends keyof Of ? unknown : Values<Of>;
 
 /** The terminal and the output of a command. */
 export interface CommandIo {
   terminal: Terminal;
   output: Output;
-  /** The parser of all commands, for those that are about the command line itself. */
+  /** The parser of all commands, for commands about the command line itself. */
   parser?: Parser;
 }
 
@@ -151,7 +151,7 @@ export function bind<Args extends Table, Options extends Table>(
   return { declaration, load };
 }
 
-/** Adds a declared command to the parser of the command above it. `run` is called with its code and the flags of a call. */
+/** Adds a declared command to its parent's parser. `run` is called with its code and the flags of a call. */
 export function addCommand(
   parent: Parser,
   { declaration, load }: BoundCommand,
@@ -170,7 +170,7 @@ export function addCommand(
   });
 }
 
-/** Returns the formatter of the help of a parser, for what follows its options. */
+/** Returns the help formatter of a parser, for the text after its options. */
 export function helpOf(parser: Parser): Help {
   return Object.assign(parser.createHelp(), { helpWidth: parser.configureOutput().getOutHelpWidth?.() });
 }
@@ -179,7 +179,7 @@ function wrapped(text: string, help: Help): string {
   return help.boxWrap(text, help.helpWidth ?? 80);
 }
 
-/** Adds the options of a table to a parser, in its order. */
+/** Adds the options of a table to a parser in order. */
 export function addOptions(parser: Parser, options: Table): void {
   for (const [name, declared] of Object.entries(options)) {
     const { meaning, read, choices, default: otherwise, required } = declared;
@@ -192,7 +192,7 @@ export function addOptions(parser: Parser, options: Table): void {
   }
 }
 
-/** Returns an option as it is written: `-a, --agents <module>`, `--no-http`. */
+/** Returns the written form of an option: `-a, --agents <module>`, `--no-http`. */
 export function optionForm(name: string, { short, operand, negated }: Declared): string {
   const long = `--${negated ? 'no-' : ''}${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   return `${short === undefined ? '' : `-${short}, `}${long}${operand === undefined ? '' : ` ${operand}`}`;

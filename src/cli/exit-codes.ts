@@ -117,7 +117,7 @@ export function exitCodesText(help: Help): string {
 const EXPLAINED_BY_MESSAGE: readonly ExitName[] = ['usage', 'not_found', 'unreachable', 'wait_timeout', 'problems'];
 
 /**
- * Prints the error on stderr, with the address of the page that says what to do on a line of its own, and returns the exit code. Only a
+ * Prints the error on stderr, with the address of its help page on a separate line, and returns the exit code. Only a
  * defect is printed with its stack.
  */
 export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
@@ -142,7 +142,7 @@ function explainError(error: unknown): ServerProblem {
   return { exit, line: `unexpected error: ${stack ?? errorMessage(error)}` };
 }
 
-/** The exit code of a command, and the line that explains it. */
+/** The exit code for a problem with the server, and the line that explains it. */
 interface ServerProblem {
   exit: ExitName;
   line: string;
@@ -158,13 +158,13 @@ function serverProblem(error: unknown): ServerProblem | undefined {
   for (let cause = error; typeof cause === 'object' && cause !== null; cause = 'cause' in cause ? cause.cause : undefined) {
     if ('name' in cause && cause.name === 'NamespaceNotFoundError') return noNamespace(errorMessage(cause));
     if (isStatus(cause)) return fromStatus(cause);
-    // The worker of the SDK fails with the words of its Rust core.
+    // The SDK's worker fails with the message of its Rust core.
     if (isOfConnection(errorMessage(cause))) return serverAway(errorMessage(cause));
   }
   return undefined;
 }
 
-/** True for an error of gRPC, recognised by its shape because loading gRPC takes longer than most commands. */
+/** True for an error of gRPC, recognized by its shape because loading gRPC takes longer than most commands. */
 function isStatus(error: object): error is { code: number; details: string } {
   return 'code' in error && typeof error.code === 'number' && 'details' in error && typeof error.details === 'string';
 }
@@ -179,7 +179,7 @@ function fromStatus({ code, details }: { code: number; details: string }): Serve
 }
 
 function serverAway(why: string): ServerProblem {
-  const line = `The Temporal server does not answer any more (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`;
+  const line = `The Temporal server no longer answers (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`;
   return { exit: 'unreachable', line };
 }
 

@@ -78,7 +78,7 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
   };
 }
 
-/** The exports that are checked: what each is, or its elements are if it is a list, and how to write it. */
+/** The checked exports: the kind of each, or of its elements if it is a list, and how to write it. */
 const EXPORTS = {
   agents: { element: 'an agent', made: 'defineAgent', is: (value) => isOfKind(value, 'agent') },
   programs: { element: 'a program', made: 'defineProgram', is: (value) => isOfKind(value, 'program') },
@@ -106,7 +106,7 @@ const EXPORTS = {
   ({ what: string; write: string } | { element: string; made: string }) & { is: (value: unknown) => boolean }
 >;
 
-/** Definitions are recognised by their `kind` and not by their class: the module may use another copy of this package. */
+/** True for a definition of this kind. Checks `kind` instead of the class: the module may use another copy of this package. */
 function isOfKind(value: unknown, kind: string): boolean {
   return memberOf(value, 'kind') === `longhaul.${kind}`;
 }
@@ -130,7 +130,7 @@ function exportIn(path: string, exported: Record<string, unknown>, name: keyof t
   throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${kind.element}: make it with ${kind.made}`);
 }
 
-/** Returns the agents or programs that are exported under any name, alone or in a list, each once. */
+/** Returns the agents or programs that are exported under any name, individually or in a list, each once. */
 function elementsIn<Element>(exported: Record<string, unknown>, name: 'agents' | 'programs'): Element[] {
   return [...new Set(Object.values(exported).flat().filter(EXPORTS[name].is))] as Element[];
 }
@@ -202,7 +202,7 @@ const TAKEN_FOR_COMMON_JS = /^(?:Cannot use import statement outside a module|Un
 
 /**
  * Returns advice for an ES module in a package that `package.json` declares as CommonJS, as `npm init -y` does;
- * otherwise undefined. Called before Node loads the module, because Node prints a warning of its own.
+ * otherwise undefined. Called before Node loads the module, because Node prints its own warning.
  */
 async function moduleKindProblem(path: string, file: string): Promise<string | undefined> {
   if (!['.ts', '.js'].includes(extname(file))) return undefined;
@@ -287,7 +287,7 @@ export function problemsOfDefinition(error: unknown): readonly Problem[] | undef
   return undefined;
 }
 
-/** What is wrong with a file, by the code of the system, in words that a person reads. */
+/** The problem with a file in plain words, by system error code. */
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist: a part of its path is a file',
@@ -311,7 +311,7 @@ export async function readUserFile(path: string, noun: string): Promise<string> 
 
 /** Returns the error for a file that the user named and that cannot be written. */
 export function unwritable(path: string, error: unknown): UsageError {
-  // Of a file that is about to be made, the folder is what does not exist.
+  // For a file that is to be created, it is the folder that does not exist.
   const fault =
     memberOf(error, 'code') === 'ENOENT'
       ? 'is in a folder that does not exist: make the folder first'
@@ -326,7 +326,7 @@ export function requireFile(path: string, what: string): void {
   if (found.isDirectory()) throw new UsageError(`${what} "${path}", which is a folder: name a file`);
 }
 
-/** Returns what is at the path; undefined if nothing is. Throws a UsageError if the system does not tell. */
+/** Returns the file or folder at the path, or undefined. Throws a UsageError if the system does not say. */
 export function foundAt(path: string, what: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -335,7 +335,7 @@ export function foundAt(path: string, what: string): Stats | undefined {
   }
 }
 
-/** Throws a UsageError if the path is a folder: a file of that name cannot be written. */
+/** Throws a UsageError if the path is a folder: no file can be written there. */
 export function refuseFolder(path: string): void {
   if (foundAt(path, 'The output is to be')?.isDirectory() === true) throw unwritable(path, { code: 'EISDIR' });
 }
@@ -344,7 +344,7 @@ function faultOf(error: unknown, otherwise: string): string {
   return FAULTS[String(memberOf(error, 'code'))] ?? `${otherwise}: ${errorMessage(error)}`;
 }
 
-/** A path that is missing may be relative to a folder that the user did not expect. */
+/** Names the absolute path of a missing file: the path may be relative to a folder that the user did not expect. */
 function lookedFor(path: string, error: unknown): string {
   const isMissing = memberOf(error, 'code') === 'ENOENT';
   return isMissing && resolve(path) !== path ? ` (looked for "${resolve(path)}")` : '';

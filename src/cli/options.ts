@@ -137,7 +137,7 @@ export const LIMIT_OPTIONS = {
 
 type LimitFlags = Values<typeof LIMIT_OPTIONS>;
 
-/** The options of all commands that start runs, but `--wait`. `depsFor` says who reads the deps, `idOf` what the default id begins with. */
+/** The options of all commands that start runs, except `--wait`. `depsFor`: who reads the deps. `idOf`: what the default id begins with. */
 export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string }) =>
   ({
     deps: option('<json>', `the run's data for ${depsFor}: a JSON object`, { read: jsonObject }),

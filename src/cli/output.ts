@@ -40,7 +40,7 @@ export class Output {
     return !this.json && this.#stdout.isTTY === true;
   }
 
-  /** The columns of the terminal that shows the result; undefined if something else reads it, which gets all of each line. */
+  /** The columns of the terminal that shows the result; undefined if something else reads it and gets whole lines. */
   get columns(): number | undefined {
     return this.#stdout.isTTY === true ? this.#stdout.columns : undefined;
   }
@@ -50,7 +50,7 @@ export class Output {
     this.#stdout.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** Prints the result of a command: as JSON for machines, and as one or more lines for people. Returns the exit code of a command that is done. */
+  /** Prints the result of a command: JSON for machines, one or more lines for people. Returns the exit code for success. */
   result(json: unknown, text: string | Iterable<string>): number {
     if (this.json) this.printJson(json);
     else for (const line of typeof text === 'string' ? [text] : text) this.print(line);
@@ -81,12 +81,12 @@ export function factLines(facts: readonly Fact[], output: Pick<Output, 'look'>, 
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${output.look('dim', name.padEnd(width))} ${value}`]));
 }
 
-/** A column of a table. A title alone is a column that stays as wide as its cells. */
+/** A column of a table. Only a title: the column stays as wide as its cells. */
 interface Column {
   title: string;
-  /** Columns that it needs at least, if the terminal is too narrow: longer cells are cut. Absent: its cells are never cut. */
+  /** The minimum width in columns on a narrow terminal: longer cells are cut. Absent: its cells are never cut. */
   least?: number;
-  /** It is left out if the terminal is too narrow: those with lower numbers first. Absent: it stays. */
+  /** The order in which columns are left out on a narrow terminal: lower numbers first. Absent: it stays. */
   leaves?: number;
 }
 
@@ -94,8 +94,8 @@ interface Column {
 const GAP = '  ';
 
 /**
- * Returns a table for people: a header, and columns as wide as their content. On a terminal that is too narrow for it, the longest cells
- * that may be cut are, then columns are left out, and at last the lines are cut.
+ * Returns a table for people: a header, and columns as wide as their content. On a terminal that is too narrow, the longest cells
+ * that may be cut are cut, then columns are left out, and finally the lines are cut.
  */
 export function tableLines(
   header: readonly (string | Column)[],
@@ -116,7 +116,7 @@ export function tableLines(
 /** A column of a list of entries, with its text for each of them. */
 export interface EntryColumn<Entry> extends Column {
   of: (entry: Entry) => string;
-  /** It is there only if an entry has a text for it. */
+  /** The column is only shown if an entry has a text for it. */
   ifAny?: true;
 }
 
@@ -154,7 +154,7 @@ function fitColumns(columns: readonly Column[], widths: readonly number[], room:
   return narrowColumns(shown, room - GAP.length * (shown.length - 1));
 }
 
-/** Takes from the widest columns first, and from none more than it can spare. */
+/** Narrows the widest columns first, each by at most what it can spare. */
 function narrowColumns(shown: readonly (FittedColumn & { least: number })[], room: number): FittedColumn[] {
   const result = shown.map((one) => ({ ...one }));
   let over = result.reduce((sum, { width }) => sum + width, 0) - room;
@@ -167,15 +167,15 @@ function narrowColumns(shown: readonly (FittedColumn & { least: number })[], roo
   return result;
 }
 
-/** Columns that ids keep at least, and those that they need at most: ids of runs below another one are long, and begin alike. */
+/** The minimum and maximum width of ids in columns: ids of descendants are long and share a prefix. */
 const LEAST_OF_ID = 14;
 const MOST_OF_ID = 36;
 
-/** Returns the columns that a column of ids needs at least, so that ids which are cut still differ from each other. */
+/** Returns the minimum width of a column of ids, so that cut ids still differ from each other. */
 export function leastOfIds(ids: readonly string[]): number {
   const sorted = ids.toSorted();
   const shared = sorted.map((id, index) => sharedLength(id, sorted[index + 1] ?? ''));
-  // One more character to tell them apart, and the ellipsis.
+  // One more character to distinguish them, and the ellipsis.
   return Math.min(MOST_OF_ID, Math.max(LEAST_OF_ID, ...shared.map((length) => length + 2)));
 }
 
@@ -187,17 +187,17 @@ function sharedLength(one: string, other: string): number {
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Text of which each character takes one column: most text, which need not be divided. */
+/** Matches text with one column per character: most text, which need not be segmented. */
 const NARROW = /^[\u0020-\u007e\u00a1-\u02ff]*$/;
 
 /**
- * What a terminal shows in two columns: ideographs, kana, Hangul, full-width forms, and symbols that are shown as emoji. Half-width forms
- * and Hangul jamo that belong to the letter before them are not among them.
+ * Characters that take two columns: ideographs, kana, Hangul, full-width forms, and symbols that are shown as emoji. Not half-width
+ * forms, or Hangul jamo that combine with the letter before them.
  */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|[\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
-/** Marks and format characters without anything before them. */
+/** Matches marks and format characters without a base character. */
 const ZERO_WIDTH = /^[\p{M}\p{Cf}\u200b]+$/u;
 
 /** Returns the columns that a text without control characters takes on a terminal. */
@@ -208,7 +208,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** Returns the text, or as much of it as fits so many columns, with an ellipsis for the rest. */
+/** Returns the text, or as much of it as fits into this many columns, with an ellipsis for the rest. */
 export function cutToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let kept = '';
@@ -231,7 +231,7 @@ function graphemeWidth(grapheme: string): number {
   return ZERO_WIDTH.test(grapheme) ? 0 : 1;
 }
 
-/** The bytes of arguments, messages and answers of steps that a line shows, unless all of a run is asked for. */
+/** The bytes of arguments, messages and answers on a line, unless the whole run is requested. */
 const LINE_BYTES = 300;
 
 /** The bytes and the lines of a result that are shown. */
@@ -249,13 +249,13 @@ interface ShownResult {
   isError: boolean;
   /** Milliseconds that the call took; null if that is not known. */
   durationMs?: number | null;
-  /** All of it, instead of its beginning. */
+  /** True to show all of it, not only its beginning. */
   full?: boolean;
 }
 
 /**
- * Returns the result of a call: on the line of its arrow if it has one line, otherwise with a bar before each of its lines, so that none of
- * them can pass for a line of the program. A note says how much is left out.
+ * Returns the result of a call: on the line of its arrow if it has one line, otherwise with a bar before each of its lines, so that no
+ * line can be mistaken for the program's output. A note says how much is left out.
  */
 export function resultLines({ text, isError, durationMs = null, full = false }: ShownResult, output: Pick<Output, 'look'>): string[] {
   const whole = printable(text).trimEnd();
@@ -284,7 +284,7 @@ export function visibleText(json: string): string {
   return printable(json.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
 }
 
-/** Returns a value as such text, on several lines if `indent` is given. */
+/** Returns a value as JSON with invisible characters escaped, on several lines if `indent` is given. */
 export function visibleJson(value: JsonValue, indent?: number): string {
   return visibleText(JSON.stringify(value, null, indent));
 }
@@ -294,7 +294,7 @@ export function pointInTime(moment: number | string): string {
   return new Date(moment).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** The fact that an event records besides its content, in one line, with its style. */
+/** The fact that an event records in addition to its content, in one line, with its style. */
 export interface Headline {
   text: string;
   look: Look;

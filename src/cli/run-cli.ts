@@ -73,7 +73,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   return program;
 }
 
-/** Returns the parser above a command: that of the program, or of the first word of two. */
+/** Returns the parent parser of a command: the program's, or that of the first of two words. */
 function parentOf(program: Command, name: string): Command {
   const [first = '', second] = name.split(' ');
   if (second === undefined) return program;

@@ -413,7 +413,7 @@ export const REPLAY = defineCommand({
 });
 export type ReplayFlags = FlagsOf<typeof REPLAY>;
 
-/** The options that name a part of a memory. The tenant and the user are those of the command. */
+/** The options that name a part of a memory. The tenant and the user come from the command. */
 const MEMORY_OPTIONS = {
   memory: option('<file>', 'the file of a SQLite memory, or of a file memory (.json)', { required: true }),
   agent: option('<name>', 'the agent whose memory it is, or the name that several agents share'),
@@ -492,7 +492,7 @@ export const TIMELINE = defineCommand({
 
 export const SNAPSHOT = defineCommand({
   name: 'snapshot',
-  summary: 'print the agent of a run as it is pinned',
+  summary: 'print the pinned agent of a run',
   description:
     'Prints the agent that a run is pinned to, as JSON: instructions, tools with their schemas, settings, limits. Of a run that was handed ' +
     'over, that is the agent that acts now.',
@@ -535,7 +535,7 @@ export const COUNTS = defineCommand({
   name: 'counts',
   summary: 'count runs by their status or their agent',
   description:
-    "Counts runs by the server's own count: by status, or by agent or program. Agents that none of the first 1,000 runs of the list has are only part " +
+    "Counts runs by status, or by agent or program, with the server's count. Agents without one of the first 1,000 runs are only part " +
     'of the total.',
   options: {
     by: option('<value>', 'what is counted', { choices: ['status', 'agent'] as const, default: 'status' }),

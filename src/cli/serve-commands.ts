@@ -22,7 +22,7 @@ export const DEV = defineCommand({
   summary: 'run a local Temporal server and a worker',
   description:
     'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents and programs, which also ' +
-    'answers HTTP requests about their runs (docs/http.md), on this machine alone. Ctrl-C drains the worker, then ends the server; a ' +
+    'answers HTTP requests about their runs (docs/http.md), only on this machine. Ctrl-C drains the worker, then ends the server; a ' +
     'second Ctrl-C ends both at once.',
   options: {
     agents: option('<module>', 'the module of your agents; without it only the server runs', { short: 'a' }),
@@ -33,7 +33,7 @@ export const DEV = defineCommand({
     }),
     port: option('<port>', "the server's port (default: 7233, or a free one if that is taken)", { read: port }),
     uiPort: option('<port>', 'the port of the Temporal UI (default: 8233, or a free one if that is taken)', { read: port }),
-    db: option('<file>', 'keep runs in this file; delete it to begin anew (default: .longhaul/dev.db)'),
+    db: option('<file>', 'keep runs in this file; delete it to start over (default: .longhaul/dev.db)'),
     memory: flag('keep runs in memory only: they are lost when the server ends'),
     httpPort: option('<port>', 'the port of the HTTP service of the worker (default: 8787, or a free one if that is taken)', {
       read: port,
@@ -114,7 +114,7 @@ export const STUDIO = defineCommand({
   name: 'studio',
   summary: 'open Studio for a service elsewhere',
   description:
-    'Serves Studio, the page to see runs and to decide, on this machine alone, for a service of Longhaul elsewhere (docs/studio.md). The page ' +
+    'Serves Studio, the page to see runs and to decide, only on this machine, for a service of Longhaul elsewhere (docs/studio.md). The page ' +
     'asks for an API key or a token, and this command passes it on to that service and keeps none.',
   options: {
     url: option('<url>', 'the address of the service, with its prefix: https://agents.acme.example'),

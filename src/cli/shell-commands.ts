@@ -11,7 +11,7 @@ export const COMPLETION = defineCommand({
   summary: 'print the script that completes command lines in a shell',
   description:
     'Prints the script for bash, zsh, fish or powershell. Commands and options come from this program, and ids of runs, sessions and ' +
-    'schedules and names of agents from the server, if it answers within 300 ms. With words behind --, prints what may stand for the last of ' +
+    'schedules and names of agents from the server, if it answers within 300 ms. With words after --, prints the candidates for the last of ' +
     'them, as the scripts ask it.',
   args: {
     shell: argument('<shell>', SHELLS.join(', ')),
@@ -23,7 +23,7 @@ export const DOCS = defineCommand({
   name: 'docs',
   summary: 'read the guide of this version, without a network',
   description:
-    'Serves the guide that is in the package on this machine alone, until Ctrl-C. With words, names the pages that are about them, the best ' +
+    'Serves the guide in the package, only on this machine, until Ctrl-C. With words, names the pages that are about them, the best ' +
     'one first; with --print, prints that one as Markdown instead, and serves nothing. Needs no server.',
   args: { words: argument('[words...]', 'what you look for: "approval", or the code of an error') },
   options: {
@@ -46,7 +46,7 @@ export const DOCTOR = defineCommand({
   description:
     'Checks Node and the installed packages, the Temporal server and the task queue, your agents, the sandboxes of code, stores, encryption and ' +
     'the network, all at once and within 10 seconds. Prints one sentence for each, and one command where something is wrong. Changes nothing ' +
-    'without --fix, calls no model without --live, and shows secrets by name alone. Exits with 1 if a check has failed.',
+    'without --fix, calls no model without --live, and shows only the names of secrets. Exits with 1 if a check has failed.',
   options: {
     agents: option('<module>', 'the module of your agents (default: ./agents.ts, if there is one)', { short: 'a' }),
     live: flag('call each provider once, for at most 10 tokens; asks first'),

@@ -20,12 +20,12 @@ export interface InteractiveStreams {
 export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: AsyncIterable<Uint8Array | string>;
-  /** Undefined if stdin or stdout is no terminal. */
+  /** Undefined if stdin or stdout is not a terminal. */
   readonly interactive?: InteractiveStreams;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /**
-   * Keeps stdout for this program, and returns it: what modules of the user print goes to stderr from then on. Called if machines read
+   * Reserves stdout for this program, and returns it: from then on, output of the user's modules goes to stderr. Called if machines read
    * stdout. Absent: nothing else prints.
    */
   readonly keepStdout?: () => OutputStream;
@@ -37,16 +37,16 @@ export interface Terminal {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
 
-/** The script of npm whose process this is, if it is the command itself: `npx longhaul worker`, or a script that runs nothing next to it. */
+/** Matches the npm script of this process if it only runs this command: `npx longhaul worker`, or a script with nothing else. */
 const OWN_SCRIPT = /^(?:longhaul|'longhaul'|"longhaul")(?:\s[^&|;]*)?$/;
 
-/** Milliseconds between two looks at the parent process. */
+/** Milliseconds between two checks of the parent process. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Calls a function once npm or npx, which has started this process, is gone. They end on SIGTERM with the shell between them and this
- * process, and pass the signal to neither: a worker would stay behind, and continue. Nothing is done in a process that something else started,
- * because that may leave it behind on purpose.
+ * Calls a function once npm or npx, which has started this process, has ended. On SIGTERM they end with the shell between them and this
+ * process, without passing the signal on: a worker would keep running. Does nothing in a process that something else started,
+ * because that may be intended.
  */
 function whenLauncherEnds({ npm_lifecycle_script: script }: NodeJS.ProcessEnv, ended: () => void): void {
   if (script === undefined || !OWN_SCRIPT.test(script)) return;
@@ -82,7 +82,7 @@ export function processTerminal(): Terminal {
   return { env, stdin, stdout, stderr, keepStdout, program, signal: controller.signal, ...interactive };
 }
 
-/** Everything in this process that writes to stdout uses its `write`, so that is what is replaced; the stream that is returned has the first one. */
+/** Replaces the `write` of stdout, which everything in this process uses. The returned stream has the original one. */
 function keepStdout(): OutputStream {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
@@ -97,8 +97,7 @@ function keepStdout(): OutputStream {
 }
 
 /**
- * The facts that decide how this program is called from the current folder, so that commands to copy work as they
- * are.
+ * The facts that decide how this program is called from the current folder, so that printed commands can be copied unchanged.
  */
 interface ProgramLocation {
   /** The file that is running. */
@@ -188,7 +187,7 @@ export async function untilEnded(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Returns a text from the command line; for "-", the whole of stdin. */
+/** Returns a text from the command line, or all of stdin for "-". */
 export async function textOrStdin(text: string, { stdin, signal }: Pick<Terminal, 'stdin' | 'signal'>): Promise<string> {
   return text === '-' ? await untilInterrupted(signal, readAll(stdin)) : text;
 }

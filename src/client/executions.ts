@@ -214,12 +214,12 @@ export interface RunApprovals {
   runId: string;
   /** The agent of the run. */
   agentName: string;
-  /** What an approver needs to know about the run. Approvals of its children have a separate one. */
+  /** What an approver needs to know about the run. Approvals of its children have their own. */
   about: RunSubject;
   /** The status of the run at the time of the query. */
   status: RunStatus;
   /**
-   * The pending approvals in the order in which they began to wait, followed by those of the children that the run waits for.
+   * The pending approvals in the order in which they began to wait, followed by the approvals of the children that the run waits for.
    * Empty once the run has ended.
    */
   pending: ApprovalView[];
@@ -227,7 +227,7 @@ export interface RunApprovals {
   remembered: RememberedDecision[];
 }
 
-/** The pending approvals of a run without those of its children. */
+/** The pending approvals of a run, without its children's. */
 export interface OwnApprovals extends RunApprovals {
   /** The children that the run waits for. */
   children?: string[];

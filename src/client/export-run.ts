@@ -52,7 +52,7 @@ class RunExport {
     let last: ReadExecution | undefined;
     while (read !== undefined) {
       yield* this.#execution(read);
-      // Its records may be large, and are not needed any more.
+      // Its records may be large, and are no longer needed.
       last = { ...read, events: [], steps: [] };
       read = nextOf(await executions.next());
     }

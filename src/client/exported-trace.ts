@@ -25,7 +25,7 @@ export async function exportedTrace(client: Client, runId: string, { calls = fal
 export async function spanOfRun(client: Client, runId: string, turn = 1): Promise<TraceContext> {
   const trace = await findTrace(client, { workflowId: runId, key: '' });
   if (trace === undefined)
-    throw new LonghaulError('history_removed', `The beginning of run "${runId}" is not on the server any more: its trace is not known`);
+    throw new LonghaulError('history_removed', `The beginning of run "${runId}" is no longer on the server: its trace is not known`);
   const place = trace.isSession ? traceOfTurn(trace, turn) : trace;
   return { traceId: place.traceId, spanId: rootSpanId(place) };
 }

@@ -38,12 +38,12 @@ export const USER_STORES = ['payloadStore', 'archive', 'memory', 'streams'] as c
 /** A store that no worker has. @useDeclaredType */
 export type MissingStore = (typeof USER_STORES)[number];
 
-/** The stores of the workers, as far as the client has them. */
+/** The workers' stores that the client has. */
 export interface UserStores extends RunContent {
   memory?: MemoryStore | undefined;
 }
 
-/** What was removed of a user. A call that finishes an interrupted one counts only what was left. */
+/** What `forget` has removed. A call that finishes an interrupted one counts only what was left. */
 export interface Forgotten {
   /** The ids of the runs, sessions and programs, with their descendants. */
   runs: string[];

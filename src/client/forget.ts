@@ -332,7 +332,7 @@ async function keyReason(client: Client, userKey: string | undefined): Promise<s
   if (userKey !== undefined) return 'runs that were started with another user key are listed under another hash';
   return (await listsHashedUsers(client))
     ? 'the server lists runs under hashed users: give the client the "userKey" of those that start runs, LONGHAUL_USER_KEY on the command line'
-    : 'runs of clients with a "userKey" are listed under a hashed user, and are found with that key alone (LONGHAUL_USER_KEY on the command line)';
+    : 'runs of clients with a "userKey" are listed under a hashed user, and found only with that key (LONGHAUL_USER_KEY on the command line)';
 }
 
 async function listsHashedUsers(client: Client): Promise<boolean> {

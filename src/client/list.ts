@@ -106,7 +106,7 @@ export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort'>;
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
   workflowType?: string;
-  /** Only sessions: of this agent, or `true` for those of all agents. */
+  /** Only sessions: of this agent, or `true` for all agents. */
   sessionOf?: string | true;
   /** Conditions on the principal of the runs. */
   principalConditions?: readonly string[];
@@ -276,7 +276,7 @@ function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
 /** The statuses with which Temporal closes a run as Completed. */
 const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reached'] as const;
 
-/** The statuses of a running run, besides `running`. */
+/** The statuses of an open run, in addition to `running`. */
 const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
 
 /** Combines both sources of the status: the attribute lacks an end from outside, and Temporal's status lacks the details. */

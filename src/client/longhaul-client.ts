@@ -76,8 +76,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Returns a client that acts for a principal: it starts runs and sessions for it, and can access only those of the same tenant and
-   * user. For any other id, every method throws `run_not_found`. It uses the connection of this client. Throws a UsageError for a
+   * Returns a client that acts for a principal: it starts runs and sessions for it, and can access only runs and sessions of the same
+   * tenant and user. For any other id, every method throws `run_not_found`. It uses this client's connection. Throws a UsageError for a
    * principal without tenant and user, and on a client that acts for another principal.
    */
   as(principal: Principal): LonghaulClient {
@@ -206,8 +206,8 @@ export class LonghaulClient {
   }
 
   /**
-   * Counts the runs that `list` yields by status or agent, using the server's count. `agents` names further agents to count, in addition
-   * to those of the first 1,000 runs of the list. Needs the search attributes of the namespace.
+   * Counts the runs that `list` yields by status or agent, using the server's count. `agents` names agents to count in addition
+   * to the agents of the first 1,000 runs of the list. Needs the search attributes of the namespace.
    */
   async counts(by: RunCounts['by'], filter: CountFilter = {}, { agents = [] }: { agents?: readonly string[] } = {}): Promise<RunCounts> {
     return failIfUnreachable(this.temporal, async () => {
@@ -246,8 +246,7 @@ export class LonghaulClient {
    * Yields what happens in all runs of the namespace: which ones start, wait for a decision, stop waiting, and end. It begins with the
    * waiting runs. All listeners of a process share one reader of the server's lists, which polls every 2 seconds, and soon after a
    * worker has announced a wait through the sink `streams`. The `cursor` of an item continues after it, or with a `gap` in another process.
-   * Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
-   * reason of the signal.
+   * Needs the search attributes of the namespace. Throws `invalid_cursor`, or the reason of the signal.
    */
   feed(options: FeedOptions = {}): AsyncGenerator<FeedItem> {
     const conditioned = this.#ofPrincipal<PrincipalFilter>({});
@@ -279,10 +278,9 @@ export class LonghaulClient {
   /**
    * Removes everything of a user: ends its runs and sessions with their descendants, and removes its memory entries, the spilled
    * results, archives and live output of its runs, and finally their executions. Runs that the server has already removed are found
-   * through the archive.
-   * Resolves when the server has removed its part, which takes a minute or so. May be repeated: a call after an interrupted one
-   * finishes its work. Do not start runs for the user meanwhile. Throws `wait_timeout`, `invalid_input` in a namespace without search
-   * attributes, and a UsageError if there is no user, or if the client lacks a store that `without` does not name.
+   * through the archive. Resolves when the server has removed its part, which takes a minute or so. May be repeated: a call after an
+   * interrupted one finishes its work. Do not start runs for the user meanwhile. Throws `wait_timeout`, `invalid_input` in a namespace
+   * without search attributes, and a UsageError if there is no user, or if the client lacks a store that `without` does not name.
    */
   async forget(options: ForgetOptions = {}): Promise<Forgotten> {
     const user = forgottenUser(this.#access.identity, options);

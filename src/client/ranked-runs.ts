@@ -122,7 +122,7 @@ export interface RunCounts {
   by: 'agent' | 'status';
   /** One entry for each value, the largest number first. */
   counts: RunCount[];
-  /** The number of all matching runs, including those with other values. */
+  /** The number of all matching runs, including runs that `counts` leaves out. */
   total: number;
 }
 

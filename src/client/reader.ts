@@ -174,7 +174,7 @@ export class RunReader {
   }
 
   /**
-   * Yields the events that the answer of the newest execution lacks, by execution: those of earlier executions, or the one
+   * Yields the events that the answer of the newest execution lacks, by execution: events of earlier executions, or the one
    * that is too large for an answer. Without an answer, all events from the offset on.
    */
   async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
@@ -322,7 +322,7 @@ export class AwaitedResult {
     this.#isRun = isRun;
   }
 
-  /** Returns the result and requested parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, abort reasons. */
+  /** Returns the result and its parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the abort reason. */
   async read({
     steps = false,
     deps = false,

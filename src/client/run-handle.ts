@@ -158,7 +158,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns the pinned agent: the current one or, with `at`, the one at that offset. Throws `busy` if none is resolved yet. */
+  /**
+   * Returns the pinned agent: the current one or, with `at`, the one at that offset. Throws `busy` if none is resolved yet, and
+   * `history_removed`.
+   */
   async snapshot({ at }: { at?: number } = {}): Promise<PinnedAgent> {
     return this.#allowed.for(async () => {
       const { pinnedAgent } = await import('./run-details.ts');
@@ -309,7 +312,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Sets the permissions of the run, in place of those of its agent; rules of its start and of its ancestors still apply.
+   * Sets the permissions of the run, in place of its agent's permissions; rules of its start and of its ancestors still apply.
    * Narrower ones apply to calls that have not begun. Wider ones apply once the worker's `authorize` has allowed them, before
    * the next model call. Accepted once per id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
    */
@@ -326,7 +329,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#allowed.for(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));
   }
 
-  /** Pauses the run: after the current step it starts nothing new until it is resumed. A paused run uses no resources. */
+  /** Pauses the run: after the current step it starts nothing new until it is resumed. A paused run costs nothing. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
     return this.#allowed.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
   }

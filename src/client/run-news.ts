@@ -262,7 +262,7 @@ class RunNews {
     if (this.#stillAnnounced() === 0 && !this.#isLost) this.#soon = [];
   }
 
-  /** Notes that a run has started, once. */
+  /** Records that a run has started, once. */
   async #noteStart(info: WorkflowExecutionInfo, run: FeedRun, since: Date): Promise<void> {
     if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime)) return;
     if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });

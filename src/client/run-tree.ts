@@ -76,7 +76,7 @@ function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): RunTree
 interface TreeRunView {
   kind: 'agent' | 'program';
   status: StatusView;
-  /** The usage of the run without that of its children. */
+  /** The usage of the run without its children. */
   usage: AggregatedUsage;
   /** The ids of all children started so far. */
   children: readonly string[];
@@ -121,7 +121,7 @@ class TreeRun {
       for await (const event of this.reader.events({ from: this.#events })) this.#read(event);
     } catch (error) {
       if (errorCode(error) !== 'history_removed') throw error;
-      // The server has removed the beginning, and none of the rest was read yet.
+      // The server has removed the beginning. Nothing of the rest was read yet.
       for await (const event of this.reader.eventsLeft()) this.#read(event);
       this.#events = 0;
     }
@@ -163,7 +163,7 @@ export interface RunTree {
   steps: number;
   /** The number of turns that have begun, if the run is a session. The step limit then applies to each turn. */
   turns?: number;
-  /** The limits of the run. Absent until its agent is resolved. Those of a program include what its children use. */
+  /** The limits of the run. Absent until its agent is resolved. A program's limits include what its children use. */
   limits?: RunLimits;
   /** The usage of the run itself. */
   usage: AggregatedUsage;

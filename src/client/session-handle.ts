@@ -231,7 +231,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
   }
 
-  /** Returns a page of the turns, oldest first, with the beginnings of questions and answers. Throws `history_removed` if it is gone. */
+  /**
+   * Returns a page of the turns, oldest first, with the beginnings of questions and answers. Throws `history_removed` if the server has
+   * removed the first of them.
+   */
   async turns(options: TurnsOptions = {}): Promise<TurnsPage> {
     return this.#allowed.for(async () => {
       const { turnsPage } = await import('./run-details.ts');

@@ -68,7 +68,10 @@ interface WorkflowOptions extends StartCircumstances {
 interface CommonStart extends WorkflowOptions {
   /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
   state?: JsonObject;
-  /** The identity on whose behalf run and children act: `{tenant, user, claims}`, up to 8,000 bytes of JSON. Fixed, read-only for tools. */
+  /**
+   * The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run,
+   * and read-only for tools.
+   */
   principal?: Principal;
   /** Overrides individual limits of the agent or the program: `{steps: 30, totalTokens: 90_000, deadline: '2h'}`. */
   limits?: LimitOptions;
@@ -76,11 +79,17 @@ interface CommonStart extends WorkflowOptions {
   deadline?: Duration;
   /** Up to 20 words of up to 100 characters, in clear text. `list({tag})` finds runs by tag, and a provider may choose its key by tag. */
   tags?: readonly string[];
-  /** True: lets live output of the run and its children travel in heartbeats, for a worker and a client with `heartbeatStreams()`. */
+  /**
+   * True: lets live output of the run and its children travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each
+   * heartbeat is a call to the server.
+   */
   live?: boolean;
   /** The caller's span as W3C Trace Context (`00-<trace id>-<span id>-01`): the parent of the run's spans. Stored once. */
   traceparent?: string;
-  /** `batch`: model calls wait for provider batches at half the price; needs the worker's `batch`. Default: the agent's tier. */
+  /**
+   * `batch`: the model calls of the run and its children wait for batches of the provider, at half the price; the worker needs `batch`.
+   * Default: the agent's tier, or `interactive`.
+   */
   tier?: Tier;
 }
 
@@ -490,7 +499,7 @@ export interface RunSettings extends ClientSettings {
   onNotice?: (line: string) => void;
 }
 
-/** Starts the workflow of a run and returns its id. Throws before sending anything for invalid input or options. */
+/** Starts the workflow of a run and returns its id. Before sending anything, throws for invalid input, and a UsageError for bad options. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,

@@ -15,7 +15,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts every payload with its metadata: the new data consists of the initialisation vector, the ciphertext and
+ * Encrypts every payload with its metadata: the new data consists of the initialization vector, the ciphertext and
  * the tag. The encoding and the key's id stay in clear text and are authenticated. Decoding leaves payloads that are
  * not encrypted unchanged; without keys, encoding leaves all payloads unchanged.
  */
@@ -114,7 +114,7 @@ const KEY_BYTES = 32;
  */
 const KEY_ID_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
-/** The keys of a process: the active one for encryption, and those of older payloads. */
+/** The keys of a process: the active one for encryption, and the keys of older payloads. */
 export class Keyring {
   readonly activeKeyId: string;
   readonly #load: (keyId: string) => Promise<EncryptionKey>;
@@ -250,7 +250,7 @@ export function unpackPayload(bytes: Uint8Array): Payload {
   return message.decode(bytes);
 }
 
-/** True if a payload has this encoding. Most payloads of a run do not, and the length alone shows that. */
+/** True if a payload has this encoding. Most payloads of a run do not, and the length alone shows it. */
 export function isEncodedAs({ metadata }: Payload, encoding: string): boolean {
   const named = metadata?.['encoding'];
   return named?.length === encoding.length && metadataText(named) === encoding;

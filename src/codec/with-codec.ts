@@ -97,7 +97,7 @@ export function markingUnreadable(converter: DataConverter = {}): DataConverter 
 }
 
 /**
- * Returns the same codecs, with those of Longhaul marking payloads that they cannot decode. With `doubtKeys` they
+ * Returns the same codecs, where Longhaul's codecs mark payloads that they cannot decode. With `doubtKeys` they
  * fail instead if a key may have the wrong bytes.
  */
 export function markingCodecs(codecs: readonly PayloadCodec[], { doubtKeys = false } = {}): PayloadCodec[] {

@@ -53,17 +53,17 @@ export interface AgentDefinition<
   Needed = never,
   Unfinished = Output | string,
 > extends PartFields {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.agent';
   /** The name that a start uses. */
   readonly name: string;
   /** `provider/model`, split at the first slash. The first model, if it has several. */
   readonly model: ModelName;
-  /** All its models, if it has several. Absent: `model` alone. */
+  /** All its models, if it has several. Absent: only `model`. */
   readonly fallback?: FallbackDefinition;
   /** The instructions: one text or several, or a function of the deps that returns them. */
   readonly instructions: Instructions<Deps>;
-  /** The tools of the agent and of its capabilities. Those of MCP servers are not known before a run begins. */
+  /** The tools of the agent and of its capabilities. MCP tools are not known before a run begins. */
   readonly tools: readonly AnyTool[];
   /** Tools that the providers of its models run. Absent: none. */
   readonly hosted?: readonly HostedToolDefinition[];
@@ -238,9 +238,9 @@ export interface WindowOptions {
   maxBytes?: number;
   /** The number of newest tool results to keep: they are removed only as a last resort. Default 4. */
   keepResults?: number;
-  /** True to let a model call summarise the older part if removing tool results is not enough. If false, such a run ends with an error. Default true. */
+  /** True to let a model call summarize the older part if removing tool results is not enough; otherwise the run fails. Default true. */
   summarise?: boolean;
-  /** The model that summarises, `provider/model`. Default: the agent's model, or its list of models. */
+  /** The model that summarizes, `provider/model`. Default: the agent's model, or its list of models. */
   summaryModel?: ModelName;
 }
 
@@ -323,11 +323,11 @@ export type ModelOption = ProposedModel | readonly ProposedModel[];
 export interface FallbackOptions {
   /**
    * The failures after which the next model is called. `default`: the provider or its account cannot serve the call (401, 403, 404, 408,
-   * 409, 429, 5xx, no quota, no connection, no readable answer in time). Never a model's refusal, a content filter, or a conversation
-   * that is too long.
+   * 409, 429, 5xx, no quota, no connection, no answer in time, an unreadable answer). Never a model's refusal, a content filter, or a
+   * conversation that is too long.
    */
   on?: 'default' | readonly ErrorCode[];
-  /** How long a worker calls a failed model last, unless its provider asks for more. Default 30 seconds. */
+  /** How long a worker moves a failed model to the end of the list, unless its provider asks for more. Default 30 seconds. */
   coolDown?: Duration;
   /**
    * The longest time that a call waits for the limits of a model (`limits` of the worker) before the next one is called. Default:
@@ -349,7 +349,7 @@ export interface FallbackDefinition {
   readonly models: readonly ModelName[];
   /** Absent: the defaults. */
   readonly on?: readonly ErrorCode[];
-  /** Milliseconds for which a failed model is called last. */
+  /** Milliseconds for which a failed model is moved to the end of the list. */
   readonly coolDownMs?: number;
   /** Milliseconds that a call waits for the limits of a model. */
   readonly maxWaitMs?: number;
@@ -357,7 +357,7 @@ export interface FallbackDefinition {
   readonly returnAt?: 'call';
 }
 
-/** The longest time for which a failed model is called last. */
+/** The longest time for which a failed model is moved to the end of the list. */
 const LONGEST_COOL_DOWN_MS = 24 * 60 * 60 * 1_000;
 
 /** Returns the models of an agent. Throws a UsageError that names the agent and the place in the list. */

@@ -18,13 +18,13 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   name?: string;
   /** Tells the model what the agent does and when to ask it. */
   description?: string;
-  /** A label for people, like that of any tool. */
+  /** A label for people, as for any tool. */
   label?: string;
   /** The arguments of the model. Default: `{request: string}`, whose text the agent gets; it gets other arguments as JSON. */
   parameters?: Parameters;
   /** The fields of the run's deps that the agent gets. Default: none. */
   share?: readonly string[];
-  /** The limits of one run of the agent, in place of the agent's own limits and of an equal share of what the parent has left. */
+  /** The limits of one run, in place of the agent's own and of an equal share of what the parent has left. Capped at what is left. */
   limits?: LimitOptions;
   /** True if the agent's result ends the run and becomes its result: no model call follows. Only the model may call such a tool. */
   final?: boolean;
@@ -32,7 +32,7 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   kept?: boolean;
   /** The calls that wait for a decision, as for any other tool. Default `never`. */
   approval?: ApprovalOption<z.output<Parameters>, JsonObject>;
-  /** The callers of the tool: `model`, `code`, or both. Default: both; with `final`, the model alone. */
+  /** The callers of the tool: `model`, `code`, or both. Default: both; with `final`, only `model`. */
   callers?: readonly ToolCaller[];
   /** False if its calls must never overlap with another call of the same response. Default true. */
   parallel?: boolean;

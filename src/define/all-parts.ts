@@ -83,7 +83,7 @@ export function defineParts(owner: string, options: PartOptions & AgentOptionsAr
   return Object.assign({}, ...PARTS.map((part) => part.define(owner, options))) as PartFields;
 }
 
-/** Returns the part of the snapshot of a run that begins at this time that follows from the capabilities of its agent alone. */
+/** Returns what the capabilities of an agent alone pin in the snapshot of a run that begins at this time. */
 export function pinnedByDefinition(fields: PartFields, now: number): Partial<AgentSnapshot> {
   return Object.assign({}, ...PARTS.map((part) => part.pin?.(fields, now))) as Partial<AgentSnapshot>;
 }

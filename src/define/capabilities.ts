@@ -49,7 +49,7 @@ const CAPABILITY_OPTIONS: OptionTable<CapabilityOptions<never>> = {
 
 /** A checked capability, as `defineCapability` returns it. Its type carries the types of its deps and of its tools' resources. */
 export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> extends BundledFields {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.capability';
   /** The name of the capability in errors and records. */
   readonly name: string;

@@ -88,9 +88,9 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
 
 /** Selects the recorded events to read. */
 export interface EventsOptions {
-  /** The offset of the first event to read. Default: decided by `last`. */
+  /** The lowest offset to read. Default: the first event of this execution. */
   from?: number;
-  /** The number of newest events to read, from `from` on: 1 to 200. Without `from` the default is 20. */
+  /** The number of newest events to read, from `from` on: 1 to 200. Default: 20 without `from`; with `from`, the first 20 from there. */
   last?: number;
   /** The most bytes of JSON for all events together: up to 500,000. Default 64,000. */
   bytes?: number;

@@ -52,7 +52,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
   model: [
     "`'provider/model'`, or a list of up to 8",
     'required',
-    'the provider is a name in `providers` of the worker; the rest is its model. [Of a list](fallback.md), the next model is asked when one fails',
+    'the provider is a name in `providers` of the worker; the rest is its model. [In a list](fallback.md), the next model is called if one fails',
   ],
   fallback: [
     '`{ on, coolDown, returnAt }`',

@@ -158,7 +158,7 @@ export function defineTool<
   const execute = options.execute === 'none' ? schemaAlone(name, options) : options.execute;
   if (typeof execute !== 'function')
     throw new UsageError(
-      `${owner}: "execute" is ${execute === undefined ? 'missing' : JSON.stringify(execute)}: write a function, or "none" for a schema alone`,
+      `${owner}: "execute" is ${execute === undefined ? 'missing' : JSON.stringify(execute)}: write a function, or "none" for a schema only`,
     );
   const approval = toolApproval(owner, options.approval);
   return {
@@ -306,7 +306,7 @@ function answerSchema(owner: string, answer: z.ZodType): JsonObject {
   jsonSchemaOf(answer, `${owner}: answer`, 'output');
   if (!hasRefinement(answer)) return schema;
   throw new UsageError(
-    `${owner}: answer has a check in code (refine, check), which is not applied to answers: express it in the schema alone`,
+    `${owner}: answer has a check in code (refine, check), which is not applied to answers: express it only in the schema`,
   );
 }
 

@@ -133,7 +133,7 @@ export interface GuardrailContext {
 
 /** The context of a check of messages. */
 export interface InputContext extends GuardrailContext {
-  /** Tells the contexts apart. */
+  /** Distinguishes the contexts. */
   readonly type: 'input';
   /** The user messages that no guardrail has checked yet. */
   readonly messages: readonly Extract<ContentItem, { type: 'message' }>[];
@@ -141,7 +141,7 @@ export interface InputContext extends GuardrailContext {
 
 /** The context of a check of an answer. */
 export interface OutputContext extends GuardrailContext {
-  /** Tells the contexts apart. */
+  /** Distinguishes the contexts. */
   readonly type: 'output';
   /** The proposed output of the run. */
   readonly output: JsonValue;
@@ -149,7 +149,7 @@ export interface OutputContext extends GuardrailContext {
 
 /** The context of a check of a tool call. */
 export interface ToolCallContext extends GuardrailContext {
-  /** Tells the contexts apart. */
+  /** Distinguishes the contexts. */
   readonly type: 'tool_call';
   /** The call to check. */
   readonly call: CheckedCall;
@@ -167,7 +167,7 @@ export interface GuardrailContexts {
 
 /** A guardrail as `defineGuardrail` returns it. */
 export interface GuardrailDefinition<Type extends GuardrailType = GuardrailType> {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.guardrail';
   /** The name in records and errors. */
   readonly name: string;

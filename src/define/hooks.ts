@@ -187,7 +187,7 @@ export type HookMatch<Payload = never> = string | RegExp | ((payload: Readonly<P
 
 /** A hook as `defineHook` returns it. */
 export interface HookDefinition<Event extends HookEvent = HookEvent> {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.hook';
   /** The name in records and errors. */
   readonly name: string;
@@ -230,7 +230,7 @@ export interface HookPayloads {
   input: { text: string; messages: JsonValue[] };
   /** The run is about to end with an answer. */
   output: { text: string; output: JsonValue };
-  /** A model is about to be asked. */
+  /** A model is about to be called. */
   pre_request: { model: string; step: number; messages: number; tools: string[] };
   /** A model has answered. */
   post_response: { text: string; toolCalls: { name: string; arguments: JsonValue }[]; finishReason: string; usage: UsageStats | null };
@@ -238,7 +238,7 @@ export interface HookPayloads {
   pre_tool_use: CallPayload;
   /** A call has a result. */
   post_tool_use: CallPayload & { result: JsonValue; isError: boolean };
-  /** The conversation is about to be summarised. */
+  /** The conversation is about to be summarized. */
   pre_compact: { events: number };
   /** The run or session is about to end, whatever the reason. Called before `session_end`. */
   stop: { status: RunStatus; stopReason: string; output: JsonValue };

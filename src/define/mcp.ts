@@ -209,7 +209,7 @@ export interface McpHttpOptions {
   /** Sent with every request. */
   headers?: Readonly<Record<string, McpValue>>;
   /**
-   * `http` for streamable HTTP alone, `sse` for HTTP with server-sent events alone. Default: streamable HTTP, and server-sent events
+   * `http`: only streamable HTTP. `sse`: only HTTP with server-sent events. Default: streamable HTTP, and server-sent events
    * if the server refuses that.
    */
   transport?: 'http' | 'sse';

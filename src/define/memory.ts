@@ -44,7 +44,7 @@ export interface AgentMemory {
   memory?: boolean | MemoryOptions;
 }
 
-/** The agent field that holds its use of the memory. */
+/** The agent field for its memory. */
 export interface MemoryFields {
   /** How it uses the memory of its worker. Absent: it does not. */
   readonly memory?: MemoryPolicy;

@@ -76,7 +76,7 @@ function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolCh
   throw new UsageError(`${name} names the tool "${choice.tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`);
 }
 
-/** Returns the agent with the overrides of one run. Throws a UsageError for a model that is not `provider/model` or settings that cannot work. */
+/** Returns the agent with the overrides of one run. Throws a UsageError, naming the agent, for an invalid model name or settings. */
 export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides): AnyAgent {
   if (model === undefined && settings === undefined) return agent;
   if (agent.flow !== undefined) throw new UsageError(`flow "${agent.name}" has neither a model nor settings: set them for its agents`);

@@ -33,7 +33,7 @@ export interface ResourceOptions<Value> {
 
 /** A resource as `resource` returns it: checked. */
 export interface ResourceDefinition<Value = unknown> {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.resource';
   /** Opens it: once per worker, and again if it is unhealthy. */
   readonly open: (context: OpenContext) => Value | Promise<Value>;

@@ -22,7 +22,7 @@ export interface ToolDefinition<
   Needed = Resources,
   Name extends string = string,
 > {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.tool';
   /** The name that the model calls. */
   readonly name: Name;
@@ -100,7 +100,7 @@ export interface AgentToolDefinition {
   readonly definition?: { readonly kind: 'longhaul.agent'; readonly name: string };
   /** The fields of the deps that the agent gets. */
   readonly share: readonly string[];
-  /** The limits of one run of it. */
+  /** The limits of one run of the agent. */
   readonly limits?: LimitChanges;
   /** Its result becomes the result of the run. */
   readonly final?: true;
@@ -145,7 +145,7 @@ export type McpEffect = 'idempotent' | 'once';
 
 /** An MCP server as `mcpServer` returns it: checked. */
 export interface McpServerDefinition {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.mcp_server';
   /** The name of the server in errors and records. */
   readonly name: string;
@@ -181,7 +181,7 @@ export interface ToolOutput {
   readonly kind: 'longhaul.tool_output';
   /** The blocks that the model reads: texts, media parts, any JSON values. */
   readonly content: readonly (JsonValue | ContentPart)[];
-  /** True if the model reads it as an error. */
+  /** True if the model should read it as an error. */
   readonly isError: boolean;
 }
 
@@ -205,7 +205,7 @@ export function isToolOutput(value: unknown): value is ToolOutput {
 export class ModelRetry extends Error {
   /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ModelRetry';
-  /** Tells it apart in all copies of the package. */
+  /** Identifies the error in all copies of the package. */
   readonly kind = 'longhaul.model_retry';
 }
 
@@ -213,7 +213,7 @@ export class ModelRetry extends Error {
 export class ToolFailure extends Error {
   /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ToolFailure';
-  /** Tells it apart in all copies of the package. */
+  /** Identifies the error in all copies of the package. */
   readonly kind = 'longhaul.tool_failure';
 }
 
@@ -233,7 +233,7 @@ function failureKind(error: unknown): unknown {
 
 /** A hosted tool as `hosted` returns it: checked. */
 export interface HostedToolDefinition extends Readonly<HostedTool> {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.hosted_tool';
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;

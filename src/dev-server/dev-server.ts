@@ -14,7 +14,7 @@ const STOP_MS = 5_000;
 const START_ATTEMPTS = 3;
 
 /**
- * Options of a server. `port` and `uiPort` fix a port; otherwise free ones are chosen. `ui` (or `uiPort`) turns the
+ * Options of a server. `port` and `uiPort` fix a port; by default free ones are chosen. `ui` (or `uiPort`) turns the
  * Temporal UI on, which decodes payloads at `uiCodecEndpoint`. `dbFile` keeps runs across restarts.
  * `searchAttributes` are registered before the first run, and `dynamicConfig` are settings of the server, as `key=JSON`.
  */
@@ -25,7 +25,7 @@ export interface DevServerOptions extends FindServerOptions, Omit<StartFlags, 'p
 
 /**
  * A server to connect to. `source` names where it was found, and `provisionMs` is the time that a download or a build
- * took. `uiUrl`, `cliPath` and `dbFile` are known only for a server that was started here, `dbFile` if it keeps runs in a file.
+ * took. `uiUrl`, `cliPath` and `dbFile` are only known for a server that was started here, and `dbFile` only if it keeps runs in a file.
  */
 export interface DevServer {
   address: string;
@@ -35,14 +35,14 @@ export interface DevServer {
   uiUrl?: string;
   cliPath?: string;
   dbFile?: string;
-  /** Resolves if the server ends by itself. Only for a server that was started here. */
+  /** Resolves if the server ends on its own. Only for a server that was started here. */
   ended?: Promise<void>;
   /** Ends the server if it was started here, within seconds; may be called again. */
   stop: () => Promise<void>;
 }
 
 /**
- * Finds a local Temporal server as `findServer` does and, unless one is running already, starts a tuned one in its
+ * Finds a local Temporal server like `findServer` and, unless one is already running, starts a tuned one in its
  * own process group, so that Ctrl-C does not end it before the worker has drained. It never outlives this process.
  * Throws a `DevServerError` with the end of the server's log if it does not start, and the signal's reason on abort.
  */
@@ -153,22 +153,22 @@ async function isServing({ address, namespace, signal }: ReadyBounds): Promise<b
   }
 }
 
-/** The time that the server of a session which was killed may take to end, in milliseconds: its guard kills it after three seconds. */
+/** Milliseconds that the server of a killed session may take to end: its guard kills it after three seconds. */
 const LEFT_WITHIN_MS = 10_000;
 const RETRY_MS = 100;
 
 /** The file in which a server keeps runs, held for one session. */
 export interface RunFile {
-  /** Says, to others that want the file, where this session answers. */
+  /** Records where this session answers, for other sessions that want the file. */
   tell(address: string): void;
-  /** Lets others have the file. */
+  /** Releases the file for other sessions. */
   release(): void;
 }
 
 /**
- * Holds the file of runs for this process, and waits until no server uses it any more: two servers on one file would break each other. The
- * lock is that of the operating system on a file next to it, so that it ends with this process, however that ends. Throws a `DevServerError`
- * that names the session which has the file.
+ * Holds the file of runs for this process, and waits until no server uses it: two servers on one file would break each other. The
+ * lock is an operating system lock on a file next to it, so it ends with this process, however that ends. Throws a `DevServerError`
+ * that names the session that has the file.
  */
 export async function holdRunFile(file: string, signal?: AbortSignal): Promise<RunFile> {
   const lock = lockedDatabase(`${file}.lock`);
@@ -203,14 +203,14 @@ async function untilUnused(file: string, signal: AbortSignal | undefined): Promi
 /** SQLite's code for a file that another connection has locked. */
 const BUSY = 5;
 
-/** Opens a database so that no other process can; undefined if another one has it open. Throws a `DevServerError` for a file that is no database. */
+/** Opens a database exclusively; undefined if another process has it open. Throws a `DevServerError` for a file that is not a database. */
 function lockedDatabase(file: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     // Loaded only here: on Node 22, loading it warns that it is experimental.
     const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
     database = new Sqlite(file, { timeout: 0 });
-    // A server that is idle has no transaction, and its connection is in the way of this mode alone.
+    // An idle server has no transaction: its connection only conflicts with this mode.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
@@ -227,14 +227,14 @@ function ownerFile(file: string): string {
   return `${file}.owner`;
 }
 
-/** Names the session that has the file, as far as it has told. */
+/** Names the session that has the file, if it has recorded its address. */
 function holderOf(file: string): string {
   try {
     const owner: unknown = JSON.parse(readFileSync(ownerFile(file), 'utf8'));
     const { pid, address } = isJsonObject(owner) ? owner : {};
     if (typeof pid === 'number' && typeof address === 'string') return `Another "longhaul dev" (process ${pid}, server at ${address})`;
   } catch {
-    // It is only starting.
+    // The session is still starting.
   }
   return 'Another "longhaul dev"';
 }

@@ -13,8 +13,8 @@ import { allStartFlags, cliEnvironment, DevServerError, isReachable } from './st
 const REACHABLE_MS = 5_000;
 
 /**
- * Options of the search. `say` receives a line for what cannot be used, and the progress of a download or a build, which take minutes; `env` defaults to the
- * environment of this process.
+ * Options of the search. `say` receives a line for what cannot be used, and the progress of a download or a build, which take minutes.
+ * `env` defaults to the environment of this process.
  */
 export interface FindServerOptions {
   say?: ((line: string) => void) | undefined;
@@ -23,8 +23,8 @@ export interface FindServerOptions {
 }
 
 /**
- * A server that is running already, or a CLI that can start one. `source` names where it was found; `provisionMs` is
- * the time that a download or a build took, 0 if there was none.
+ * A running server, or a CLI that can start one. `source` names where it was found; `provisionMs` is the time that a
+ * download or a build took, or 0.
  */
 export type FoundServer =
   | { type: 'running'; source: string; address: string; namespace: string }
@@ -42,7 +42,7 @@ interface Link {
   find: (search: Search) => Promise<FoundCli>;
 }
 
-/** A place of the search that is empty, as most of them are. */
+/** Thrown for a place of the search without a server or CLI, which is the usual case. */
 class NothingThere extends Error {
   override readonly name = 'NothingThere';
 }
@@ -95,7 +95,7 @@ export async function findServer(options: FindServerOptions = {}): Promise<Found
     } catch (error) {
       signal?.throwIfAborted();
       miss(link.source, joinedLines(errorMessage(error), ' · '));
-      // What is there and cannot be used is for the user to know, before minutes go by with another way.
+      // The user should know what cannot be used before another way takes minutes.
       if (!(error instanceof NothingThere)) say(misses.at(-1) ?? '');
     }
   }
@@ -184,7 +184,7 @@ export function cliCache(env: NodeJS.ProcessEnv): CliCache {
 /**
  * Lets `provide` create an executable in a separate directory, and moves it into the cache in one step. Another
  * process sees either nothing or the whole file, and two concurrent processes each install a whole one. The directory
- * is removed in any case, even if this process exits in the middle.
+ * is always removed, even if this process exits in the middle.
  */
 async function installInCache(cache: CliCache, provide: (directory: string) => Promise<string>): Promise<void> {
   await mkdir(cache.directory, { recursive: true });
@@ -298,7 +298,7 @@ function executableName(name: string): string {
   return process.platform === 'win32' ? `${name}.exe` : name;
 }
 
-/** Returns the first executable of that name on the PATH, or undefined. */
+/** Returns the first executable with this name on the PATH, or undefined. */
 async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     const candidate = join(directory, executableName(name));
@@ -362,7 +362,7 @@ interface ProvisionContext {
 }
 
 /**
- * Returns the CLI that the SDK has downloaded for itself earlier into the temporary directory, or undefined. Only a
+ * Returns the CLI that the SDK has already downloaded into the temporary directory, or undefined. Only a
  * file of this user counts: any user may write there.
  */
 async function earlierSdkDownload(env: NodeJS.ProcessEnv): Promise<string | undefined> {

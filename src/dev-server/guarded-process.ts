@@ -112,7 +112,7 @@ function killGroup(pid: number, signal: NodeJS.Signals, windows: boolean): void 
   try {
     process.kill(windows ? pid : -pid, signal);
   } catch {
-    // The group has ended already.
+    // The group has already ended.
   }
 }
 

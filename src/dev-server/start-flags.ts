@@ -33,7 +33,7 @@ const TUNING = [
 
 /**
  * Makes runs survive a crash of the process, but not of the machine: this saves 2 ms per step compared with a sync at
- * every commit. The content of runs that are removed is overwritten in the file.
+ * every commit. The content of removed runs is overwritten in the file.
  */
 const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL', 'secure_delete=ON'];
 
@@ -85,7 +85,7 @@ function repeat(flag: string, values: readonly string[]): string[] {
 
 /**
  * Returns free ports, one for each requested: a number is checked, `undefined` accepts any. Throws a `DevServerError` for a
- * number that is taken: the server would fail there, and the program that uses the port would be taken for it.
+ * number that is taken: the server would fail there, and the program that uses the port would be mistaken for it.
  */
 export async function freePorts(requested: readonly (number | undefined)[]): Promise<number[]> {
   const held: Server[] = [];

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { memberOf, UsageError } from '../core/domain/errors.ts';
 import { plainText, sectionsOf } from './markdown.ts';
 
-/** A page that is about what was looked for, and the section of it that is most. */
+/** A matching page, and its best matching section. */
 export interface FoundPage {
   page: GuidePage;
   section: { title: string; id: string; text: string };
@@ -31,7 +31,7 @@ const COMMON = new Set(
 
 const HEADING_WEIGHT = 6;
 const TITLE_WEIGHT = 10;
-/** A decision explains why something is as it is: whoever asks how to do it looks for another page. */
+/** Lower weights, for decisions: they explain why something is the way it is, while most searches ask how to do it. */
 const LESS: readonly [RegExp, number][] = [
   [/^decisions\//, 0.4],
   [/^upstream\//, 0.4],
@@ -41,7 +41,7 @@ const LESS: readonly [RegExp, number][] = [
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.5;
 
-/** Finds pages by words, the best one first: BM25 over their sections, in which headings and titles count more. */
+/** Finds pages by words, best match first: BM25 over their sections, with higher weights for headings and titles. */
 export class GuideIndex {
   readonly #sections: readonly Section[];
   readonly #frequency = new Map<string, number>();
@@ -54,7 +54,7 @@ export class GuideIndex {
     this.#averageLength = this.#sections.reduce((sum, { length }) => sum + length, 0) / Math.max(1, this.#sections.length);
   }
 
-  /** Returns the pages that have one of the words, each with its best section. Nothing for a text of common words alone. */
+  /** Returns the pages that have one of the words, each with its best section. Empty for a text with only common words. */
   find(query: string): FoundPage[] {
     const wanted = [...new Set(wordsOf(query))];
     const best = new Map<GuidePage, FoundPage>();
@@ -76,13 +76,13 @@ export class GuideIndex {
       const norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * (length / this.#averageLength));
       score += (rarity * count * (SATURATION + 1)) / (count + norm);
     }
-    // A section that has all the words comes before one that has a rare one often.
+    // A section with all the words ranks before one with many occurrences of a rare word.
     return met === 0 ? 0 : score * (met / wanted.length);
   }
 }
 
 function sectionsIn(page: GuidePage): Section[] {
-  // The name of its file is how other pages call it.
+  // Other pages refer to a page by its file name.
   const ofPage = wordsOf(`${page.title} ${page.file.replace(/\.md$/, '').replaceAll(/[/-]/g, ' ')}`);
   return sectionsOf(page.text).map(({ text: title, id, level, markdown }) => {
     const text = plainText(markdown);
@@ -98,7 +98,7 @@ function sectionsIn(page: GuidePage): Section[] {
   });
 }
 
-/** Returns the words of a text without common ones, each without the ending of a plural or a verb: `toolCalls` is also `tool` and `call`. */
+/** Returns the words of a text without common ones, each without plural and verb endings: `toolCalls` is also `tool` and `call`. */
 export function wordsOf(text: string): string[] {
   return (text.match(/[\p{L}\p{N}_]+/gu) ?? []).flatMap((word) => {
     const parts = word.split(/_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u).filter((part) => part !== '');
@@ -130,7 +130,7 @@ export interface GuidePage {
 /** The folder of the guide: `docs` next to `src` in a checkout, and next to `dist` in the package. */
 export const GUIDE_FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../docs/' : '../../../docs/', import.meta.url));
 
-/** Reads all pages of the guide, in the order of their files. Throws a UsageError if there are none. */
+/** Reads all pages of the guide, in file order. Throws a UsageError if there are none. */
 export async function guidePages(folder = GUIDE_FOLDER): Promise<GuidePage[]> {
   const found = await readdir(folder, { recursive: true }).catch((error: unknown) => {
     if (memberOf(error, 'code') === 'ENOENT') return [];

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { type FoundPage, GUIDE_FOLDER, GuideIndex, type GuidePage, guidePages, pathOf } from './find-pages.ts';
 import { escapeHtml, renderMarkdown } from './markdown.ts';
 
-/** The pages load nothing but what this program serves, and run no code. */
+/** The content security policy: pages load only what this program serves, and run no code. */
 export const GUIDE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -32,7 +32,7 @@ export class GuideSite {
     return new GuideSite(await guidePages(folder), { folder, version });
   }
 
-  /** Returns the pages that are about some words, the best one first. */
+  /** Returns the pages that match some words, best match first. */
   find(words: string): FoundPage[] {
     this.#index ??= new GuideIndex(this.pages);
     return this.#index.find(words);

@@ -14,7 +14,7 @@ export interface RenderedPage {
 
 /**
  * Returns the Markdown of a page as HTML: headings, paragraphs, lists, tables, quotes, code, links, images and the few tags that the pages
- * of the guide use. The text is that of the package, and trusted. `linkOf` returns where a link or an image leads.
+ * of the guide use. The text comes from the package, and is trusted. `linkOf` returns where a link or an image leads.
  */
 export function renderMarkdown(text: string, linkOf: (link: string) => string): RenderedPage {
   const rendering = new Rendering(linkOf);
@@ -186,7 +186,7 @@ class Rendering {
   }
 }
 
-/** A block as HTML, and the line behind it. */
+/** A block as HTML, and the line after it. */
 interface Block {
   html: string;
   next: number;
@@ -194,7 +194,7 @@ interface Block {
 
 /** Returns the first line after `at` for which a condition holds, or the number of lines. */
 function endOf(lines: readonly string[], at: number, isEnd: (line: string) => boolean): number {
-  // The line itself may be one, such as a comment that ends where it begins.
+  // The first line may also be the last, such as a comment that ends on the line where it begins.
   if (isEnd(lines[at] ?? '') && lines[at]!.includes('-->')) return at;
   for (let end = at + 1; end < lines.length; end += 1) if (isEnd(lines[end]!)) return end;
   return lines.length;
@@ -231,12 +231,12 @@ function cellsOf(line: string): string[] {
 
 function restored(text: string, kept: readonly string[]): string {
   let rest = text;
-  // What is kept may hold what was kept before, such as code in the text of a link.
+  // Kept HTML may contain HTML that was kept earlier, such as code in the text of a link.
   while (rest.includes('\uE000')) rest = rest.replaceAll(/\uE000(\d+)\uE001/g, (_, index: string) => kept[Number(index)] ?? '');
   return rest;
 }
 
-/** Returns the anchor of a heading that no heading before it has, and adds it to theirs. */
+/** Returns an anchor for a heading that no earlier heading has, and adds it to `taken`. */
 function freeId(text: string, taken: Set<string>): string {
   const slug = anchorOf(text);
   let id = slug;

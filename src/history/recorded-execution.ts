@@ -78,8 +78,8 @@ export interface RecordedExecution {
   /** All activities except local ones, in the order in which the workflow requested them. */
   activities: NamedActivity[];
   /**
-   * Local tool calls and segments of code, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
-   * in which they ended.
+   * Local tool calls and segments of code, in the order in which they ended. The history does not hold their input; `scheduledIn` is
+   * the task in which they ended.
    */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput | RunSegmentOutput>[];
   /** Local lookups about bursts that the run was about to cancel: no call of the loop waits for them. */

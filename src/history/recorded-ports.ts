@@ -334,7 +334,7 @@ export class RecordedRun {
     if (this.#tasks.state?.program !== undefined) return !activities.areLeft(callsAndSegments) && this.#programContinues(growth);
     if (activities.areRunning(isOfCall) || this.#children.running > 0) return true;
     if (!this.#continues || activities.areLeft(modelCalls) || activities.areLeft(callsAndSegments)) return false;
-    // A paused run may summarise just before it continues in the next execution.
+    // A paused run may summarize just before it continues in the next execution.
     return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName('summarise')));
   }
 

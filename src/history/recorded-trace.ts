@@ -67,7 +67,7 @@ export async function recordedTrace(client: Client, runId: string): Promise<Reco
     if (read !== undefined) record.add(read);
   }
   if (trace === undefined || record.run === undefined)
-    throw new LonghaulError('history_removed', `The beginning of run "${runId}" is not on the server any more: its trace is not known`);
+    throw new LonghaulError('history_removed', `The beginning of run "${runId}" is no longer on the server: its trace is not known`);
   const isCutOff = status.name === 'TERMINATED' || status.name === 'TIMED_OUT';
   const hasEnded = hasEndedAs(status.name) && !isCutOff;
   const part = record.part(hasEnded ? await runOutcome(client, runId) : undefined);

@@ -4,7 +4,7 @@ import { defined } from '../core/domain/json.ts';
 import { didYouMean, joinedLines, printable } from '../core/domain/text.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
 
-/** The components of the SDK under which the user's code logs: `context.log` of a tool, `log` of a workflow. */
+/** The SDK components of log entries from the user's code: `context.log` of a tool, `log` of a workflow. */
 const OF_AUTHORS: readonly unknown[] = ['activity', 'workflow', 'nexus'];
 
 /**
@@ -20,28 +20,28 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   return (entry) => {
     const isOfAuthors = OF_AUTHORS.includes(entry.meta?.['sdkComponent']);
     if ((LOG_LEVELS as readonly string[]).indexOf(levelOf(entry)) < (isOfAuthors ? least : leastOfSdk)) return;
-    // Who debugs reads the SDK's own words.
+    // At debug levels, the SDK's own messages are kept.
     const plain = isOfAuthors || least < LOG_LEVELS.indexOf('INFO') ? entry : trouble.inPlainWords(entry);
     if (plain !== undefined) write(asText(plain));
   };
 }
 
-/** Returns the level of an entry. The SDK logs as an error that a worker refused a query, whose caller sends it again. */
+/** Returns the level of an entry. The SDK logs a refused query as an error, although its caller retries it. */
 function levelOf({ level, meta }: LogEntry): string {
   const error = meta?.['error'];
   return error !== undefined && errorMessage(error).startsWith(ASK_AGAIN) ? 'DEBUG' : level;
 }
 
-/** The time for which a trouble is said once, in nanoseconds: each of a worker's many polls reports it, again and again. */
+/** How long a problem is only logged once, in nanoseconds: each of a worker's many polls reports it repeatedly. */
 const ONCE_NANOS = 60_000_000_000n;
 
-/** Says what calls to the server report in plain words, and once a minute instead of once for each poll. */
+/** Rewrites problems with the server in plain words, and reports each once a minute instead of once per poll. */
 class ServerTrouble {
   readonly #said = new Map<string, bigint>();
 
-  /** Returns the entry to write instead of one about a call to the server: undefined if it was said. Another entry is returned as it is. */
+  /** Returns the entry to write for a server problem, or undefined if it was already reported. Other entries are returned unchanged. */
   inPlainWords(entry: LogEntry): LogEntry | undefined {
-    // The run has ended meanwhile, as one that was cancelled has: that is no trouble.
+    // The run has ended meanwhile, for example because it was cancelled: that is not a problem.
     if (entry.message.startsWith('Activity not found on completion')) return undefined;
     const { error, details, sdkComponent } = entry.meta ?? {};
     const told = [error, details]
@@ -157,7 +157,7 @@ function stackLines(error: unknown, depth = 0): string[] {
 
 /** The log levels, from everything to nothing. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const;
-/** How much is logged: this level, and those that are worse. @useDeclaredType */
+/** The lowest level that is logged. @useDeclaredType */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The formats of a log line: text for people, or one JSON object. */

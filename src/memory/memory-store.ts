@@ -107,7 +107,7 @@ export interface MemoryStore {
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
 }
 
-/** The owner of a memory, and the part of it. */
+/** The owner and the part of a memory. */
 export interface MemoryOwner {
   /** The user and the tenant that own the memory. */
   principal?: Principal | undefined;

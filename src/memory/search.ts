@@ -197,7 +197,7 @@ function requireVector(what: string, vector: readonly number[]): void {
 }
 
 /**
- * Returns a vector with length 1, which has the same cosines: the squares of very large or very small numbers overflow in a database
+ * Returns a vector with length 1, which has the same cosines: squares of very large or small numbers overflow or vanish in a database
  * that computes with 32 bits. Undefined for a vector of only zeros, which has no direction. Throws a UsageError as `requireVector`.
  */
 export function directionOf(what: string, vector: readonly number[]): number[] | undefined {

@@ -160,13 +160,13 @@ function removeRows(database: Database, which: string, ...values: (string | numb
   return database.run(`DELETE FROM entries WHERE ${which}`, ...values);
 }
 
-/** The largest number of rows that a statement is asked for. */
+/** The most rows that a statement returns. */
 const ALL_ROWS = 2 ** 31;
 
 /** An entry that fits, by its number in its namespace. */
 type NumberedHit = Hit<number>;
 
-/** The number of an entry, and the condition for those of one namespace, whose id is given twice. */
+/** The number of an entry, and the condition for entries of one namespace, whose id is given twice. */
 const NUMBER = `id & ((1 << ${NUMBER_BITS}) - 1) AS number`;
 const IN_SPACE = `BETWEEN (? << ${NUMBER_BITS}) AND ((? + 1) << ${NUMBER_BITS}) - 1`;
 
@@ -204,7 +204,7 @@ function containing(database: Database, { space, text, limit }: { space: number;
   );
 }
 
-/** The words of a query, and the namespace in which they are searched. */
+/** The words of a query, and the namespace to search. */
 interface WordQuery {
   space: number;
   words: readonly string[];
@@ -217,7 +217,7 @@ function wordHits(database: Database, query: WordQuery): NumberedHit[] {
   return database.isIndexed ? indexedHits(database, query) : plainHits(database, query);
 }
 
-/** Asks the index for one word at a time, in the namespace: its own ranking counts the entries of all namespaces. */
+/** Queries the index for one word at a time, in the namespace: its own ranking counts the entries of all namespaces. */
 function indexedHits(database: Database, { space, words, limit }: WordQuery): NumberedHit[] {
   const rows = `SELECT rowid AS id, ? AS share FROM words WHERE words MATCH ? AND rowid ${IN_SPACE}`;
   // A quoted text is words to FTS5, never an operator, and a word has no quotes in it.
@@ -290,7 +290,7 @@ interface Database {
   emptyLog(): Promise<void>;
 }
 
-/** Opens or creates the file of a memory. `isPlain`: without a word index, as if Node lacked FTS5. Rejects with `memory_unavailable`. */
+/** Opens or creates a memory file. `isPlain`: no word index, as if Node lacked FTS5. Rejects with `memory_unavailable` for other files. */
 export async function openDatabase(file: string, options: { isPlain: boolean }): Promise<Database> {
   mkdirSync(path.dirname(file), { recursive: true });
   const sqlite = connect(file);
@@ -381,7 +381,7 @@ function isSqlite(error: unknown): error is Error & { errcode: number } {
 const VERSION = 1;
 
 /**
- * The tables of a memory. The id of an entry is made of the id of its namespace and, in the lower 40 bits, a number that grows with each
+ * The tables of a memory. The id of an entry consists of the id of its namespace and, in the lower 40 bits, a number that grows with each
  * change of the file. So the entries of one namespace lie together, in the table and in the index, a search of one namespace reads no
  * other, and a newer entry has a higher number. What a search compares comes first in a row, and vectors have a separate table: a
  * search reads few pages.

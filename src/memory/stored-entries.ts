@@ -61,7 +61,7 @@ export function pageSize(limit: number = MEMORY_BOUNDS.pageEntries): number {
   throw new UsageError(`A page of ${limit} entries is not to be had: ask for 1 to ${MEMORY_BOUNDS.pageEntries}, and for the next page`);
 }
 
-/** Throws a UsageError unless a text is the beginning of namespaces. An empty one would be that of all owners. */
+/** Throws a UsageError unless a text is a valid namespace prefix. An empty one would match all owners. */
 export function requirePrefix(prefix: string): void {
   requireNamespace(prefix);
   if (prefix === '') throw new UsageError('The prefix of namespaces is empty, which all of them begin with: write the beginning of some');
@@ -86,7 +86,7 @@ function requireAtMost(size: number, most: number, what: string, unit: string): 
 /** The number of entries that a query returns if it does not say. */
 const DEFAULT_TOP_K = 5;
 
-/** A query that is in bounds, in the form in which stores search. */
+/** A checked query, in the form in which stores search. */
 export interface CheckedQuery {
   namespace: string;
   /** The folded text. */
@@ -126,7 +126,7 @@ export function keyBefore(cursor: string | undefined): string {
   if (cursor === undefined) return '';
   const key = Buffer.from(cursor, 'base64url').toString();
   if (key !== '' && Buffer.from(key).toString('base64url') === cursor) return key;
-  throw new UsageError(`"${cursor}" is no cursor of a memory: use the "next" of a page unchanged`);
+  throw new UsageError(`"${cursor}" is not the cursor of a memory: use the "next" of a page unchanged`);
 }
 
 /** Compares keys by their characters, as databases do that compare bytes of UTF-8. */
@@ -161,7 +161,7 @@ function sourceText(source: MemorySource): string {
   return JSON.stringify(sourceOf(source));
 }
 
-/** Returns the columns and values that the rows of forgotten entries have besides their namespace. */
+/** Returns the columns and values of the rows to forget, apart from their namespace. */
 export function forgottenRows({ key, source, timestamp }: ForgottenEntries): ['key' | 'source' | 'timestamp', string | number][] {
   return [
     ...(key === undefined ? [] : [['key', key] as ['key', string]]),

@@ -56,7 +56,7 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
   const repaired = parseJsonText(bare, complete);
   if (!repaired.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${repaired.problem}` };
   const verdict = parsedVerdict(repaired.value, check);
-  // A repair turns any prose into a text.
+  // A repair reads any prose as a string.
   const isProse = repaired.repaired && typeof repaired.value === 'string';
   return isProse && verdict.type !== 'problem' ? { type: 'problem', problem: 'the answer is not JSON' } : verdict;
 }
@@ -184,7 +184,7 @@ const NAME_BYTES = 200;
 
 /**
  * Returns the sources of an answer in their recorded form: each once, at most 50. Nothing in them is trusted. A source that is not an
- * object, names nothing, or has a too long URL is left out; so is a URL that is not http(s), which a page could run, and a
+ * object, names nothing, or is too large is left out; so are a URL that is not http(s), which a page could run, and a
  * place outside the text.
  */
 export function checkSources(given: unknown, text: string): Source[] {

@@ -172,7 +172,7 @@ class LooseReader {
       entries.push([key, this.#member('an object', depth)]);
       const hasComma = this.#take(',', 'an object');
       const next = this.#peek('an object');
-      // A comma may be missing before a key. After one, another comma would stand for a value that is missing.
+      // A comma may be missing before a key. A second comma would mean a missing value.
       if (!hasComma && next !== '}' && QUOTES[next] === undefined && !/[\p{L}_$]/u.test(next)) {
         this.#fail(`it has neither "," nor "}" after the value of ${quotedPiece(key)}`);
       }
@@ -249,7 +249,7 @@ class LooseReader {
     return true;
   }
 
-  /** Returns the next character that is no space and in no comment. */
+  /** Returns the next character that is neither whitespace nor in a comment. */
   #peek(inside: string): string {
     this.#skip(inside);
     return this.#text[this.#at] ?? '';

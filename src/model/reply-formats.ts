@@ -319,7 +319,7 @@ export function interpretReply(response: ModelResponse, options: InterpretOption
  */
 function readCodeReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
   const read = textResponse(response);
-  // A model that calls `run_code` in the provider's own way is understood, too; a refusal is no attempt at the format.
+  // A native call of `run_code` is also accepted; a refusal is not an attempt at the format.
   if (read === undefined) return interpretResponse(response, options);
   const { text, rest } = read;
   if (final) return interpretResponse({ ...rest, content: text, toolCalls: [] }, options);
@@ -355,7 +355,7 @@ const FEEDBACK: Record<UnusableReason, string> = {
  */
 function readJsonReply(response: ModelResponse, options: InterpretOptions): RecordedResponse {
   const read = textResponse(response);
-  // A model that calls tools in the provider's own way is understood, too; a refusal is no attempt at the format.
+  // Native tool calls are also accepted; a refusal is not an attempt at the format.
   if (read === undefined) return interpretResponse(response, options);
   const { text, rest } = read;
   const reply = jsonReply(text);

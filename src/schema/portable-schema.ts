@@ -1,10 +1,10 @@
 import { canonicalJson, defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { dereference, mapSubschemas, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 
-/** The names of properties that every provider accepts. Anthropic refuses a whole request for one other. */
+/** The property names that every provider accepts. Anthropic refuses the whole request for any other. */
 export const PORTABLE_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** The bounds of a converted schema: schemas in it, levels, and the times that a reference is followed inside itself. */
+/** The bounds of a converted schema: schemas in it, levels, and how often a reference is followed inside itself. */
 const MAX_SCHEMAS = 1_000;
 const MAX_DEPTH = 12;
 const MAX_REPEATS = 2;
@@ -15,7 +15,7 @@ const MAX_NOTE = 400;
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
-/** The keywords that say something about the values of a type, to recognise the type of a schema without one. */
+/** The keywords that imply a type, to recognize the type of a schema without one. */
 const HINTS: readonly [type: string, keywords: readonly string[]][] = [
   ['object', ['properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties', 'maxProperties']],
   ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems']],
@@ -32,10 +32,10 @@ interface Place {
 }
 
 /**
- * Converts the schema of a tool's arguments, or of an answer, to the forms that every provider takes: an object with `properties` and no
- * union at the root, references resolved in place, items for every list, one type for each value, and only the keywords that none
- * refuses. All other parts are described in the description. The result accepts at least the values that the schema accepts: these are
- * checked against the whole schema. A schema of another type than an object stays one: it is sent inside another schema.
+ * Converts the schema of a tool's arguments, or of an answer, to a form that every provider accepts: an object with `properties` and no
+ * union at the root, references resolved in place, items for every list, one type for each value, and only keywords that no provider
+ * refuses. All other parts are described in the description. The result accepts at least the values that the schema accepts: values are
+ * checked against the whole schema. A schema of a type other than object keeps its type: it is sent inside another schema.
  */
 export function portableSchema(schema: JsonObject): JsonObject {
   const place: Place = { root: schema, references: [], depth: 0, count: { schemas: 0 } };
@@ -123,7 +123,7 @@ function joined(schema: JsonObject, forms: JsonObject[]): JsonObject {
   return described(schema, [], { anyOf: distinct });
 }
 
-/** Joins the values of forms that only list texts: the kinds of a union are easier to read in one list. */
+/** Joins the values of forms that only list texts: the kinds of a union are easier to read as one list. */
 function withOneEnum(forms: readonly JsonObject[]): JsonObject[] {
   const isList = (form: JsonObject): boolean => Array.isArray(form['enum']) && Object.keys(form).length === 2;
   const texts = [...new Set(forms.filter(isList).flatMap((form) => (Array.isArray(form['enum']) ? form['enum'] : [])))];
@@ -201,7 +201,7 @@ function itemsOf(schema: JsonObject, place: Place, notes: string[]): JsonObject 
   return { items: nonEmpty(joined({}, all)), ...(rest === false ? { maxItems: tuple.length } : {}) };
 }
 
-/** Gemini takes an empty schema for a missing one. */
+/** Replaces an empty schema, which Gemini treats as missing. */
 function nonEmpty(schema: JsonObject): JsonObject {
   return Object.keys(schema).length === 0 ? { description: 'Any value' } : schema;
 }
@@ -244,7 +244,7 @@ function bounds(schema: JsonObject): JsonObject {
   );
 }
 
-/** Returns what a model should know of a schema, and what not every provider takes. */
+/** Returns notes for the model about the parts of a schema that not every provider accepts. */
 function notesOf(type: string, schema: JsonObject): string[] {
   const notes: string[] = [];
   const note = (keyword: string, words: string): void => {
@@ -331,7 +331,7 @@ function flattened(schema: JsonObject, place: Place): { merged: JsonObject; plac
   return { merged: whole, place: at };
 }
 
-/** Returns a schema for the values that fit both: where they differ, it keeps less, and so accepts more. */
+/** Returns a schema for values that fit both. Where they differ, it keeps fewer constraints, and so accepts more. */
 function bothOf(a: JsonObject, b: JsonObject): JsonObject {
   const both: JsonObject = { ...a };
   for (const [keyword, value] of Object.entries(b)) {
@@ -344,7 +344,7 @@ function bothOf(a: JsonObject, b: JsonObject): JsonObject {
       if (canonicalJson(known) !== canonicalJson(value)) delete both[keyword];
     } else if (canonicalJson(known) !== canonicalJson(value)) delete both[keyword];
   }
-  // Each part closes the object for its own properties alone.
+  // Each part closes the object only for its own properties.
   if (a['properties'] !== undefined && b['properties'] !== undefined) delete both['additionalProperties'];
   if (both['additionalProperties'] === false && (a['properties'] === undefined) !== (b['properties'] === undefined)) {
     const closing = a['additionalProperties'] === false ? a : b;
@@ -402,7 +402,7 @@ function flattenedBranch(branch: JsonObject, place: Place): JsonObject {
   return isPlain ? merged : withAlternatives(merged, at).whole;
 }
 
-/** Adds the properties of alternatives. What all of them require stays required if no other alternative is left out. */
+/** Adds the properties of alternatives. What all of them require stays required if no alternative was left out. */
 function withBranches(schema: JsonObject, branches: readonly JsonObject[], isComplete: boolean): JsonObject {
   const own = propertiesOf(schema);
   const found = new Map<string, JsonValue[]>();
@@ -487,7 +487,7 @@ function typesOfSchema(schema: JsonObject, values: readonly JsonValue[] | undefi
   return [];
 }
 
-/** The keywords of lists and texts say nothing about other values, but are written for these. */
+/** Limits types to the ones that the keywords are for: keywords of lists and texts formally allow other values. */
 function onlyIfMeant(type: string, schema: JsonObject): string[] {
   if (type === 'array') return schema['items'] !== undefined || schema['prefixItems'] !== undefined ? [type] : [];
   return schema['pattern'] !== undefined || schema['minLength'] !== undefined || schema['maxLength'] !== undefined ? [type] : [];

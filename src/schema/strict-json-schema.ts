@@ -57,7 +57,7 @@ export function toStrictJsonSchema(schema: JsonObject): StrictConversion {
   return toStrictPart(schema);
 }
 
-/** Does the same for a schema that is not the root of the schema sent to the provider: it may have any type. */
+/** As `toStrictJsonSchema`, for a schema that is not the root of the schema sent to the provider: it may have any type. */
 export function toStrictPart(schema: JsonObject): StrictConversion {
   const position: Position = { root: schema, found: { problems: [], properties: 0 }, path: '', depth: 0 };
   const converted = convert(toProviderJsonSchema(schema), position);
@@ -142,7 +142,7 @@ function isFixed(schema: JsonObject): boolean {
   return 'const' in schema || 'enum' in schema;
 }
 
-/** Returns the values that a schema lists, or none. */
+/** Returns the values that a schema lists, or an empty list. */
 function valuesOf(schema: JsonObject): JsonValue[] {
   if (Array.isArray(schema['enum'])) return schema['enum'];
   return 'const' in schema ? [schema['const'] ?? null] : [];
@@ -164,7 +164,7 @@ function orNull(schema: JsonObject): JsonObject {
   return Array.isArray(schema['enum']) ? { ...nullable, enum: [...schema['enum'], null] } : nullable;
 }
 
-/** A schema in the form that is sent to a provider. */
+/** A schema in the form for a provider. */
 interface ProviderSchema {
   readonly providerSchema: JsonObject;
   readonly strict: boolean;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { UsageError } from '../core/domain/errors.ts';
 
 /**
- * Reads one secret, for example from a secrets manager. Returns undefined if there is no secret with that name. The
+ * Reads one secret, for example from a secrets manager. Returns undefined if there is no secret with this name. The
  * call is retried if this throws.
  */
 export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
@@ -13,13 +13,13 @@ export interface NamedSecretSource {
   /** Returns the location of a secret, for the message that it is missing: `the environment variable CRM_TOKEN`. */
   where(name: string): string;
   /**
-   * Returns the value, or undefined if there is no secret with that name. The call is retried if this throws, and
+   * Returns the value, or undefined if there is no secret with this name. The call is retried if this throws, and
    * repeated after some minutes to refresh the value.
    */
   read: SecretProvider;
 }
 
-/** The source of a worker's secrets: `environmentSecrets()`, `fileSecrets({directory})`, or a function of your own. */
+/** The source of a worker's secrets: `environmentSecrets()`, `fileSecrets({directory})`, or your own function. */
 export type SecretSource = SecretProvider | NamedSecretSource;
 
 /** The options of secrets in environment variables. */

@@ -129,7 +129,7 @@ export interface RefusalParts {
 export class RequestError extends LonghaulError {
   /** The name of the class, equal in all copies of the package. */
   override readonly name = 'RequestError';
-  /** What the response has besides code and message. @internal */
+  /** What the response has in addition to code and message. @internal */
   readonly parts: RefusalParts;
 
   /** Makes an error for a request. Your own checks, such as `authenticate`, may throw it. */

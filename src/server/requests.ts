@@ -214,7 +214,7 @@ function reasonAgainstId(id: string, { principal }: Pick<Caller, 'principal'>): 
   if (principal === undefined || !id.includes('/')) return undefined;
   return {
     detail: 'Ids with "/" belong to child runs: choose one without',
-    what: 'an id of the form of a run below another one',
+    what: 'an id in the form of child runs',
   };
 }
 
@@ -521,12 +521,12 @@ export async function noticeOfUnseen(client: Client, caller: Caller, started: St
   return within(NOTICE_MS, notice, () => new Error('late')).catch(() => undefined);
 }
 
-/** Returns which names a caller may see: runs of other tenants may have other names. */
+/** Returns which names a caller may see: names of other tenants' runs must not be revealed. */
 function mayBeTold(caller: Caller): (name: string) => boolean {
   return (name) => caller.principal === undefined && mayStart(caller, name);
 }
 
-/** For a caller who waits for the answer anyway: it can also wait while a worker loads the run. */
+/** For a caller who waits for the answer anyway, and so can wait while a worker loads the run. */
 const OF_WAITING: LookTimes = { takenMs: 3_000, begunMs: 10_000 };
 const OF_OTHERS: LookTimes = { takenMs: NOTICE_MS, begunMs: NOTICE_MS };
 

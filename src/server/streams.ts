@@ -374,7 +374,7 @@ export function pulledBody({ next, over, signal, unreadMs = UNREAD_MS }: BodySou
 }
 
 /**
- * The error of a body that breaks off, of the type that clients recognise as a broken connection. The server that sends the body may print
+ * The error of a body that breaks off, of the type that clients recognize as a broken connection. The server that sends the body may print
  * it, so it has no cause and no stack: the failure is reported separately.
  */
 class StreamCutError extends TypeError {

@@ -8,7 +8,7 @@ import { within } from './waits.ts';
 
 /** One case while it runs: its channels, and readings. */
 class Stage {
-  /** A run of this case alone. */
+  /** A run that only this case uses. */
   readonly runId = `run-${randomUUID()}`;
   readonly #sink: TestedSink;
   readonly #channels: StreamChannel[] = [];
@@ -59,10 +59,10 @@ class Stage {
   }
 }
 
-/** The attempt of the cases that need one alone. */
+/** The attempt of the cases that need only one. */
 export const ATTEMPT: StreamedAttempt = { executionId: 'execution', eventId: 'event', through: 2, activity: 1, attempt: 1 };
 
-/** Cases of what readers get, and in which order. */
+/** Cases about what readers receive, and in which order. */
 const READING_CASES: readonly StreamSinkCase[] = [
   staged('yields entries in the order of their publication', async (stage) => {
     const published = textEntries(300);
@@ -356,10 +356,10 @@ function staged(name: string, play: (stage: Stage) => Promise<void>): StreamSink
   };
 }
 
-/** The time in which a read has to arrive. It is long, because the machine of a test may be busy. */
+/** How long a read may take. It is long, because the test machine may be busy. */
 const ARRIVAL_MS = 15_000;
 
-/** A reader that reads only if it is asked to. */
+/** A reader that only reads on request. */
 class Reading {
   readonly #abort = new AbortController();
   readonly #iterator: AsyncIterator<StreamRead>;

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import type { PrometheusMetrics } from './prometheus.ts';
 
-/** A page of metrics behind a port. */
+/** A running server of a metrics page. */
 export interface MetricsServer {
   /** The address of the page. */
   url: string;

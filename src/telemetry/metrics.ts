@@ -45,7 +45,7 @@ const tokensOf = (description: string): Instrument => ({ kind: 'counter', unit: 
 export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   inferenceDuration: duration('Time of an attempt of a model call'),
   firstChunk: duration('Time until the first piece of an answer'),
-  inputTokens: tokensOf('Tokens of requests, those from caches included'),
+  inputTokens: tokensOf('Tokens of requests, including cached ones'),
   outputTokens: tokensOf('Tokens of answers, including reasoning'),
   cacheRead: tokensOf('Tokens of requests that were read from a cache'),
   cacheWrite: tokensOf('Tokens of requests that were written to a cache'),
@@ -65,8 +65,8 @@ export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   dropped: { kind: 'counter', unit: '{span}', description: 'Spans that were lost' },
   governorWait: duration('Time that a model call waited for its permit'),
   governorRefused: { kind: 'counter', unit: '{call}', description: 'Calls that a provider refused although they had a permit' },
-  governorHold: { kind: 'counter', unit: 's', description: 'Time of the pauses that providers asked for' },
-  governorPermits: { kind: 'counter', unit: '{permit}', description: 'Permits of calls, lent ahead or granted when they were asked for' },
+  governorHold: { kind: 'counter', unit: 's', description: 'Time of the pauses that providers requested' },
+  governorPermits: { kind: 'counter', unit: '{permit}', description: 'Permits of calls, lent ahead or granted on request' },
   batchWaiting: { kind: 'gauge', unit: '{call}', description: 'Calls that wait for a batch' },
   batchOpen: { kind: 'gauge', unit: '{batch}', description: 'Batches that were posted and have not ended' },
   batchAge: duration('Time from the post of a batch to its end', BATCH_SECONDS),
@@ -195,7 +195,7 @@ export class Metrics {
     this.#record('governorRefused', 1, this.#bounded({ [A.provider]: provider }));
   }
 
-  /** A provider has asked for a pause, in which nothing is sent to it. */
+  /** A provider has requested a pause, in which nothing is sent to it. */
   governorHeld(provider: string, seconds: number): void {
     this.#record('governorHold', seconds, this.#bounded({ [A.provider]: provider }));
   }

@@ -1,5 +1,5 @@
-// Every name of a span, an attribute and a metric. Those of `gen_ai` and `error` are the conventions of OpenTelemetry for generative AI
-// (open-telemetry/semantic-conventions-genai, still in development): a change there is a change of this file alone.
+// Every name of a span, an attribute and a metric. Names with `gen_ai` and `error` follow OpenTelemetry's conventions for generative AI
+// (open-telemetry/semantic-conventions-genai, still in development): a change there only changes this file.
 
 /**
  * What the names of `gen_ai` follow: the guide of migration at this commit, which has all metrics. `test/telemetry/read-conventions.ts` has the
@@ -101,9 +101,9 @@ export const METRICS = {
   governorWait: 'longhaul.governor.wait',
   /** Calls that the provider refused although they had a permit. */
   governorRefused: 'longhaul.governor.refused',
-  /** Seconds for which providers asked for a pause. */
+  /** Seconds of pauses that providers requested. */
   governorHold: 'longhaul.governor.hold',
-  /** Permits that the process got, lent ahead or when asked for. */
+  /** Permits that the process received, lent ahead or on request. */
   governorPermits: 'longhaul.governor.permits',
   /** Calls that wait for their batch. */
   batchWaiting: 'longhaul.batch.waiting',

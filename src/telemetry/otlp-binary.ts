@@ -1,6 +1,6 @@
 import type { OtlpAttribute, OtlpSpan, OtlpTraces, OtlpValue } from './otlp.ts';
 
-// The binary form of OTLP, which some backends take alone. The numbers of fields are those of `opentelemetry-proto` (trace/v1, common/v1).
+// The binary form of OTLP, the only one that some backends accept. Field numbers are from `opentelemetry-proto` (trace/v1, common/v1).
 
 /** How the value of a field is written: as a number of one to ten bytes, as eight bytes, or with its length before it. */
 const WIRE = { varint: 0, eightBytes: 1, counted: 2 } as const;

@@ -6,13 +6,13 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** The words for units at the end of names. Units in braces count things, and have none. */
 const UNITS: Readonly<Record<string, string>> = { s: '_seconds' };
 
-/** Milliseconds between two looks at what others have measured. */
+/** Milliseconds between two collections of external measurements. */
 const READ_EVERY_MS = 1_000;
 
 /** The buckets for durations in seconds, and sizes, that others measure. */
 const CORE_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3_600];
 
-/** A measurement of somebody else: that of a counter is what it has grown by. */
+/** An external measurement. For a counter, the increase. */
 export interface MeasuredElsewhere {
   metric: { name: string; kind: string; unit?: string | undefined };
   value: number;
@@ -24,7 +24,7 @@ interface Series {
   labels: Attributes;
   sum: number;
   count: number;
-  /** The values up to each bound, and above the one before. */
+  /** The number of values in each bucket: up to its bound, and above the previous one. */
   buckets: number[];
 }
 
@@ -50,7 +50,7 @@ export class PrometheusMetrics implements MeterProvider {
   readonly #families = new Map<string, Family>();
   readonly #followed: (() => Iterable<MeasuredElsewhere>)[] = [];
 
-  /** What `telemetry` asks for instruments. @internal */
+  /** Used by `telemetry` to create instruments. @internal */
   getMeter(): ApiMeter {
     return {
       createCounter: (name, { unit = '', description } = {}) => {
@@ -69,7 +69,7 @@ export class PrometheusMetrics implements MeterProvider {
     };
   }
 
-  /** Adds measurements of somebody else, which are asked for them before the page is shown and at least once a second. @internal */
+  /** Adds a source of external measurements, which are collected before the page is shown and at least once a second. @internal */
   follow(updates: () => Iterable<MeasuredElsewhere>): void {
     this.#followed.push(updates);
     // A source that is not read keeps what it measures in a bounded buffer.
@@ -88,7 +88,7 @@ export class PrometheusMetrics implements MeterProvider {
     }
   }
 
-  /** Returns the page: each metric with its series, in the order in which they came to be. */
+  /** Returns the page: each metric with its series, in order of creation. */
   text(): string {
     this.#read();
     return [...this.#families.values()].map(familyText).join('');
@@ -111,7 +111,7 @@ function labelsOf(attributes: MeasuredElsewhere['attributes']): Attributes {
 }
 
 function add(family: Family, value: number, labels: Attributes): void {
-  // A counter never falls, and a value that is none would spoil every later one.
+  // A counter never falls, and an invalid value would spoil every later one.
   if (!Number.isFinite(value) || value < 0) return;
   const one = family.found.get(labels) ?? findSeries(family, labels);
   one.sum += value;
@@ -132,7 +132,7 @@ function set({ series }: Family, value: number, labels: Attributes): void {
   if (Number.isFinite(value)) series.set(seriesKey(labels), { labels, sum: value, count: 1, buckets: [] });
 }
 
-/** Returns what tells the series of a metric apart. Each call counts several times: the text for the page is made when the page is. */
+/** Returns the key of a series. Each call counts several times, so the text for the page is only made with the page. */
 function seriesKey(labels: Attributes): string {
   let key = '';
   for (const [label, value] of Object.entries(labels)) key += `${label}\0${String(value)}\0`;

@@ -1,4 +1,4 @@
-// The parts of OpenTelemetry's API that Longhaul uses, by their form alone: a project without telemetry installs nothing, and any version
+// The parts of OpenTelemetry's API that Longhaul uses, by shape only: a project without telemetry installs nothing, and any version
 // of the API from 1.9 on fits.
 
 /** A value of an attribute. */
@@ -59,7 +59,7 @@ export interface ApiHistogram {
   record(value: number, attributes?: Attributes): void;
 }
 
-/** A value that rises and falls: each one replaces the one before. */
+/** A value that rises and falls: each value replaces the previous one. */
 export interface ApiGauge {
   /** Says the present value. */
   record(value: number, attributes?: Attributes): void;
@@ -67,7 +67,7 @@ export interface ApiGauge {
 
 /** What a metric is. */
 export interface InstrumentOptions {
-  /** The unit in the words of UCUM, such as `s`. */
+  /** The unit as a UCUM code, such as `s`. */
   unit?: string;
   /** What is measured. */
   description?: string;
@@ -85,7 +85,7 @@ export interface ApiMeter {
   createGauge(name: string, options?: InstrumentOptions): ApiGauge;
 }
 
-/** What Longhaul needs of `@opentelemetry/api`. A context is passed on as it is. */
+/** What Longhaul needs from `@opentelemetry/api`. A context is passed on unchanged. */
 export interface Api {
   readonly rootContext: unknown;
   tracerProvider(): TracerProvider;

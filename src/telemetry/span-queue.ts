@@ -10,11 +10,11 @@ interface QueueBounds {
   timeoutMs: number;
 }
 
-/** Those of OpenTelemetry's own batches, with a shorter wait. */
+/** The bounds of OpenTelemetry's own batches, with a shorter wait. */
 const BOUNDS: QueueBounds = { most: 2_048, batch: 512, everyMs: 1_000, timeoutMs: 10_000 };
 
 /**
- * Spans on their way to a backend. Whoever ends a span never waits: a backend that is slow or down costs spans, and each of them is counted.
+ * Spans on their way to a backend. Ending a span never waits: if the backend is slow or down, spans are lost, and each is counted.
  */
 export class SpanQueue<Item> {
   readonly #send: (items: Item[]) => Promise<void>;

@@ -58,7 +58,7 @@ function explained(client: Client, error: unknown): unknown {
 export function unreachableError(client: Client, why: string, cause: unknown): LonghaulError {
   return new LonghaulError(
     'server_unreachable',
-    `The Temporal server${addressOf(client)} does not answer any more (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`,
+    `The Temporal server${addressOf(client)} no longer answers (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`,
     { cause },
   );
 }

@@ -118,7 +118,7 @@ function retriesUntilClosed(next: NextCall): NextCall {
   };
 }
 
-/** Returns an attempt that ends as cancelled as soon as it is started, with the text of the error. */
+/** Returns an attempt that ends as cancelled when it is started, with the text of the error. */
 function cancelled(details: string): GrpcCall {
   const ignore = (): void => undefined;
   return {

@@ -46,7 +46,7 @@ export interface ScriptedCode {
 
 /** The options of a scripted executor. */
 export interface ScriptedExecutorOptions {
-  /** The language that the model is told. Default: JavaScript. */
+  /** The language in the model's instructions. Default: JavaScript. */
   language?: CodeLanguage;
   /** The reported limits of the executor. */
   limits?: Partial<ExecutionLimits>;

@@ -75,7 +75,7 @@ async function scriptedResponse(
       await stream([{ type: 'text', text: entry.text }], AT_ONCE, context);
       return rejectedOnAbort(context.signal);
     case 'malformed':
-      // The cast is wrong on purpose: the entry stands for a model client that returns something else.
+      // The cast is wrong on purpose: the entry simulates a model client that returns something else.
       return entry.response as ModelResponse;
   }
 }
@@ -181,7 +181,7 @@ export interface ScriptedCall {
   arguments: unknown;
 }
 
-/** The properties of a scripted answer besides its content. */
+/** The properties of a scripted answer apart from its content. */
 export interface ScriptedDetails {
   /** Tokens of the call; null simulates a provider that reports none. Default: 10 + 5. */
   usage?: UsageStats | null;

@@ -150,10 +150,10 @@ export interface Effect {
 export interface EffectsLedger {
   /** Every recorded effect in order, including repeated ones. */
   readonly acts: readonly Effect[];
-  /** The effects on a service that recognises idempotency keys: each key once. */
+  /** The effects on a service that recognizes idempotency keys: each key once. */
   readonly effects: readonly Effect[];
   /**
-   * Records an effect. Returns false if this key has been recorded before: a service that recognises keys would do
+   * Records an effect. Returns false if this key has been recorded before: a service that recognizes keys would do
    * nothing.
    */
   act: (idempotencyKey: string, what: string) => boolean;

@@ -72,8 +72,7 @@ test('an error of gRPC is one line, at any position in the chain of causes', () 
     new Error('Failed to start Workflow', { cause: Object.assign(new Error(`${code}: ${details}`), { code, details }) });
   expect(reported(status(14, 'no connection'))).toEqual({
     code: 7,
-    stderr:
-      'longhaul: The Temporal server does not answer any more (no connection): try again when it is back. Runs are not lost meanwhile\n',
+    stderr: 'longhaul: The Temporal server no longer answers (no connection): try again when it is back. Runs are not lost meanwhile\n',
   });
   expect(reported(status(16, 'bad key')).stderr).toContain('refuses the request (bad key): check the credentials');
   expect(reported(status(5, 'Namespace x is not found.'))).toMatchObject({ code: 6 });

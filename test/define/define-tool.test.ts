@@ -160,7 +160,7 @@ test.each([
   ['an overflow that does not exist', { overflow: 'drop' }, 'tool "search": "overflow" is "drop": write "cut", "spill" or "error"'],
   ['no time', { timeout: 0 }, 'tool "search": "timeout" is 0: write milliseconds'],
   ['a time in words', { timeout: 'soon' }, '"timeout" is "soon"'],
-  ['no function', { execute: undefined }, 'tool "search": "execute" is missing: write a function, or "none" for a schema alone'],
+  ['no function', { execute: undefined }, 'tool "search": "execute" is missing: write a function, or "none" for a schema only'],
   ['a word that is not a function', { execute: 'nothing' }, 'tool "search": "execute" is "nothing": write a function, or "none"'],
   ['a result schema of another library', { result: {} }, 'tool "search": "result" is not a schema of zod 4'],
   ['a misspelt option', { retries: 3 }, 'tool "search" has an unknown option "retries"'],

@@ -78,9 +78,7 @@ describe('a server that cannot be reached after the client connected', () => {
   test.each(Object.entries(OF_CLIENT))('is server_unreachable with its address in %s', async (_, ask) => {
     const error = await failureOf(ask(clientOf(14, 'No connection established')));
     expect(error).toMatchObject({ name: 'LonghaulError', code: 'server_unreachable' });
-    expect(error.message).toMatch(
-      /^The Temporal server at "temporal\.example:7233" does not answer any more \(.*No connection established/,
-    );
+    expect(error.message).toMatch(/^The Temporal server at "temporal\.example:7233" no longer answers \(.*No connection established/);
   });
 
   test('gives the same error if it leaves a call without an answer', async () => {

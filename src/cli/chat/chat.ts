@@ -34,7 +34,7 @@ function liveText({ output, terminal }: CommandIo, service: LiveService | undefi
 }
 
 /**
- * Talks to a session, which continues when the person leaves: on a terminal with prompts, decisions in place and interrupts; otherwise
+ * Talks to a session, which stays open when the person leaves: on a terminal with prompts, decisions in place and interrupts; otherwise
  * line by line from stdin, with the answers on stdout.
  */
 export async function chat(io: CommandIo, flags: ChatFlags): Promise<number> {
@@ -46,7 +46,7 @@ export async function chat(io: CommandIo, flags: ChatFlags): Promise<number> {
   });
 }
 
-/** Completes an id that a list has cut. An id without that mark is taken as it is, because a chat may begin a session with it. */
+/** Completes an id that a list has cut. An id without the ellipsis is used unchanged, because a chat may begin a session with it. */
 async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: ChatFlags): Promise<ChatFlags> {
   const { session } = flags;
   if (session === undefined || !isCut(session)) return flags;
@@ -102,7 +102,7 @@ async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }:
   return undefined;
 }
 
-/** The codes with which a question to a session ends that has ended. */
+/** The error codes of messages to a session that has ended. */
 const ENDED: readonly (string | undefined)[] = ['run_ended', 'run_terminated', 'run_timed_out'];
 
 /** Waits for the answer to a message, or for the end of a session that cannot answer it. */
@@ -110,11 +110,11 @@ async function answerOrEnd(session: SessionHandle, message: string, signal: Abor
   try {
     const answer = await session.ask(message, { signal });
     if (answer.success || !isTerminal((await session.status()).status)) return answer;
-    // A session that could not answer has given its own result.
+    // A session that could not answer has returned its own result.
     return await sessionEnd(session.run, signal);
   } catch (error) {
     if (!ENDED.includes(errorCode(error))) throw error;
-    // The refusal of the message says more than the end of a session that was closed, or whose end cannot be read.
+    // If the session was closed or its end cannot be read, the refusal of the message says more.
     const end = await sessionEnd(session.run, signal).catch(() => undefined);
     if (end === undefined || end.exitCode === EXIT_CODES.ok.code) throw error;
     return end;
@@ -135,7 +135,7 @@ function printAnswer(result: TurnResult<DefaultOutput>, output: Output): void {
   output.note(printableLine(turnText({ number: turn, status, stopReason, ...(error === null ? {} : { error }) }).text));
 }
 
-/** Yields the lines of an input that is no terminal, without their line breaks. The last one needs none. */
+/** Yields the lines of an input that is not a terminal, without their line breaks. The last line may lack one. */
 export async function* pipedLines(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -149,7 +149,7 @@ export async function* pipedLines(input: AsyncIterable<Uint8Array | string>): As
   if (rest !== '') yield rest.replace(/\r$/, '');
 }
 
-/** The number of exchanges that are shown to a person who comes back. */
+/** The number of exchanges that are shown to a person who returns. */
 const SHOWN_EXCHANGES = 3;
 
 /** Talks to a session on a terminal until the person leaves or the session is closed. Returns the exit code. */
@@ -170,7 +170,7 @@ export class TerminalChat {
   readonly #lines: Lines;
   readonly #interruptions: Interruptions;
   readonly #conversation: Conversation;
-  /** True once the session exists, or may exist: a message was sent to it. */
+  /** True once the session exists or may exist, since a message was sent to it. */
   #hasBegun: boolean;
 
   constructor(io: CommandIo, flags: ChatFlags, open: OpenChat, lines: Lines) {
@@ -216,7 +216,7 @@ export class TerminalChat {
     output.note(`The session continues. To come back: ${printableLine(this.#comeBackHint)}`);
   }
 
-  /** Shows the last exchanges of a session that has begun, and the turn that continues. */
+  /** Shows the last exchanges of an existing session, and the turn in progress. */
   async #comeBack(): Promise<Followed> {
     const { status, session } = this.#open;
     if (status === undefined) return 'continue';
@@ -270,7 +270,7 @@ export class TerminalChat {
       return this.#ended(await this.#conversation.say(text));
     } catch (error) {
       if (this.#interruptions.hasLeft) return 'left';
-      // A message that is refused, or that finds no server, is not the end of the conversation.
+      // A message that is refused, or that reaches no server, does not end the conversation.
       if (errorCode(error) === undefined) throw error;
       if (errorCode(error) === 'session_limit') this.#sayLimit((await session.status()).session);
       else output.note(output.look('red', printable(errorMessage(error))));
@@ -317,8 +317,8 @@ export class TerminalChat {
 }
 
 /**
- * The lines that are entered on a terminal, with editing and a history. The terminal stays in raw mode all the time, so that Ctrl-C is a
- * key and does not end the process; lines that are entered while none is asked for wait for the next prompt.
+ * The lines that are entered on a terminal, with editing and a history. The terminal always stays in raw mode, so that Ctrl-C is a
+ * key and does not end the process; lines that are entered without a prompt wait for the next one.
  */
 export class TerminalLines implements Lines {
   readonly #output: InteractiveStreams['output'];
@@ -362,7 +362,7 @@ export class TerminalLines implements Lines {
     this.#readline.close();
   }
 
-  /** Ctrl-C discards a line that has been begun; on an empty line, and at a fresh prompt, it is the reaction to the prompt. */
+  /** Handles Ctrl-C: discards a begun line; on an empty line, and at a fresh prompt, it is the reaction to the prompt. */
   #pressed(): void {
     if (this.#asked === undefined) return this.#interrupted('interrupt');
     const isBegun = this.#readline.line !== '';
@@ -374,13 +374,13 @@ export class TerminalLines implements Lines {
     else this.#readline.prompt();
   }
 
-  /** Gives the reaction to the prompt. False if none is shown. */
+  /** Settles the prompt with a reaction. False if none is shown. */
   #settle(reaction: Reaction): boolean {
     const asked = this.#asked;
     if (asked === undefined) return false;
     this.#asked = undefined;
     this.#readline.setPrompt('');
-    // Ctrl-D leaves the cursor behind the prompt.
+    // Ctrl-D leaves the cursor after the prompt.
     if (reaction.type === 'end') this.#output.write('\n');
     asked.react(reaction);
     return true;
@@ -398,7 +398,7 @@ export class TerminalLines implements Lines {
   }
 }
 
-/** Returns the command that continues a conversation, to copy into a shell. */
+/** Returns the shell command that continues a conversation. */
 function comeBackHint(
   { agent, sessionId }: { agent: string; sessionId: string },
   flags: ServerFlags,

@@ -36,7 +36,7 @@ interface ConversationParts {
   interruptions: Interruptions;
   /** The offset of the first event to show. */
   from: number;
-  /** Milliseconds between two questions for pending decisions, and between two requests to interrupt a turn that has not begun. Default 500. */
+  /** Milliseconds between queries for pending decisions, and between requests to interrupt a turn that has not begun. Default 500. */
   everyMs?: number;
   /** Brings text as the model writes it. */
   live?: FollowLive;
@@ -44,10 +44,10 @@ interface ConversationParts {
   silenceMs?: number;
 }
 
-/** The time for which a request waits for a worker: Ctrl-C ends the wait earlier. */
+/** How long a request waits for a worker: Ctrl-C ends the wait earlier. */
 const PATIENCE: Duration = '24h';
 
-/** The time after which a person who waits for the session to take a message is told so. */
+/** The time after which a person is told that the session has not taken the message yet. */
 const UNTAKEN_MS = 5_000;
 const UNTAKEN = 'The session has not answered yet: is a worker running? Ctrl-C twice leaves.';
 
@@ -62,7 +62,7 @@ export class Conversation {
   readonly #parts: ConversationParts;
   /** The offset of the next event to show. */
   #offset: number;
-  /** The messages that were entered here and not recorded yet: the person has them on the screen. */
+  /** The messages that were entered here and are not recorded yet: they are already on the screen. */
   readonly #own: string[] = [];
   /** True once the session has answered. Before that, the caller reports that no worker has taken it. */
   #hasBegun: boolean;
@@ -70,7 +70,7 @@ export class Conversation {
   #reading: AbortController | undefined;
   /** True while a turn is followed: between turns the person has a prompt. */
   #isFollowing = false;
-  /** A guarded answer that has passed no check so far, with its offset. */
+  /** A guarded answer that has not passed its checks yet, with its offset. */
   #held: { event: Event; offset: number } | undefined;
   /** The time of the newest output; undefined once the person was told that the agent is working. */
   #shownAt: number | undefined;
@@ -84,7 +84,7 @@ export class Conversation {
     this.#live = new LiveText((text) => parts.io.output.write(text));
   }
 
-  /** True if the session has not answered that request about the newest turn. */
+  /** True if the session has not answered this request about the newest turn. */
   isUnanswered(request: TurnRequest): boolean {
     return this.#turn?.unanswered.has(request) ?? false;
   }
@@ -125,7 +125,7 @@ export class Conversation {
     return typeof followed === 'string' ? followed : this.follow(followed.turn, followed.messageId);
   }
 
-  /** Ends what continues for the person who has left. */
+  /** Ends what is still running for a person who has left. */
   end(): void {
     this.#turn?.end();
     this.#reading?.abort();
@@ -187,7 +187,7 @@ export class Conversation {
     for await (const item of live(session.id, AbortSignal.any([reading.signal, io.terminal.signal]))) {
       if (this.#isFollowing && this.#live.take(item)) this.#shownAt = performance.now();
     }
-    // The next turn asks again: a service may have come meanwhile.
+    // The next turn tries again: a service may have started meanwhile.
     this.#reading = undefined;
   }
 
@@ -208,7 +208,7 @@ export class Conversation {
     if (known.isPausedNow(approvals.status === 'paused')) this.#sayPaused();
     const waiting = known.firstNew(approvals.pending);
     if (waiting === undefined) return undefined;
-    // The call comes before the question about it, however long the pause between two readings of events is.
+    // The call is shown before the question about it, however long the pause between two reads of events is.
     let offset = this.#offset;
     for await (const event of session.run.events({ from: offset })) this.#show(event, offset++);
     if (turn.interrupted.aborted) return undefined;
@@ -217,7 +217,7 @@ export class Conversation {
     return reaction === 'end' ? 'end' : undefined;
   }
 
-  /** Shows the event with that offset, unless it has been shown. */
+  /** Shows the event at this offset, unless it was already shown. */
   #show(event: Event, offset: number): void {
     if (offset < this.#offset) return;
     this.#offset = offset + 1;
@@ -226,7 +226,7 @@ export class Conversation {
     this.#held = undefined;
     const { turn } = event;
     const isBlocked = held !== undefined && blockedBy(event).includes(held.offset);
-    // A turn that ends in another way than with the answer has passed no check.
+    // If the turn ends in any way other than with the answer, the held answer has passed no check.
     const isUnchecked = turn !== undefined && turn.stopReason !== 'final_answer';
     if (held !== undefined && !isBlocked && !isUnchecked) this.#print(held.event);
     if (event.guarded && !event.content.some(isToolCall)) {
@@ -234,7 +234,7 @@ export class Conversation {
       return;
     }
     this.#print(event);
-    // The text behind calls comes behind their results.
+    // The text after calls comes after their results.
     if (!event.content.some(isToolCall)) this.#live.goOn();
   }
 
@@ -279,25 +279,25 @@ export class Conversation {
   }
 }
 
-/** Returns the value. Its failure is no unhandled rejection if the wait for it ends before. */
+/** Returns the promise, whose failure is not an unhandled rejection if the wait for it ends earlier. */
 function withoutUnhandledRejection<Value>(value: Promise<Value>): Promise<Value> {
   value.catch(() => undefined);
   return value;
 }
 
-/** The calls that a person was asked about, and the pause that the person was told of. */
+/** The calls that a person was asked about, and whether the person was told of a pause. */
 class WaitingCalls {
   readonly #asked = new Set<string>();
   #isPaused = false;
 
-  /** Returns a pending call that the person was not asked about, and counts it as one. */
+  /** Returns a pending call that the person was not asked about yet, and marks it as asked. */
   firstNew(pending: readonly ApprovalView[]): ApprovalView | undefined {
     const waiting = pending.find(({ key }) => !this.#asked.has(key));
     if (waiting !== undefined) this.#asked.add(waiting.key);
     return waiting;
   }
 
-  /** True if the session is paused, and was not when this was asked before. */
+  /** True if the session is paused and was not at the previous call. */
   isPausedNow(isPaused: boolean): boolean {
     const before = this.#isPaused;
     this.#isPaused = isPaused;
@@ -310,9 +310,9 @@ type TurnRequest = 'message' | 'interruption';
 
 /** A turn that the person waits for, from the message that begins it to its end. */
 class AwaitedTurn {
-  /** Resolves to the number of the turn once the session has taken the message. Never, if it refuses the message. */
+  /** Resolves to the number of the turn once the session has accepted the message; never if it refuses the message. */
   readonly number: Promise<number>;
-  /** Aborted when the person does not wait any more. */
+  /** Aborted when the person no longer waits. */
   readonly signal: AbortSignal;
   /** Resolves the number of the turn. */
   begins: (number: number) => void = () => undefined;
@@ -359,14 +359,14 @@ export interface OpenChat {
   client: LonghaulClient;
   session: SessionHandle;
   status: StatusView | undefined;
-  /** Returns the stream of a run from a service. Absent: none may have it. */
+  /** Returns the stream of a run from a service. Absent: no service may have it. */
   live?: FollowLive;
 }
 
 /** Returns the items of a run's stream, until the signal is aborted. Does not reject. */
 type FollowLive = (runId: string, signal: AbortSignal) => AsyncIterable<StreamItemContent>;
 
-/** Returns the session that the flags name, or a new one, which begins with its first message. Throws for a session that takes no messages of this chat. */
+/** Returns the session that the flags name, or a new one, which begins with its first message. Throws if it takes no messages here. */
 export async function openChat(client: LonghaulClient, flags: ChatFlags): Promise<OpenChat> {
   const sessionId = flags.session ?? `${flags.agent}-${randomUUID()}`;
   const status = flags.session === undefined ? undefined : await statusOf(client, sessionId);
@@ -383,7 +383,7 @@ async function statusOf(client: LonghaulClient, sessionId: string): Promise<Stat
   }
 }
 
-/** Throws if the run with that id is not a session of the agent that continues. Before its first step, the messages to it tell. */
+/** Throws unless the run with this id is an open session of the agent. Before its first event, only a message shows if it is a session. */
 async function requireOpen(
   client: LonghaulClient,
   { runId, agentName, status, session, events }: StatusView,

@@ -7,7 +7,7 @@ import { osUser } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { approvalLines } from '../render/approvals.ts';
 
-/** The run that waits, and the terminal on which its decisions are asked for. */
+/** The waiting run, and the terminal that asks for its decisions. */
 export interface AskedOn {
   io: CommandIo;
   flags: ServerFlags;
@@ -38,7 +38,7 @@ export async function askDecision(on: AskedOn, waiting: ApprovalView): Promise<'
   }
 }
 
-/** Sends a decision. False if the run refuses what was entered, and the call still waits. */
+/** Sends a decision. False if the run refuses it and the call still waits. */
 async function decide(
   { io, run }: AskedOn,
   waiting: ApprovalView,
@@ -56,7 +56,7 @@ async function decide(
   }
 }
 
-/** A decision as it was entered: about the call, or about how to continue asking. */
+/** An entered decision: about the call, or about how to continue asking. */
 export type EnteredDecision =
   | { type: 'approve'; arguments?: JsonObject }
   | { type: 'reject'; reason?: string }
@@ -115,11 +115,11 @@ export type Reaction = { type: 'line'; text: string } | { type: 'interrupt' } | 
 /** The lines that a person enters. */
 export interface Lines {
   /**
-   * Shows a prompt and waits for a line. A line that was entered before counts, unless `fresh`: a decision must not be taken by what was
-   * entered before the question was there. Ctrl-C discards a line that has been begun, but at a fresh prompt it is the reaction at once.
+   * Shows a prompt and waits for a line. A line that was entered earlier counts, unless `fresh`: a decision must not be taken by input
+   * from before the question. Ctrl-C discards a begun line, but at a fresh prompt it is the reaction at once.
    */
   ask(prompt: string, options?: { fresh?: boolean }): Promise<Reaction>;
-  /** Calls the listener at each Ctrl-C, and at the end of the input, while no line is asked for. There is one listener. */
+  /** Calls the listener at each Ctrl-C, and at the end of the input, while no prompt is shown. There is one listener. */
   onInterruption(listener: (by: 'interrupt' | 'end') => void): void;
   close(): void;
 }
@@ -159,14 +159,14 @@ export function readLine(line: string): EnteredLine {
   }
 }
 
-/** The Ctrl-C of a person in a chat: the first one while a turn continues interrupts the turn, and any other leaves. */
+/** Handles Ctrl-C in a chat: the first one during a turn interrupts the turn, and any other leaves. */
 export class Interruptions {
   /** Resolves once the person leaves. Never rejects. */
   readonly left: Promise<'left'>;
   /** True once the person has left. */
   hasLeft = false;
   #resolveLeft: (left: 'left') => void = () => undefined;
-  /** Interrupts the turn that continues. Undefined without a turn, and once that was done. */
+  /** Interrupts the turn in progress. Undefined without a turn, and once it was interrupted. */
   #interrupt: (() => void) | undefined;
 
   constructor(lines: Pick<Lines, 'onInterruption'>) {
@@ -174,7 +174,7 @@ export class Interruptions {
     lines.onInterruption((by) => (by === 'end' ? this.#leave() : this.press()));
   }
 
-  /** Sets the work of the next Ctrl-C, for the time of a turn; undefined after it. */
+  /** Sets what the next Ctrl-C does during a turn; undefined after it. */
   set interrupt(interrupt: (() => void) | undefined) {
     this.#interrupt = interrupt;
   }

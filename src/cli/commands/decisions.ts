@@ -17,7 +17,7 @@ import type { ApprovalsFlags, APPROVE, DecisionFlags, REJECT, RESPOND, REVOKE } 
 /** The part of a run handle that decisions need. */
 export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
 
-/** Lets a waiting call run, with the model's arguments or with others. */
+/** Approves a waiting call, with the model's arguments or with others. */
 export async function approve(io: CommandIo, flags: FlagsOf<typeof APPROVE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => approveCall(io, client.handle<unknown>(runId), flags));
 }
@@ -27,27 +27,27 @@ export async function reject(io: CommandIo, flags: FlagsOf<typeof REJECT>): Prom
   return withRun(io, flags, async ({ client, runId }) => rejectCall(io, client.handle<unknown>(runId), flags));
 }
 
-/** Answers a waiting call instead of the tool. */
+/** Answers a waiting call in place of the tool. */
 export async function respond(io: CommandIo, flags: FlagsOf<typeof RESPOND>): Promise<number> {
   const content = responseOf(flags);
   return withRun(io, flags, async ({ client, runId }) => respondToCall(io, client.handle<unknown>(runId), { ...flags, content }));
 }
 
-/** Approves a call of the run of a handle. */
+/** Approves a call of the handle's run. */
 export async function approveCall(io: CommandIo, run: DecidableRun, flags: FlagsOf<typeof APPROVE>): Promise<number> {
   const { arguments: edited, remember } = flags;
   const more = defined({ arguments: edited, remember });
   return decide(io, run, flags, (about, options) => run.approve(about, { ...options, ...more }));
 }
 
-/** Rejects a call of the run of a handle. */
+/** Rejects a call of the handle's run. */
 export async function rejectCall(io: CommandIo, run: DecidableRun, flags: FlagsOf<typeof REJECT>): Promise<number> {
   const { reason, remember } = flags;
   const more = defined({ reason, remember });
   return decide(io, run, flags, (about, options) => run.reject(about, { ...options, ...more }));
 }
 
-/** Answers a call of the run of a handle. */
+/** Answers a call of the handle's run. */
 export async function respondToCall(io: CommandIo, run: DecidableRun, flags: DecisionFlags & { content: JsonValue }): Promise<number> {
   return decide(io, run, flags, (about, options) => run.respond(about, flags.content, options));
 }
@@ -69,13 +69,13 @@ async function resolveDecidedCall(run: DecidableRun, flags: DecisionFlags): Prom
   if (owner === undefined) return digest === undefined ? callId : { callId, digest };
   const { pending } = await run.approvals();
   const waiting = pending.find((one) => one.callId === callId && ownerOf(run, one) === owner);
-  // A decision that is sent again finds its call decided: the run that it is about knows it.
+  // A repeated decision finds its call already decided: the run that it concerns knows the decision.
   return { callId, digest: digest ?? waiting?.digest ?? NO_DIGEST, runId: owner };
 }
 
 /**
- * Returns the flags with the whole ids of the call and of the run that waits: each may be given by a beginning that no other has. An id
- * that none has is left as it is: its call may have been decided. Throws a UsageError that names the candidates.
+ * Returns the flags with the whole ids of the call and of the waiting run: each may be given as a unique prefix. An unknown id is
+ * left unchanged: its call may have been decided. Throws a UsageError that names the candidates.
  */
 async function withWholeIds(run: DecidableRun, flags: DecisionFlags): Promise<DecisionFlags> {
   const { callId, in: owner } = flags;
@@ -110,7 +110,7 @@ function ownerOf(run: DecidableRun, { runId }: { runId?: string }): string {
   return runId ?? run.runId;
 }
 
-/** Names the run that waits, if it is one below. */
+/** Names the waiting run if it is a descendant. */
 function placeOf(run: DecidableRun, waiting: { runId?: string }): string {
   const owner = ownerOf(run, waiting);
   return owner === run.runId ? '' : ` of run "${owner}"`;
@@ -149,12 +149,12 @@ function responseOf({ runId, text, value }: FlagsOf<typeof RESPOND>): JsonValue 
   throw new UsageError(`There is no answer: write ${ANYWHERE} respond "${runId}" --text "…", or --value with JSON`);
 }
 
-/** Ends a remembered decision. One that is not remembered is no error. */
+/** Revokes a remembered decision. An unknown one is not an error. */
 export async function revoke(io: CommandIo, flags: FlagsOf<typeof REVOKE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => revokeDecision(io, client.handle<unknown>(runId), flags));
 }
 
-/** Ends a remembered decision of the run of a handle. */
+/** Revokes a remembered decision of the handle's run. */
 export async function revokeDecision(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'revoke'>,

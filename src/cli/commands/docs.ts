@@ -13,7 +13,7 @@ import { untilEnded } from '../terminal.ts';
 /** Next to the ports of the HTTP service and of Studio. */
 const USUAL_PORT = 8789;
 
-/** The pages that are named for some words. */
+/** The most pages that are listed for a search. */
 const NAMED = 3;
 
 /** Serves the guide of this version on this machine until Ctrl-C, or prints one page of it. */
@@ -37,7 +37,7 @@ export async function docs({ terminal, output }: CommandIo, flags: FlagsOf<typeo
   }
 }
 
-/** Answers requests for this machine alone, as other servers without authentication do. */
+/** Answers only local requests, like other servers without authentication. */
 async function answerOwn(guide: GuideSite, request: Request): Promise<Response> {
   try {
     refuseForeignPages(request, []);

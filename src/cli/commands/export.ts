@@ -12,7 +12,7 @@ import { refuseFolder, unwritable } from '../input-files.ts';
 import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 
-/** Writes a run as JSON Lines. The exit code says if parts are missing. */
+/** Writes a run as JSON Lines. The exit code says whether parts are missing. */
 export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
   const { terminal, output } = io;
   const stores = storesIn(defined({ archive }));

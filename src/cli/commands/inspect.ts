@@ -48,7 +48,7 @@ async function allSpans(client: LonghaulClient, runId: string): Promise<Timeline
   return all;
 }
 
-/** Prints the agent of a run as it is pinned. */
+/** Prints the pinned agent of a run. */
 export async function snapshot(io: CommandIo, flags: FlagsOf<typeof SNAPSHOT>): Promise<number> {
   const pinned = await withRun(io, flags, ({ client, runId }) => client.handle(runId).snapshot(defined({ at: flags.at })));
   return io.output.result(pinned, JSON.stringify(pinned, null, 2));
@@ -60,7 +60,7 @@ export async function call(io: CommandIo, flags: FlagsOf<typeof CALL>): Promise<
   return io.output.result(details, JSON.stringify(details, null, 2));
 }
 
-/** Prints the request of a step, or its difference to the one before. */
+/** Prints the request of a step, or its difference from the previous one. */
 export async function request(io: CommandIo, flags: FlagsOf<typeof REQUEST>): Promise<number> {
   const { output } = io;
   const step = Number(flags.step);
@@ -139,7 +139,7 @@ function turnLines(entries: readonly TurnEntry[], { output }: CommandIo): string
   return entryLines(entries, columns, output);
 }
 
-/** The kinds of time in the order in which they are listed, in words. */
+/** The kinds of time in listing order, in words. */
 const KINDS: readonly (readonly [keyof TimeByKind, string])[] = [
   ['model', 'model'],
   ['tool', 'tools'],
@@ -154,7 +154,7 @@ const KINDS: readonly (readonly [keyof TimeByKind, string])[] = [
 /** The kinds of spans that only `--full` shows. */
 const HIDDEN: ReadonlySet<SpanKind> = new Set<SpanKind>(['task', 'own']);
 
-/** Bytes of the message of a failure that a line shows. */
+/** The most bytes of a failure message on a line. */
 const FAILURE_BYTES = 80;
 
 /** A timeline of a run, all pages of it. */

@@ -10,7 +10,7 @@ import { requireFile } from '../input-files.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
 import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
 
-/** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
+/** Creates an API key and prints it: the only time that its secret is shown. Needs no server. */
 export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   if (existsSync(file)) requireFile(file, 'The API keys are to be in');
@@ -28,7 +28,7 @@ export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<
   return 0;
 }
 
-/** Lists API keys in the order of their creation: a table, or one JSON object per line. Needs no server. */
+/** Lists API keys in order of creation: a table, or one JSON object per line. Needs no server. */
 export async function listKeys(io: CommandIo, flags: FlagsOf<typeof LIST_KEYS>): Promise<number> {
   const now = Date.now();
   const columns: EntryColumn<ApiKey>[] = [
@@ -52,7 +52,7 @@ export async function listKeys(io: CommandIo, flags: FlagsOf<typeof LIST_KEYS>):
 /** Revokes an API key: servers refuse it from their next request on. Needs no server. */
 export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: FlagsOf<typeof REVOKE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
-  // A key that was found where it should not be may be given as it is. Its secret is not repeated.
+  // A leaked key may be given in full. Its secret is not repeated.
   const id = parseApiKey(keyId)?.id ?? keyId;
   if (!(await existingKeys(file).revoke(id, Date.now()))) {
     throw new UsageError(`There is no key "${id}" in "${file}": "npx longhaul keys list" lists all keys`);
@@ -70,7 +70,7 @@ function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: Api
   };
 }
 
-/** Returns the state of a key: if servers accept it, and why they do not. */
+/** Returns the state of a key: whether servers accept it, or why not. */
 function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): 'valid' | 'expired' | 'revoked' {
   if (isValid(key, now)) return 'valid';
   return key.revokedAt === undefined ? 'expired' : 'revoked';

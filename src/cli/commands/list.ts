@@ -25,7 +25,7 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
 /** Runs that are described at once. */
 const ASKED_AT_ONCE = 10;
 
-/** Yields the runs; those that wait for a person with what they were asked, which the server has with each run, and no list. */
+/** Yields the runs. Runs that wait for a person include their first input, which the server stores with each run but does not list. */
 function listRuns(client: LonghaulClient, flags: ListFlags): AsyncIterable<ListedRun> {
   const runs = client.list(filterOf(flags));
   return flags.waiting === undefined ? runs : inBatches(runs, ASKED_AT_ONCE, (entry) => withQuestion(client, entry));
@@ -58,7 +58,7 @@ const LEAST = { agent: 6, text: 8 };
 /** A run in a list, with its input if known. */
 type ListedRun = RunListEntry & { question?: string };
 
-/** Returns runs as a table, with some columns only if a run has something for them. Ids that are cut still name one run of the list. */
+/** Returns runs as a table, with some columns only if a run has something for them. Cut ids still identify one run of the list. */
 export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'look'> & Partial<Pick<Output, 'columns'>>): string[] {
   const owner = entries.every(({ kind }) => kind === 'agent') ? 'AGENT' : 'AGENT OR PROGRAM';
   const columns: EntryColumn<ListedRun>[] = [

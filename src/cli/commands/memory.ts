@@ -14,7 +14,7 @@ import type { FORGET_MEMORY, LIST_MEMORY } from '../run-commands.ts';
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
 
-/** Lists the entries of a memory by their keys: a table, or one JSON object per line. Needs no server. */
+/** Lists the entries of a memory by key: a table, or one JSON object per line. Needs no server. */
 export async function listMemory(io: CommandIo, flags: FlagsOf<typeof LIST_MEMORY>): Promise<number> {
   const namespace = namespaceOf(flags, io.terminal.env);
   if (namespace === undefined) throw new UsageError('Whose entries? Write --agent <name>, or --scope <name> for those of programs');
@@ -61,7 +61,7 @@ export async function forgetMemory({ output, terminal }: CommandIo, flags: Flags
   return output.result({ removed }, removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
 }
 
-/** Opens the memory in a file: a file memory if its name ends in `.json`, and otherwise a SQLite memory. Throws a UsageError if there is no such file: opening it would create one. */
+/** Opens a file memory (`.json`) or a SQLite memory (other names). Throws a UsageError for a missing file, which would be created. */
 export function memoryIn(file: string): MemoryStore {
   requireFile(file, '--memory names');
   return file.endsWith('.json') ? fileMemory({ file }) : sqliteMemory({ file });

@@ -86,7 +86,7 @@ interface CheckReport {
   steps?: number;
 }
 
-/** Prints all problems of the programs of a file. The exit code says if there are any; warnings do not count. */
+/** Prints all problems of the programs in a file. The exit code says whether there are any; warnings do not count. */
 export async function check(io: CommandIo, { file, agents }: FlagsOf<typeof CHECK>): Promise<number> {
   const { output, terminal } = io;
   const reports = await reportsOn(file, agents, terminal);
@@ -152,7 +152,7 @@ function namesOfModule({ agents, programs, tools, anchors, providers, memory }: 
   };
 }
 
-/** Prints the trace of a run, while it continues and after it has ended. */
+/** Prints the trace of a run, during the run or after its end. */
 export async function trace(io: CommandIo, flags: FlagsOf<typeof TRACE>): Promise<number> {
   if (flags.calls && !flags.export) throw new UsageError('--calls is for --export');
   if (flags.export) {

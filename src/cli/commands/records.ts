@@ -45,7 +45,7 @@ async function writeFileWhole(file: string, text: string): Promise<void> {
   }
 }
 
-/** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
+/** Removes a run and its descendants, with their archives and spilled results. A run that does not exist is not an error. */
 export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
   const stores = storesIn(flags);
   return withClient(io, flags, async ({ client }) => removeRun(io, client, { kind: 'run', id: runId, stores, flags }));
@@ -93,7 +93,7 @@ interface NamedStores {
   unnamed: MissingStore[];
 }
 
-/** Removes everything of a user; without `--yes`, says how many runs that are and which stores are named, and changes nothing. */
+/** Removes everything of a user. Without `--yes`, only prints the number of runs and the named stores. */
 export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Promise<number> {
   const { output, terminal } = io;
   const user = actingPrincipal(flags, terminal.env);

@@ -30,7 +30,7 @@ import type {
   SHOW_SESSION,
 } from '../session-commands.ts';
 
-/** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
+/** Prints a session: its title, agent, status and turns, its usage against its limits, what waits, and its newest turns. */
 export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: FlagsOf<typeof SHOW_SESSION>): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
@@ -138,7 +138,7 @@ export async function raiseSession(io: CommandIo, flags: FlagsOf<typeof RAISE_SE
   });
 }
 
-/** Empties the conversation of a session, after the turn that continues. */
+/** Empties the conversation of a session, after the current turn. */
 export async function resetSession(io: CommandIo, { sessionId: given, ...flags }: FlagsOf<typeof RESET_SESSION>): Promise<number> {
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
@@ -146,7 +146,7 @@ export async function resetSession(io: CommandIo, { sessionId: given, ...flags }
   });
 }
 
-/** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
+/** Writes the conversation and the deps of a session as a JSON document, from which another session can begin. */
 export async function saveSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof SAVE_SESSION>): Promise<number> {
   return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
     writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
@@ -169,7 +169,7 @@ export async function loadSession(
   });
 }
 
-/** Closes a session, after the turn that continues. */
+/** Closes a session, after the current turn. */
 export async function closeSession(
   io: CommandIo,
   { sessionId: given, by = osUser(), ...flags }: FlagsOf<typeof CLOSE_SESSION>,
@@ -183,12 +183,12 @@ export async function closeSession(
   });
 }
 
-/** The time for which a session may take to close: it is idle, so that a worker needs a moment. */
+/** How long a session may take to close: an idle one needs a worker for a moment. */
 const CLOSING_MS = 30_000;
 
 /**
- * Closes a session that is idle and removes it, with its archive and its spilled results. One that does not exist is no error. Throws
- * `run_open`, and changes nothing, while a turn continues, unless `end` cancels it.
+ * Closes an idle session and removes it, with its archive and its spilled results. A session that does not exist is not an error. During
+ * a turn, throws `run_open` and changes nothing, unless `end` cancels it.
  */
 export async function deleteSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof DELETE_SESSION>): Promise<number> {
   const stores = storesIn(flags);
@@ -232,7 +232,7 @@ function requireIdle(sessionId: string, { session, queued, status }: StatusView)
   if (busy !== undefined) throw new LonghaulError('run_open', `${busy}: delete it once it is idle, or with --end now`);
 }
 
-/** Returns the handle of a session that has begun, by its id alone. Throws `run_not_found`. */
+/** Returns the handle of an existing session from only its id. Throws `run_not_found`. */
 async function sessionHandle(client: LonghaulClient, sessionId: string): Promise<SessionHandle> {
   // The handle can start a session, and needs the name of the agent for that.
   const { agentName } = await client.handle(sessionId).status();
@@ -244,7 +244,7 @@ export interface Exchange {
   messages: string[];
   /** The last text of the model. Empty if there was none. */
   answer: string;
-  /** Absent while the turn continues. */
+  /** Absent while the turn is running. */
   end?: TurnNote;
 }
 
@@ -266,7 +266,7 @@ export function exchangesOf(events: Iterable<Event>): Exchange[] {
   return current.messages.length === 0 ? exchanges : [...exchanges, current];
 }
 
-/** Returns an exchange as lines: its messages behind `> `, the answer, and the end of the turn unless it is an answer. */
+/** Returns an exchange as lines: its messages after `> `, the answer, and the end of the turn unless it is an answer. */
 export function exchangeLines({ messages, answer, end }: Exchange, output: Pick<Output, 'look'>): string[] {
   const ending = end === undefined || end.status === 'completed' ? undefined : turnText(end);
   return [
@@ -280,10 +280,10 @@ export function exchangeLines({ messages, answer, end }: Exchange, output: Pick<
   ];
 }
 
-/** The number of events of which the newest exchanges are read: a turn without calls has three. */
+/** The number of events from which the newest exchanges are read: a turn without calls has three. */
 const READ_EVENTS = 60;
 
-/** Reads the newest exchanges of a session that has so many events. */
+/** Reads the newest exchanges of a session with this many events. */
 export async function newestExchanges(
   run: { events: (options: { from: number }) => AsyncIterable<Event> },
   { events, count }: { events: number; count: number },
@@ -305,7 +305,7 @@ export function raiseHint(
   return shellCommand('session raise', { operands: [sessionId], options, program });
 }
 
-/** Returns the option with twice the limit, or twice what is used of it: the last turn may have used much more than was left. */
+/** Returns the option with twice the limit or twice the usage: the last turn may have used much more than was left. */
 function raisedOption(
   limit: SessionLimitReached['limit'],
   { turns, limits, spent }: Pick<SessionView, 'turns' | 'limits' | 'spent'>,

@@ -6,7 +6,7 @@ import { osUser, sendWithId, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { SET_PERMISSIONS } from '../permission-commands.ts';
 
-/** Sets the permissions of a run, and prints if they hold already. */
+/** Sets the permissions of a run, and prints whether they already apply. */
 export async function setPermissions(io: CommandIo, flags: FlagsOf<typeof SET_PERMISSIONS>): Promise<number> {
   const permissions = permissionsIn(flags.permissions);
   return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));

@@ -20,7 +20,7 @@ import { waitForResult } from './start.ts';
 import type { EVENTS, RESULT, SHOW, TREE } from '../run-commands.ts';
 
 /**
- * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
+ * Prints everything that is known about a run; for a workflow of the user, the runs that it has started. The exit code
  * only says that it could be read.
  */
 export async function show(io: CommandIo, flags: FlagsOf<typeof SHOW>): Promise<number> {
@@ -75,7 +75,7 @@ interface RunLook {
   link?: string | undefined;
   /** The options that select the server: the printed commands repeat them. */
   flags?: ServerFlags;
-  /** All of each text, instead of its beginning. */
+  /** True to show all of each text, not only its beginning. */
   full?: boolean;
 }
 
@@ -87,7 +87,7 @@ function paragraphs<One>(title: string, all: readonly One[], lines: (one: One) =
   return all.flatMap((one, index) => ['', ...(index === 0 ? [output.look('bold', title)] : []), ...lines(one).map((line) => `  ${line}`)]);
 }
 
-/** The output that such a workflow is printed on. */
+/** The output for a workflow of the user. */
 interface WorkflowLook {
   output: Pick<Output, 'look'>;
   /** The workflow in the Temporal UI. */
@@ -95,7 +95,7 @@ interface WorkflowLook {
   flags?: ServerFlags;
 }
 
-/** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
+/** Returns the lines for a workflow of the user: its facts, and the agent runs that it started. */
 function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
   const facts: Fact[] = [
@@ -114,7 +114,7 @@ function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: W
   return [...lines, '', ...tableLines(['CHILD RUN', 'AGENT', 'STATUS'], rows, output), '', output.look('cyan', printableLine(hint))];
 }
 
-/** Prints a run with the its descendants, while they continue and after they have ended. */
+/** Prints a run with its descendants, while they are running or after they have ended. */
 export async function tree(io: CommandIo, flags: FlagsOf<typeof TREE>): Promise<number> {
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
   return io.output.result(found, treeLines(found, io.output));
@@ -173,7 +173,7 @@ export function progressText({ name, attempt, progress }: RunningCall): string {
   return printable(`${name} … ${text}${attempt > 1 ? ` (attempt ${attempt})` : ''}`);
 }
 
-/** Returns the lines for a running call, with the failure of the attempt before. */
+/** Returns the lines for a running call, with the failure of the previous attempt. */
 export function runningLines(call: RunningCall): string[] {
   const { lastFailure, refused, waitsForBatch } = call;
   return [

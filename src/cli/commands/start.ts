@@ -42,7 +42,7 @@ export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
   });
 }
 
-/** A run that was started, and the names that JSON has of it. */
+/** A started run, and its names in JSON. */
 interface StartedRun {
   client: LonghaulClient;
   server: ServerLocation;
@@ -50,7 +50,7 @@ interface StartedRun {
   of: { agent: string } | { program: string };
 }
 
-/** Prints the id of a run that was started, or waits for its result, as the flags say. Returns the exit code. */
+/** Prints the id of a started run, or waits for its result, as the flags say. Returns the exit code. */
 export async function printStartedRun(io: CommandIo, flags: StartingFlags, { client, server, handle, of }: StartedRun): Promise<number> {
   const { runId } = handle;
   const ui = await findUi(server, io.terminal.env);
@@ -78,10 +78,10 @@ function announceRun(
   if (link !== undefined) output.note(link);
 }
 
-/** The time that a start waits for a worker that lacks its agent, if no run of that name is known, in milliseconds. */
+/** How long a start with an unknown name waits for a worker to report that it lacks the agent, in milliseconds. */
 const UNSEEN_MS = 1_500;
 
-/** Says on stderr if no worker has had an agent or program of that name so far: it may be misspelt. */
+/** Notes on stderr if no worker has had an agent or program with this name so far: it may be misspelt. */
 async function sayIfUnseen(
   { output }: CommandIo,
   { temporal }: LonghaulClient,
@@ -93,7 +93,7 @@ async function sayIfUnseen(
   if (notice !== undefined) output.note(printableLine(notice));
 }
 
-/** Finds the run that the beginning of an id names. */
+/** Completes the id of the previous run, which may be given as a prefix. */
 async function withWholeIds(
   io: CommandIo,
   client: LonghaulClient,
@@ -148,8 +148,9 @@ async function readInput({ terminal, output }: CommandIo, { agent, input, inputJ
 }
 
 /**
- * Waits for the end of a run, prints its result, and returns the exit code for its status. On a terminal, text comes as the model writes
- * it, where a service streams it. Meanwhile reports pending approvals, and on stderr that the run is working, and if no worker takes the run or none has what it needs. An interruption does not affect the run.
+ * Waits for the end of a run, prints its result, and returns the exit code for its status. On a terminal, text appears as the model
+ * writes it, if a service streams it. Meanwhile reports pending approvals, and on stderr that the run is working, or that no worker
+ * takes it or has what it needs. An interruption does not affect the run.
  */
 export async function waitForResult(
   io: CommandIo,
@@ -198,7 +199,7 @@ async function* untilFirst(items: AsyncIterable<StreamItemContent>, begins: () =
 }
 
 /**
- * Prints the answer to stdout, so that it can be redirected, unless it has been written there, and everything else about the run to stderr.
+ * Prints the answer to stdout, so that it can be redirected, unless it was already written, and everything else about the run to stderr.
  */
 function printResult(output: Output, result: RunResult<unknown>, isWritten: boolean): void {
   if (output.json) return output.printJson(result);
@@ -213,7 +214,7 @@ function printResult(output: Output, result: RunResult<unknown>, isWritten: bool
   if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
 }
 
-/** Returns a line for each unit of a program that has not completed. The failure of one is also the error of the run. */
+/** Returns a line for each incomplete unit of a program. The failure of a unit is also the error of the run. */
 function unfinishedUnits({ units }: ProgramResult<unknown>): string[] {
   return units
     .filter(({ status }) => status !== 'completed')

@@ -46,7 +46,7 @@ export async function resume(io: CommandIo, flags: FlagsOf<typeof PAUSE>): Promi
   });
 }
 
-/** Requests the cancellation of a run. A run that has ended already is no error. */
+/** Requests the cancellation of a run. An ended run is not an error. */
 export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: FlagsOf<typeof CANCEL>): Promise<number> {
   const who = defined({ by });
   return withRun(io, flags, async ({ client, runId }) => {
@@ -66,7 +66,7 @@ export async function retry(io: CommandIo, flags: FlagsOf<typeof RETRY>): Promis
   return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
 }
 
-/** Retries the run of a handle. Prints the run id, and on stderr the command that waits for it. */
+/** Retries the handle's run. Prints the run id, and on stderr the command that waits for it. */
 export async function retryOf(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
@@ -84,13 +84,13 @@ export async function retryOf(
   return 0;
 }
 
-/** Raises limits of a run while it continues or waits, and prints the new limits. */
+/** Raises limits of a run while it is running or waits, and prints the new limits. */
 export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
   const limits = limitsOf(flags);
   return withRun(io, flags, async ({ client, runId }) => raiseLimits(io, client.handle<unknown>(runId), { ...flags, limits }));
 }
 
-/** Raises limits of the run of a handle. */
+/** Raises limits of the handle's run. */
 export async function raiseLimits(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,

@@ -1,15 +1,15 @@
 import type { Argument, Command as Parser, Option } from 'commander';
 
-/** What may stand for a word: itself, and what a shell shows next to it. */
+/** A candidate for a word, and the text that a shell shows next to it. */
 export interface Candidate {
   value: string;
   meaning?: string;
 }
 
-/** What the server knows, by the name of the operand that asks for it. */
+/** The kinds of values from the server, by operand name. */
 export type ServerValue = 'run' | 'session' | 'agent' | 'schedule';
 
-/** Values that the server has and that begin like this. `before` is the part of the word in front of the value, such as `--agent=`. */
+/** Values from the server with this prefix. `before` is the part of the word in front of the value, such as `--agent=`. */
 export interface ServerCandidates {
   from: 'server';
   value: ServerValue;
@@ -17,13 +17,13 @@ export interface ServerCandidates {
   before: string;
 }
 
-/** What may stand for the last word: these, files of the shell, or values of the server. */
+/** The candidates for the last word: a list, the shell's files, or values from the server. */
 type Candidates = { from: 'here'; list: readonly Candidate[] } | { from: 'files' } | ServerCandidates;
 
 /** Operands that are files or folders. */
 const FILES = ['module', 'file', 'folder', 'directory', 'path', 'histories'];
 
-/** Operands whose values the server has; an id of a parent is one of a run. */
+/** Operands with values from the server; the id of a parent is a run id. */
 const SERVER_VALUES: Readonly<Record<string, ServerValue>> = {
   run: 'run',
   runId: 'run',
@@ -35,7 +35,7 @@ const SERVER_VALUES: Readonly<Record<string, ServerValue>> = {
 
 const NOTHING: Candidates = { from: 'here', list: [] };
 
-/** Returns what may stand for the last of the words, by the tree of commands. */
+/** Returns the candidates for the last word, from the tree of commands. */
 export function candidatesFor(root: Parser, words: readonly string[]): Candidates {
   const current = words.at(-1) ?? '';
   const { command, position, open, onlyOperands } = placeOf(root, words.slice(0, -1));
@@ -63,7 +63,7 @@ export function candidatesFor(root: Parser, words: readonly string[]): Candidate
   return operand === undefined ? NOTHING : valuesOf(operand, current);
 }
 
-/** Where the last word stands. `open`: the option before it, if that takes it as its value. */
+/** The position of the last word. `open`: the option before it, if it takes the word as its value. */
 interface Place {
   command: Parser;
   position: number;
@@ -125,7 +125,7 @@ function valuesOf(one: Option | Argument, current: string): Candidates {
   return value === undefined ? NOTHING : { from: 'server', value, beginning: current, before: '' };
 }
 
-/** Returns `run` of `<run>`, and of the option `--parent <run>`; of a name, whose it is: `agent` of `--agent <name>`. */
+/** Returns `run` for `<run>` and for the option `--parent <run>`; for a name, its kind: `agent` for `--agent <name>`. */
 function operandName(one: Option | Argument): string {
   if (!('flags' in one)) return one.name();
   const operand = /[<[]([\w-]+)/.exec(one.flags)?.[1] ?? '';

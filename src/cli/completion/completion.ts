@@ -6,10 +6,10 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { type COMPLETION, type Shell, SHELLS } from '../shell-commands.ts';
 import { type Candidate, candidatesFor, type ServerCandidates } from './candidates.ts';
 
-/** Bytes of a meaning: a shell shows it on one line. */
+/** The most bytes of a description: a shell shows it on one line. */
 const MEANING_BYTES = 80;
 
-/** Prints the script of a shell, or what may stand for the last of the words. */
+/** Prints the script of a shell, or the candidates for the last word. */
 export async function completion({ output, terminal, parser }: CommandIo, flags: FlagsOf<typeof COMPLETION>): Promise<number> {
   const { shell } = flags;
   if (!isShell(shell))
@@ -30,7 +30,7 @@ export async function completion({ output, terminal, parser }: CommandIo, flags:
   return EXIT_CODES.ok.code;
 }
 
-/** Loads what asks a server only for a word that needs one: a person waits at the prompt. */
+/** Loads the client code only for a word that needs the server: a person waits at the prompt. */
 async function fromServer(
   { before, ...asked }: ServerCandidates,
   words: readonly string[],
@@ -58,15 +58,15 @@ function serverFlags(words: readonly string[]): ServerFlags {
   return defined({ address: valueOf('address'), namespace: valueOf('namespace'), tenant: valueOf('tenant'), user: valueOf('user') });
 }
 
-/** The line with which the program says that files stand for a word. */
+/** The output that tells the script to complete files. */
 export const FILES_LINE = ':files';
 
-/** The empty word of PowerShell, some versions of which pass no empty argument on to a program; those pass this one as an empty one. */
+/** The empty word in PowerShell: some versions drop empty arguments, but pass this one as empty. */
 export const EMPTY_WORD = '""';
 
 /**
- * The scripts of the shells. Each asks this program for the candidates of the last word, one per line with its meaning behind a tab, and
- * writes nothing else to the prompt: an error of the program is no candidate.
+ * The scripts of the shells. Each asks this program for the candidates for the last word, one per line with its description after a tab,
+ * and writes nothing else to the prompt: an error of the program is not a candidate.
  */
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# longhaul: eval "$(longhaul completion bash)" in ~/.bashrc

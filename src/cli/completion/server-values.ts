@@ -10,14 +10,14 @@ import type { Candidate, ServerCandidates, ServerValue } from './candidates.ts';
 
 /** The time that a person at the prompt waits for the server. */
 const WITHIN_MS = 300;
-/** The time in which a server that runs accepts a connection: the client is not loaded for one that does not. */
+/** How long a running server may take to accept a connection. If it does not, the client is not loaded. */
 const ACCEPT_MS = 100;
 const MOST = 50;
 
-/** Entries of a list that are read to find the names in it: the most that a server returns at once. */
+/** The number of list entries that are read for their names: the most that a server returns at once. */
 const LOOKED_AT = 1_000;
 
-/** Returns ids or names that the server knows and that begin like this; none if it does not answer in time. Never rejects. */
+/** Returns the server's ids or names with this prefix; none if it does not answer in time. Never rejects. */
 export async function serverValues(
   { value, beginning }: Pick<ServerCandidates, 'value' | 'beginning'>,
   flags: ServerFlags,
@@ -47,7 +47,7 @@ export async function serverValues(
   return found;
 }
 
-/** The server selects ids by prefix, so that old runs are found among many newer ones. */
+/** Yields matching values. The server selects ids by prefix, so that old runs are found among many newer ones. */
 async function* valuesFrom(client: LonghaulClient, value: ServerValue, beginning: string): AsyncGenerator<Candidate> {
   const filter = beginning === '' ? {} : { runIdPrefix: beginning };
   switch (value) {
@@ -67,7 +67,7 @@ async function* valuesFrom(client: LonghaulClient, value: ServerValue, beginning
   }
 }
 
-/** False if nothing accepts a connection at the address. A profile of the Temporal CLI may have another one. */
+/** False if nothing accepts a connection at the address. A profile of the Temporal CLI may have another address. */
 async function mayAnswer({ address }: ServerFlags, env: NodeJS.ProcessEnv): Promise<boolean> {
   const configured = env['TEMPORAL_CONFIG_FILE'] ?? join(homedir(), '.config', 'temporalio', 'temporal.toml');
   const chosen = address ?? env['TEMPORAL_ADDRESS'];

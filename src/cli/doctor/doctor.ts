@@ -48,7 +48,7 @@ function thisMachine(terminal: Terminal): Machine {
   };
 }
 
-/** Returns the way to ask a person; undefined where nobody types. Anything but "y" or "yes" is a no. */
+/** Returns a function that asks a person; undefined where nobody types. Anything but "y" or "yes" is a no. */
 function asking({ interactive, signal }: Terminal): Machine['ask'] {
   if (interactive === undefined) return undefined;
   return async (question) => {
@@ -110,9 +110,9 @@ export interface CheckReport {
   ms: number;
 }
 
-/** The result of all checks: fit for an issue, because it has no secrets, no name of a user and nothing of a conversation. */
+/** The result of all checks: safe to paste into an issue, without secrets, user names or content of conversations. */
 export interface DoctorReport {
-  /** The version of this form. */
+  /** The version of this format. */
   version: 1;
   longhaul: string;
   node: string;
@@ -124,7 +124,7 @@ export interface DoctorReport {
   fixed: { done: string; undo: string }[];
 }
 
-/** Examines an installation: all checks at once. With `fix`, makes the changes that checks name, and runs the checks again. */
+/** Examines an installation with all checks at once. With `fix`, makes the changes that checks propose, and runs the checks again. */
 export async function examine(
   machine: Machine,
   flags: ExaminationFlags,
@@ -171,10 +171,10 @@ export async function examine(
   };
 }
 
-/** Commands of this program that are about the server which is examined. */
+/** Commands of this program that concern the examined server. */
 const OF_SERVER = /^longhaul (?:doctor|list|worker)\b/;
 
-/** Returns a command of this program with the agents module and the server that were examined, where the doctor was given others than its own. */
+/** Returns a command of this program with flags for the examined agents module and server, if they are not the defaults. */
 function withFlags(command: string, { agents, address, namespace, taskQueue }: ExaminationFlags): string {
   const named = agents === undefined ? command : command.replace('--agents ./agents.ts', `--agents ${pathWord(agents)}`);
   if (!OF_SERVER.test(named)) return named;
@@ -200,7 +200,7 @@ interface CheckResult {
 
 type CheckResults = CheckResult[] & { close: () => Promise<void> };
 
-/** Runs all checks but those that have a result already. Secrets that they read are put into `secrets`. */
+/** Runs all checks that have no result yet. Secrets that they read are put into `secrets`. */
 async function runChecks(
   machine: Machine,
   flags: ExaminationFlags,
@@ -249,16 +249,16 @@ const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_DSN$/i;
 /** Variables that are named like secrets, but whose values only say where a secret is. */
 const PLACE_NAME = /_(?:FILE|PATH|DIR|URL|ID)$/i;
 
-/** Names of accounts that are of no person, and words of sentences and commands. */
+/** Account names that do not identify a person, and ordinary words of sentences and commands. */
 const COMMON_USERS = ['root', 'node', 'runner', 'ubuntu', 'debian', 'admin', 'user', 'app', 'worker', 'longhaul', 'temporal', 'redis'];
 
-/** Values that are shorter are ordinary words: to remove them would spoil sentences, and they keep nothing safe. */
+/** Shorter values are ordinary words: removing them would spoil sentences, and protect nothing. */
 const SHORTEST_SECRET = 6;
 
 /** A user and a password in an address. */
 const CREDENTIALS = /(?<=:\/\/)[^\s/"']+@/g;
 
-/** Texts that look like keys wherever they come from. */
+/** Texts that look like keys, wherever they come from. */
 const KEY_FORMS =
   /\b(?:(?:sk|pk|rk|xox[abp]|xapp|glpat)[-_]|(?:gsk|hf|npm|gh[opsu]|github_pat)_)[\w-]{12,}\b|\bAIza[\w-]{30,}|(?<=\bBearer )[^\s"']{8,}|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 

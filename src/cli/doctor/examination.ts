@@ -19,20 +19,20 @@ export const CHECK_MS = 3_000;
 /** How long the agents module may take to load, before all checks: loading may block this process. */
 const LOAD_MS = 4_000;
 
-/** The time for what several checks need: shorter, so that they can still say that it is missing. */
+/** The time for shared prerequisites: shorter, so that checks can still report that one is missing. */
 export const PREREQUISITE_MS = 2_500;
 
-/** What the checks know of the machine, so that tests can examine another one. */
+/** The machine as the checks see it, so that tests can examine another one. */
 export interface Machine {
   env: NodeJS.ProcessEnv;
   /** The folder of the project. */
   folder: string;
   nodeVersion: string;
-  /** True if this Node loads TypeScript as it is. */
+  /** True if this Node loads TypeScript directly. */
   loadsTypeScript: boolean;
-  /** What isolates code in Python, if it is not at the usual places. */
+  /** The isolation of Python code, if it is not in the usual places. */
   isolation?: Partial<Isolation>;
-  /** What runs code in JavaScript, if it is not QuickJS. */
+  /** The executor of JavaScript, if it is not QuickJS. */
   javascript?: ExecutorDefinition;
   /** The ports that `longhaul dev` takes if they are free. */
   ports: readonly number[];
@@ -53,11 +53,11 @@ type LoadedAgents =
   | { state: 'failed'; reason: string; path: string }
   | { state: 'absent' };
 
-/** One examination of an installation: what several checks need is made once, and only if one of them asks. */
+/** One examination of an installation: shared prerequisites are made once, when a check first needs them. */
 export class Examination {
   readonly machine: Machine;
   readonly flags: ExaminationFlags;
-  /** The secrets that checks have read, by their names: no report may have them. */
+  /** The secrets that checks have read, by name: no report may contain them. */
   readonly secrets: Record<string, string>;
   #agents: Promise<LoadedAgents> | undefined;
   #server: Promise<ServerState> | undefined;
@@ -103,10 +103,10 @@ export class Examination {
   }
 }
 
-/** What a check has found. `skipped`: it does not concern this installation, or something that it needs has failed. */
+/** The result of a check. `skipped`: it does not concern this installation, or something that it needs has failed. */
 export type CheckStatus = 'ok' | 'warn' | 'fail' | 'skipped';
 
-/** A change that `--fix` makes: named, and one that can be undone. */
+/** A change that `--fix` makes: it has a description, and can be undone. */
 export interface Fix {
   /** What the check has done, in one sentence. */
   done: string;
@@ -123,7 +123,7 @@ export interface Finding {
   fix?: Fix;
 }
 
-/** One thing that is checked, by the name that reports and tests use. */
+/** One check, with the name that reports and tests use. */
 interface Check {
   name: string;
   run: (examination: Examination) => Promise<Finding> | Finding;
@@ -193,7 +193,7 @@ async function connectToServer(flags: ServerFlags, withinMs: number): Promise<Se
     const connection = await Connection.connect({
       ...options,
       connectTimeout: withinMs,
-      // Checks report the first answer: a retry would only hide that the server refuses calls.
+      // Checks report the first response: a retry would only hide that the server refuses calls.
       interceptors: [readDates(clock)],
     });
     const { serverVersion } = await connection.withDeadline(until, () => connection.workflowService.getSystemInfo({}));
@@ -255,7 +255,7 @@ function readDates(clock: ServerClock): Interceptor {
     });
 }
 
-/** Returns a path as a word of a shell. Without quotes: a report writes the folder of the user as `~`, which a shell does not read in quotes. */
+/** Returns a path as a shell word. Without quotes: a report writes the user's folder as `~`, which a shell does not expand in quotes. */
 export function pathWord(path: string): string {
   return path.replaceAll(/[^\w@%+=:,./~-]/g, String.raw`\$&`);
 }

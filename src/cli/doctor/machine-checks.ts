@@ -51,7 +51,7 @@ function checkNativeCore({ machine }: Examination): Finding {
   }
 }
 
-/** Returns the C library of this machine, which Linux alone has several of. */
+/** Returns the C library of this machine: only Linux has several. */
 function libcText(): string {
   if (process.platform !== 'linux') return process.platform;
   const report: typeof process.report & { excludeNetwork?: boolean } = process.report;
@@ -179,7 +179,7 @@ function visitModules(folder: string, wants: (name: string) => boolean, found: M
   }
 }
 
-/** Yields the packages of a folder `node_modules`: with a scope, and where pnpm keeps them, too. */
+/** Yields the packages in a `node_modules` folder, including scoped ones and pnpm's store. */
 function* packagesIn(folder: string): Generator<{ name: string; path: string; isLink: boolean }> {
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
@@ -236,7 +236,7 @@ async function checkQuickjs({ machine }: Examination): Promise<Finding> {
   }
 }
 
-/** Looks at bubblewrap, user namespaces and limits, by code that goes a little beyond each: the check that a worker makes, too. */
+/** Checks bubblewrap, user namespaces and limits with code that slightly exceeds each: the same check that a worker makes. */
 async function checkPythonSandbox({ agents, machine }: Examination): Promise<Finding> {
   const loaded = await agents;
   const owners =
@@ -262,7 +262,7 @@ async function checkPythonSandbox({ agents, machine }: Examination): Promise<Fin
   }
 }
 
-/** Returns the one command among what the message proposes. */
+/** Returns the command that the message proposes. */
 function remedyOf(message: string): string {
   const [install] = /apt-get install [\w-]+/.exec(message) ?? [];
   if (install !== undefined) return install;

@@ -41,7 +41,7 @@ async function checkCodec({ flags, machine }: Examination): Promise<Finding> {
 
 const ANSWER_MS = 2_000;
 
-/** Calls the codec server as a page of the Temporal UI does: with its origin, first to ask if it may, then with an encoded payload. */
+/** Calls the codec server like a page of the Temporal UI: with its origin, first as a preflight, then with an encoded payload. */
 async function checkCodecServer({ flags, machine }: Examination): Promise<Finding> {
   let codec: ReturnType<typeof chosenCodec>;
   try {
@@ -114,9 +114,9 @@ async function decodesProbe({ url, endpoint, origin, codec, token }: CodecCall):
   return fail(`The codec server at ${endpoint} has other keys than this process.`, 'longhaul codec-server');
 }
 
-/** Ports that another program has: `longhaul dev` takes others then, which surprises who looks at the usual ones. */
+/** Checks for ports in use: `longhaul dev` then takes others, which surprises people who look at the usual ones. */
 async function checkPorts({ machine, server }: Examination): Promise<Finding> {
-  // At once: an address that does not answer takes nearly all of the time of a check.
+  // In parallel: an address that does not answer takes nearly all of a check's time.
   const [state, ...users] = await Promise.all([server, ...machine.ports.map(async (port) => ({ port, user: await userOf(port) }))]);
   const ownPorts = state.state === 'up' ? [Number(state.address.split(':').at(-1)), Number(state.address.split(':').at(-1)) + 1_000] : [];
   const foreign = users.filter(({ port, user }) => user !== undefined && !ownPorts.includes(port));
@@ -126,7 +126,7 @@ async function checkPorts({ machine, server }: Examination): Promise<Finding> {
   return warn(`Another program listens on port ${others.join(', ')}: "longhaul dev" takes a free one instead.`, `lsof -i :${others[0]}`);
 }
 
-/** Returns who listens on a port of this machine; undefined if it is free. */
+/** Returns what listens on a port of this machine; undefined if it is free. */
 async function userOf(port: number): Promise<'longhaul' | 'other' | undefined> {
   if (!(await isTaken(port))) return undefined;
   return (await isLonghaul(port)) ? 'longhaul' : 'other';
@@ -161,7 +161,7 @@ async function isLonghaul(port: number): Promise<boolean> {
   return false;
 }
 
-/** The variables that calls to the Temporal server follow: those in capital letters are read by others. */
+/** The variables that calls to the Temporal server use: other programs read the ones in capital letters. */
 const GRPC_PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 
 const LOCAL = /^(?:localhost|127\.|\[::1\])/;
@@ -195,7 +195,7 @@ function certificatesIn(text: string): string[] {
   return parts.filter((part) => part.includes(PEM.end)).map((part) => PEM.begin + part.slice(0, part.indexOf(PEM.end)) + PEM.end);
 }
 
-/** Node says nothing of a file that it cannot use but for a line that scrolls away. */
+/** Checks extra certificates: Node only prints a line about a file that it cannot use, which scrolls away. */
 function checkCertificates({ machine }: Examination): Finding {
   const file = machine.env['NODE_EXTRA_CA_CERTS'];
   if (!file) return skipped('NODE_EXTRA_CA_CERTS is not set.');
@@ -211,7 +211,7 @@ function checkCertificates({ machine }: Examination): Finding {
     const certificates = blocks.map((block) => new X509Certificate(block));
     if (certificates.length === 0)
       return fail('The file of NODE_EXTRA_CA_CERTS has no certificate in PEM.', `openssl x509 -in ${pathWord(file)} -noout -dates`);
-    // A bundle of a system has old certificates among others.
+    // A system's bundle also has old certificates.
     if (certificates.every(({ validTo }) => Date.parse(validTo) < now)) {
       return fail('The certificates in the file of NODE_EXTRA_CA_CERTS have expired.', `openssl x509 -in ${pathWord(file)} -noout -dates`);
     }

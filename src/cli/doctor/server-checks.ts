@@ -83,7 +83,7 @@ async function checkNamespace({ server }: Examination): Promise<Finding> {
   }
 }
 
-/** Runs that have ended are read from the server for that long. */
+/** Checks the retention: how long ended runs can be read from the server. */
 async function checkRetention(examination: Examination): Promise<Finding> {
   return withNamespace(examination, async (server) => {
     const found = await server.described;
@@ -126,7 +126,7 @@ async function checkRights(examination: Examination): Promise<Finding> {
 
 type RightsAnswer = 'allowed' | 'refused' | 'none';
 
-/** Codes of gRPC for a server that has not looked at the call: cancelled, out of time, out of resources, away. */
+/** gRPC codes of a server that has not handled the call: cancelled, deadline exceeded, resource exhausted, unavailable. */
 const NO_ANSWER: readonly (number | undefined)[] = [undefined, 1, 4, 8, 14];
 
 async function answerTo(connection: AnsweringServer['connection'], attempt: () => Promise<unknown>): Promise<RightsAnswer> {
@@ -140,7 +140,7 @@ async function answerTo(connection: AnsweringServer['connection'], attempt: () =
   }
 }
 
-/** The server's numbers of the types, as in `worker/plugin.ts`. */
+/** The server's numbers for the types, as in `worker/plugin.ts`. */
 const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const;
 
 async function checkSearchAttributes(examination: Examination): Promise<Finding> {
@@ -180,7 +180,7 @@ async function checkSearchAttributes(examination: Examination): Promise<Finding>
   });
 }
 
-/** The part of a server that lists attributes reads the namespaces every 2 seconds, and knows no newer one. */
+/** The service that lists attributes refreshes namespaces every 2 seconds, and does not know newer ones. */
 const NEW_NAMESPACE_MS = 2_200;
 const PAUSE_MS = 200;
 
@@ -227,7 +227,7 @@ function addition(server: AnsweringServer, missing: readonly Attribute[]): Fix {
   };
 }
 
-/** Deadlines of runs and tokens are moments: clocks that differ by more than this make them wrong. */
+/** Deadlines and tokens use absolute times: clocks that differ by more than this make them wrong. */
 const WARN_MS = 5_000;
 const FAIL_MS = 60_000;
 
@@ -338,10 +338,10 @@ function checkBacklog({ stats }: QueueAnswer, { taskQueue }: AnsweringServer): F
   );
 }
 
-/** The newest open runs that are looked at. */
+/** The number of newest open runs that are read. */
 const LOOKED_AT = 200;
 
-/** Open runs of agents that the module does not have wait for a worker that has them. */
+/** Checks for open runs of agents that the module lacks: they wait for a worker that has them. */
 async function checkKnownAgents(examination: Examination): Promise<Finding> {
   return withNamespace(examination, async ({ connection, namespace, taskQueue }) => {
     const query = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}' AND ${SEARCH_ATTRIBUTES.agent} IS NOT NULL`;
@@ -369,7 +369,7 @@ async function checkKnownAgents(examination: Examination): Promise<Finding> {
   });
 }
 
-/** Returns a search attribute, which is never encoded. */
+/** Returns the text of a search attribute, which is never encoded. */
 function textOf(data: Uint8Array | null | undefined): string | undefined {
   const value: unknown = data ? JSON.parse(Buffer.from(data).toString('utf8')) : undefined;
   return typeof value === 'string' ? value : undefined;

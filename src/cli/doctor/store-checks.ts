@@ -128,7 +128,7 @@ function folderFix(folder: string): Fix {
   };
 }
 
-/** Returns a folder and those above it that are not there either, the innermost first. */
+/** Returns a folder and its missing ancestors, the innermost first. */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))];
 }
@@ -142,7 +142,7 @@ function systemError(error: unknown): unknown {
   return undefined;
 }
 
-/** The version of Redis whose streams are used. */
+/** The oldest Redis version with the required streams. */
 const OLDEST_REDIS = 7;
 
 async function checkRedis({ streams: sink }: AgentsModule): Promise<Finding> {
@@ -178,7 +178,7 @@ function redisCommand(channel: object, words: string): string {
   return typeof address === 'string' ? `redis-cli -u ${shellQuoted(address)} ${words}` : `redis-cli ${words}`;
 }
 
-/** The sink may be of another copy of this package. */
+/** Checks by shape, because the sink may come from another copy of this package. */
 function hasServer(channel: object): channel is { server(): Promise<RedisServer> } {
   return typeof memberOf(channel, 'server') === 'function';
 }
@@ -210,7 +210,7 @@ async function checkModule({ agents, agentsPath }: Examination): Promise<Finding
     return ok(`${counted(module.agents.length, 'agent')} and ${counted(module.programs.length, 'program')} in "${path}".`);
   }
   if (OF_SCHEMA.test(loaded.reason)) return skipped('The agents module does not load because of a schema.');
-  // The message of a module that npm has declared as CommonJS names its remedy.
+  // The message about a module that npm has declared as CommonJS names the remedy.
   const [, remedy] = /: run (npm pkg set type=module)/.exec(loaded.reason) ?? [];
   return fail(oneSentence(loaded.reason), remedy ?? `node ${pathWord(loaded.path)}`);
 }
@@ -284,7 +284,7 @@ async function checkModels(module: AgentsModule): Promise<Finding> {
   );
 }
 
-/** Names of secrets are shown, values never. */
+/** Checks the secrets. Shows names, never values. */
 async function checkSecrets(module: AgentsModule, examination: Examination): Promise<Finding> {
   const needed = await neededCredentials(module);
   if (needed.length === 0) return skipped('No provider and no MCP server names a secret.');
@@ -311,7 +311,7 @@ async function secretValue({ secrets }: AgentsModule, name: string, { machine, s
   for (const source of [secrets].flat()) {
     const value = await (typeof source === 'function' ? source(name) : source.read(name));
     if (!value) continue;
-    // A provider may quote it in its refusal.
+    // A provider may quote the value in its error.
     read[`secret "${name}"`] = value;
     return value;
   }
@@ -337,7 +337,7 @@ async function neededCredentials(module: AgentsModule): Promise<Credential[]> {
   return [...new Map([...ofProviders, ...ofServers].map((one) => [`${one.kind} ${one.name}`, one])).values()];
 }
 
-/** Tokens that the call of `--live` may cost. */
+/** The most tokens that a `--live` call may cost. */
 const LIVE_TOKENS = 10;
 
 async function checkProviders(module: AgentsModule, examination: Examination): Promise<Finding> {

@@ -11,21 +11,21 @@ import { indented } from './timeline-lines.ts';
 /** Arguments of up to this many characters are shown on one line. */
 const ONE_LINE = 100;
 
-/** The output and the commands that pending decisions are shown with. */
+/** How pending decisions are shown. */
 interface ApprovalDisplay {
   output: Pick<Output, 'look'> & Partial<Pick<Output, 'program'>>;
   runId: string;
   /** The server flags, which the commands to copy repeat. */
   flags: ServerFlags;
-  /** True for a person who is asked at once: without the commands that decide, the time, and the run that the person talks to. */
+  /** True to ask in place: without the commands that decide, the time, and the run that the person talks to. */
   inPlace?: boolean;
   /** True to also show what to enter in the form of the Temporal UI. */
   form?: boolean;
 }
 
 /**
- * Returns the lines for a pending decision: the call with its arguments, for whom and for what its run acts if the approval says so, the
- * reason, the deadline, and the commands that decide.
+ * Returns the lines for a pending decision: the call with its arguments, the principal and subject of its run if the approval has them,
+ * the reason, the deadline, and the commands that decide.
  */
 export function approvalLines(
   waiting: ApprovalView,

@@ -62,14 +62,14 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
   });
 }
 
-/** A part of what an event says, in order: every layout below shows these, each in its own form. */
+/** A part of an event's content: every layout below shows these parts in order, each in its own form. */
 type EventPart =
   | { type: 'message'; text: string; byUser: boolean }
   | { type: 'call'; call: ToolCall }
   | { type: 'result'; name: string; text: string; isError: boolean }
   | { type: 'fact'; text: string; look: Look };
 
-/** Returns what an event says: its content, and then the fact that it records besides. */
+/** Returns the parts of an event: its content, and then the other fact that it records. */
 function eventParts(event: Event): EventPart[] {
   const headline = eventHeadline(event);
   return [...event.content.map(contentPart), ...(headline === undefined ? [] : [{ type: 'fact' as const, ...headline }])];
@@ -114,7 +114,7 @@ function entriesOf(event: Event): Entry[] {
   return entries;
 }
 
-/** Returns an event as one line of a timeline, `author · text · fact`. Its notices are not among them. */
+/** Returns an event as one line of a timeline, `author · text · fact`, without its notices. */
 export function eventLine(event: Event, output: Pick<Output, 'look'>, full = false): string {
   const parts = eventParts(event);
   const fact = parts.find((part) => part.type === 'fact');
@@ -179,7 +179,7 @@ function changeText(operation: ContextOperation): string {
   return op === 'delete' ? `${op} ${key}` : `${op} ${key} ${JSON.stringify(operation.value)}`;
 }
 
-/** Returns a call as `name(key: value, …)`, with values as JSON. Code is shown as it is. */
+/** Returns a call as `name(key: value, …)`, with values as JSON. Code is shown unchanged. */
 function callText({ name, arguments: args }: ToolCall): string {
   const { code, ...others } = args;
   if (name === RUN_CODE && typeof code === 'string' && Object.keys(others).length === 0) return `${name}\n${code.trimEnd()}`;
@@ -272,15 +272,15 @@ function lineEnd(characters: readonly string[], start: number, width: number): n
   return lastBlank > start ? lastBlank : start + width;
 }
 
-/** A fact that an event may record besides its content. */
+/** A fact that an event may record in addition to its content. */
 interface EventFact {
   isIn: (event: Event) => boolean;
   headline: (event: Event) => Headline | undefined;
-  /** An event with it stands in a timeline by itself, between the steps. */
+  /** True if an event with this fact is a separate entry of a timeline, between the steps. */
   isBetweenSteps: boolean;
 }
 
-/** Returns the fact that a field of an event is. */
+/** Returns the fact in a field of an event. */
 function factOf<Field extends keyof Event>(
   field: Field,
   headlineOf: (value: NonNullable<Event[Field]>) => Headline,
@@ -298,7 +298,7 @@ function factOf<Field extends keyof Event>(
 
 const always = (text: string, look: Look) => (): Headline => ({ text, look });
 
-/** The facts that events record, in the order in which the first one is the headline of its event. */
+/** The facts that events record. The first one that an event has is its headline. */
 const EVENT_FACTS: readonly EventFact[] = [
   factOf('decision', (decision) => ({ text: eventDecisionText(decision), look: decision.type === 'reject' ? 'red' : 'green' }), {
     isBetweenSteps: true,
@@ -317,8 +317,7 @@ const EVENT_FACTS: readonly EventFact[] = [
 ];
 
 /**
- * Returns the fact that an event records besides its content, in one line, with its style; undefined if it records
- * none.
+ * Returns the fact that an event records in addition to its content, in one line, with its style, or undefined.
  */
 function eventHeadline(event: Event): Headline | undefined {
   const { step, timestamp } = event;
@@ -330,7 +329,7 @@ export function isNotedBetweenSteps(event: Event): boolean {
   return EVENT_FACTS.some(({ isBetweenSteps, isIn }) => isBetweenSteps && isIn(event));
 }
 
-/** Returns the part that a memory had in a model call in one line, with its style. */
+/** Returns what a memory contributed to a model call in one line, with its style. */
 function memoryText(note: MemoryNote): Headline {
   if ('unavailable' in note) return { text: `(the memory was not available: ${printableLine(note.unavailable)})`, look: 'yellow' };
   return { text: `(${note.entries === 1 ? '1 entry' : `${note.entries} entries`} from the memory)`, look: 'dim' };
@@ -395,7 +394,7 @@ function durationText(ms: number): string {
 /** The styles of the ends of steps and units. */
 export const STATUS_LOOKS = { completed: 'green', failed: 'red', skipped: 'yellow' } as const satisfies Record<string, Look>;
 
-/** Returns the fact that an event of a program records besides its content, in one line; undefined if it records none. */
+/** Returns the fact that an event of a program records in addition to its content, in one line, or undefined. */
 function noteText({ step: note, timestamp }: Pick<Event, 'step' | 'timestamp'>): Headline | undefined {
   switch (note?.type) {
     case 'start':

@@ -7,7 +7,7 @@ import { printable } from '../../core/domain/text.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import type { Output } from '../output.ts';
 
-/** The time without output after which a person who waits is told that something happens, in milliseconds. */
+/** Milliseconds without output after which a waiting person is told that the run is working. */
 export const SILENCE_MS = 3_000;
 
 export function responseText({ content }: Pick<Event, 'content'>): string {
@@ -17,14 +17,14 @@ export function responseText({ content }: Pick<Event, 'content'>): string {
 /** The text of a run on a terminal while its result is awaited. */
 export class LiveRun {
   readonly #text: LiveText;
-  /** The text of the newest response, if it has been written as it stands. */
+  /** The text of the newest response, if it was written in full. */
   #written: string | undefined;
 
   constructor(output: Pick<Output, 'write'>) {
     this.#text = new LiveText((text) => output.write(text));
   }
 
-  /** Writes the text of the run as its stream brings it. Never rejects, if the items do not. */
+  /** Writes the text of the run as it streams. Rejects only if the items do. */
   async follow(items: AsyncIterable<StreamItemContent>): Promise<void> {
     for await (const item of items) {
       this.#text.take(item);
@@ -32,7 +32,7 @@ export class LiveRun {
     }
   }
 
-  /** Ends the text. True if the output of the run has been written already. */
+  /** Ends the text. True if the output of the run was already written. */
   finish(output: string): boolean {
     const { eventId } = this.#text;
     if (eventId !== undefined) this.#settle(eventId, output);
@@ -47,8 +47,8 @@ export class LiveRun {
 }
 
 /**
- * Text of a model on a terminal as it is written, before its event is recorded. Texts come in the order of their events: one that begins
- * before the event of another has been shown, with what follows it, waits for `goOn`.
+ * Shows a model's text on a terminal while it is written, before its event is recorded. Texts appear in the order of their events: a text
+ * waits for `goOn` until the event of the previous text, and what follows it, was shown.
  */
 export class LiveText {
   readonly #write: (text: string) => void;
@@ -56,7 +56,7 @@ export class LiveText {
   /** True from the end of a text until the caller has shown what follows it. */
   #isPaused = false;
   readonly #waiting: { eventId: string; text: string }[] = [];
-  /** The events that have been shown: what comes late of them is left out. */
+  /** The events that were shown: late pieces of them are left out. */
   readonly #shown = new Set<string>();
 
   constructor(write: (text: string) => void) {
@@ -90,7 +90,7 @@ export class LiveText {
     this.#write(printable(text));
   }
 
-  /** Discards what no event holds so far: the model is asked again. */
+  /** Discards text that no event holds yet: the model is called again. */
   reset(): void {
     this.#waiting.length = 0;
     if (this.#open === undefined) return;
@@ -99,8 +99,8 @@ export class LiveText {
   }
 
   /**
-   * Ends the text of an event whose whole text is known. True if it has been written; false if the caller has to show it: nothing, or
-   * something else, was written before. Call `goOn` once everything is shown that comes before the next text.
+   * Ends the text of an event whose whole text is known. True if it was written; false if the caller has to show it, because nothing or
+   * something else was written. Call `goOn` once everything before the next text is shown.
    */
   settle(eventId: string, text: string): boolean {
     this.#shown.add(eventId);
@@ -116,7 +116,7 @@ export class LiveText {
     return isWritten;
   }
 
-  /** Ends a line that has been begun, before something else is shown. */
+  /** Ends a begun line, before something else is shown. */
   endLine(): void {
     if (this.#open === undefined) return;
     this.#shown.add(this.#open.eventId);
@@ -124,7 +124,7 @@ export class LiveText {
     this.#write('\n');
   }
 
-  /** Writes what has waited. */
+  /** Writes the waiting texts. */
   goOn(): void {
     this.#isPaused = false;
     if (this.#open !== undefined) return;
@@ -136,16 +136,16 @@ export class LiveText {
 /** The HTTP service of `longhaul dev` and `longhaul serve` on this machine. */
 const USUAL_SERVICE = 'http://127.0.0.1:8787';
 
-/** The pause before a stream that was cut is read again, in milliseconds. */
+/** Milliseconds before a cut stream is read again. */
 const AGAIN_MS = 1_000;
 
-/** The most characters of one message of a stream. A longer one is not for a terminal. */
+/** The longest message of a stream in characters. A longer one is not for a terminal. */
 const MOST_CHARS = 4_000_000;
 
-/** A service whose streams have the answers of models as they are written. */
+/** A service that streams models' answers as they are written. */
 export interface LiveService {
   url: string;
-  /** The credentials that it is sent. */
+  /** The credentials to send to it. */
   token?: string | undefined;
 }
 
@@ -167,8 +167,8 @@ export function whyNoService({ LONGHAUL_SERVICE: url }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * Yields the items of a run's stream, from a service. Ends at once, without an error, if the service is not there or does not have the run:
- * live text is more than a terminal needs. `onMissing` is told why then. A stream that is cut is read again.
+ * Yields the items of a run's stream, from a service. Ends at once, without an error, if the service is not there or does not have the
+ * run: live text is optional. Then `onMissing` is called with the reason. A stream that is cut is read again.
  */
 export async function* streamedItems(
   { url, token }: LiveService,
@@ -181,7 +181,7 @@ export async function* streamedItems(
     for (;;) {
       const place = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
       const headers = { accept: 'text/event-stream', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-      // A redirection could lead to a place that must not have the credentials.
+      // A redirect could send the credentials to another host.
       const response = await fetch(`${url}/v1/runs/${encodeURIComponent(runId)}/stream${place}`, { headers, signal, redirect: 'error' });
       if (response.status !== 200 || !response.body) {
         if (cursor === undefined) onMissing(serviceRefusal(url, response.status));
@@ -205,7 +205,7 @@ export async function* streamedItems(
   }
 }
 
-/** Returns why a service that answers streams nothing. */
+/** Returns why a service answers but does not stream. */
 function serviceRefusal(url: string, status: number): string {
   if (status === 401 || status === 403)
     return `the service at ${url} answers ${status}: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs`;
@@ -219,7 +219,7 @@ function causeOf(error: unknown): string {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : errorMessage(error);
 }
 
-/** Yields the items of an event stream. Nothing in it is trusted: what is no item is left out. */
+/** Yields the items of an event stream. Nothing in it is trusted: invalid items are left out. */
 async function* itemsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string | undefined; item: StreamItemContent }> {
   const decoder = new TextDecoder();
   let rest = '';

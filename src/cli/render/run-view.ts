@@ -33,12 +33,12 @@ import { type Fact, factLines, type Look, type Output, pointInTime, visibleText 
 import { attemptProblems } from './event-lines.ts';
 import { type EndOf, programTimelineOf, type StepItem } from './timeline-lines.ts';
 
-/** What a run shows of itself as it is, live or ended. */
+/** The fields of a run's status that are shown unchanged, live or ended. */
 type StatusField = 'version' | 'runId' | 'agentName' | 'about' | 'status' | 'usage' | 'toolCallsTotal' | 'toolCallsNotRun' | 'queued';
 
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
 export interface RunView extends Pick<StatusView, StatusField> {
-  /** The agent that acts, or acted last, if the run was handed over; otherwise null. */
+  /** The current or last agent, if the run was handed over; otherwise null. */
   currentAgent: string | null;
   stopReason: StopReason | null;
   /** Why the model ended its last answer; null before the end of the run, and for a program. */
@@ -50,7 +50,7 @@ export interface RunView extends Pick<StatusView, StatusField> {
   error: string | null;
   errorCode: string | null;
   cancelReason: string | null;
-  /** The answers of the hooks at the start and at the end of the run. Absent if there are none. */
+  /** The answers of the hooks at the start and the end of the run. Absent if there are none. */
   hooks?: HookRecord[];
   startTime: string | null;
   endTime: string | null;
@@ -80,7 +80,7 @@ export interface RunView extends Pick<StatusView, StatusField> {
   records: RunRecord[];
   /** The turns and the limits of a session; null for other runs. */
   session: SessionView | null;
-  /** The units of a program; of a run that continues, those that have begun. Null for an agent. */
+  /** The units of a program; while it is running, the units that have begun. Null for an agent. */
   units: readonly UnitResult[] | null;
 }
 
@@ -184,7 +184,7 @@ function stepsOf(records: readonly RunRecord[]): StepResult[] {
   });
 }
 
-/** The part of a run handle that its records are read through. */
+/** The part of a run handle that reads its records. */
 export type ReadableRun = Pick<RunHandle<unknown>, 'steps' | 'export'> & { events: () => AsyncGenerator<Event> };
 
 /**
@@ -211,7 +211,7 @@ async function readExport(run: ReadableRun): Promise<RunRecord[]> {
   return records;
 }
 
-/** Returns the units of a program that have begun, in the form of its result, from the events of its run. Outputs are not among them. */
+/** Returns the begun units of a program from the events of its run, in the form of its result but without outputs. */
 export function unitsSoFar(records: readonly RunRecord[]): UnitResult[] {
   return programTimelineOf(records).flatMap((item) =>
     item.type === 'unit' ? [{ name: item.name, ...endFields(item.end), steps: item.steps.map(stepResult) }] : [],
@@ -250,7 +250,7 @@ interface RunTimes {
 
 /**
  * Returns the start of a run's workflow and, if it has closed, its end. Throws `run_not_found`, and `not_a_run` for a
- * workflow of the user's own.
+ * workflow of the user.
  */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<RunTimes> {
   return failIfUnreachable(temporal, async () => {
@@ -295,15 +295,15 @@ function agentText({ agentName, currentAgent }: RunView): string {
   return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
 }
 
-/** Returns the amounts that a run has used of its limits. */
+/** Returns a run's usage against its limits. */
 function ownFacts(run: RunView): Fact[] {
   const { usage, limits } = run;
   return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ['Cost', costText(dollarsSpent(usage), limits ?? {})]];
 }
 
-/** Returns the amounts that the newest turn of a session has used of the limits of its agent. */
+/** Returns the usage of a session's newest turn against its agent's limits. */
 function turnFacts(run: RunView, { turns, turn }: SessionView): Fact[] {
-  // The result of a session that is closed has the amounts of all its turns.
+  // The result of a closed session has the amounts of all its turns.
   if (turns === 0 || isTerminal(run.status)) return [];
   const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
   const { usage, limits } = run;
@@ -318,7 +318,7 @@ function progressFacts(run: RunView): Fact[] {
   const { units, stepsUsed, limits, usage } = run;
   const most = limits?.steps ?? 0;
   if (units === null) return [['Steps', `${stepsUsed} of at most ${most}, with ${callFacts(run)}`]];
-  // No author has chosen the default, and a run seldom comes near it.
+  // The default was not chosen by the author, and a run rarely comes near it.
   const limit = most === DEFAULT_MODEL_CALLS ? undefined : most;
   return [
     ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
@@ -333,7 +333,7 @@ function unitsText(units: readonly Pick<UnitResult, 'status'>[], run: { isOver: 
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ') || 'none has begun';
 }
 
-/** Returns the status of a unit in words. One that ran when the run ended does not run any more. */
+/** Returns the status of a unit in words. A unit that was running when the run ended is not finished. */
 export function unitStatus({ status }: Pick<UnitResult, 'status'>, { isOver }: { isOver: boolean }): string {
   return isOver && status === 'running' ? 'not finished' : status.replace('_', ' ');
 }
@@ -442,7 +442,7 @@ export function subjectFacts({ agentName, title, question, tags = [], ...princip
   ];
 }
 
-/** Returns a text on one line, with everything in it that a terminal would hide, or show in another order. */
+/** Returns a text on one line, showing everything that a terminal would hide or reorder. */
 function visibleLine(text: string): string {
   return printableLine(visibleText(text));
 }

@@ -54,7 +54,7 @@ interface StepDetails {
   waiting?: ReadonlySet<string>;
   /** The sources of the answer. */
   sources?: readonly Source[];
-  /** All of each text, instead of its beginning. */
+  /** True to show all of each text, not only its beginning. */
   full?: boolean;
 }
 
@@ -93,8 +93,8 @@ const WHY_SKIPPED = {
 } as const satisfies Record<SkippedModel['reason'], string>;
 
 /**
- * Returns who answered, and why the models in front of it did not; nothing if the first model of the agent did at once. The step says why
- * once it is complete.
+ * Returns which model answered, and why earlier ones did not; nothing if the agent's first model answered at once. Only a completed step
+ * shows the reasons.
  */
 function originTexts({ answeredBy, tried = [], skipped = [] }: AnswerOrigin, isComplete: boolean): string[] {
   if (answeredBy === undefined && tried.length === 0) return [];
@@ -182,13 +182,13 @@ export function programLines(
   });
 }
 
-/** The facts about a run that its events do not tell. */
+/** The facts about a run that its events lack. */
 interface ProgramLook {
   /** Ids of calls that wait for a decision. */
   waiting?: ReadonlySet<string>;
-  /** True if the run has ended, so that nothing in it runs any more. */
+  /** True if the run has ended, so that nothing in it is running. */
   isOver: boolean;
-  /** All of each text, instead of its beginning. */
+  /** True to show all of each text, not only its beginning. */
   full?: boolean;
 }
 
@@ -340,7 +340,7 @@ function withRequestedArguments(
   return { ...step, toolCalls: step.toolCalls.map((call) => ({ ...call, arguments: requested.get(call.callId) ?? call.arguments })) };
 }
 
-/** Returns the step whose calls do not all have results yet. */
+/** Returns the step with calls that have no results yet. */
 function unfinishedStep(
   number: number,
   { content, usage, answeredBy, timestamp }: Event,
@@ -376,7 +376,7 @@ function unfinishedStep(
   return { type: 'step', step, decisions, unanswered };
 }
 
-/** A unit of a program, as its events tell it. */
+/** A unit of a program, from its events. */
 interface UnitItem {
   type: 'unit';
   name: string;
@@ -400,7 +400,7 @@ export interface StepItem {
 /** A part of a step: content with the note of its event, or a decision about a call. */
 type StepPart = ContentPart | { type: 'decision'; decision: Decision };
 
-/** The content of an event, and what it says of the step. */
+/** The content of an event, and its note about the step. */
 interface ContentPart {
   type: 'content';
   content: ContentItem[];
@@ -415,7 +415,7 @@ export type EndOf = StepNote & { seconds: number };
 /** An item of the timeline of a program: a unit with its steps, or an event outside of them. */
 type ProgramItem = UnitItem | { type: 'event'; event: Event };
 
-/** Returns the timeline of the run of a program: the events that belong to no step in their place, and units in the order in which they began. */
+/** Returns the timeline of a program's run: units in the order in which they began, and other events in their place. */
 export function programTimelineOf(records: readonly RunRecord[]): ProgramItem[] {
   const items: ProgramItem[] = [];
   const units = new Map<string, UnitItem>();

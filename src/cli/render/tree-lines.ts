@@ -32,7 +32,7 @@ function stepsText({ steps, limits, turns }: Pick<RunTree, 'steps' | 'limits' | 
   return kind === 'program' ? counted(steps, 'model call') : `${steps}/${limits?.steps ?? 0} steps`;
 }
 
-/** Returns the tokens and the cost, with those that no provider has reported. */
+/** Returns the tokens and the cost, including what no provider has reported. */
 function spentText(usage: AggregatedUsage): string {
   const { totalTokens, estimated } = usage;
   const cost = dollarsSpent(usage);
@@ -56,7 +56,7 @@ function statusLook(status: RunStatus, output: Pick<Output, 'look'>): string {
 /** The bytes of the data of an event that a line shows; `--json` shows all. */
 const SHOWN_BYTES = 160;
 
-/** Returns a trace as a tree: spans with their events and the spans inside of them, in the order of their times. */
+/** Returns a trace as a tree: spans with their events and inner spans, by time. */
 export function traceLines(trace: ExecutionTrace, output: Pick<Output, 'look'>): string[] {
   const { programName, backendName, durationMs, totalEvents, spans, startTime } = trace;
   const facts = [backendName, `${(durationMs / 1000).toFixed(2)}s`, counted(totalEvents, 'event')].filter((fact) => fact !== '');

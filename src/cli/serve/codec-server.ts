@@ -68,13 +68,13 @@ export function reportRefusals(say: (line: string) => void): (line: string) => v
 /** The options of a codec server. */
 export interface CodecServerOptions {
   codec: CodecOptions;
-  /** The address to listen on. Default 127.0.0.1, which only this machine reaches. */
+  /** The address to listen on. Default 127.0.0.1, which only this machine can reach. */
   host?: string;
   /** The port to listen on. Default: a free one. */
   port?: number | undefined;
   /** The token that callers must send as `Authorization: Bearer <token>`. Required for any address that other machines reach. */
   token?: string | undefined;
-  /** Returns true if pages of that origin, such as `http://localhost:8233`, may call. Default: none may. */
+  /** Returns true if pages of this origin, such as `http://localhost:8233`, may call. Default: none may. */
   allowsOrigin?: (origin: string) => boolean;
   /** The maximum size of a request body in bytes. Default 64 MiB. */
   maxBodyBytes?: number;
@@ -133,7 +133,7 @@ function originHeaders({ headers }: Request): Record<string, string> {
     'access-control-allow-methods': 'POST',
     'access-control-allow-headers': REQUEST_HEADERS,
     'access-control-max-age': String(PREFLIGHT_SECONDS),
-    // Browsers require this if a page of the internet calls this machine.
+    // Browsers require this if a page from the internet calls this machine.
     ...(headers.get('access-control-request-private-network') === 'true' ? { 'access-control-allow-private-network': 'true' } : {}),
   };
 }
@@ -168,22 +168,22 @@ async function answerTo(
   const given = received.map(fromJson);
   let results = given;
   for (const codec of direction === 'encode' ? codecs : codecs.toReversed()) results = await codec[direction](results);
-  // What the codecs leave unchanged is returned as it came.
+  // Payloads that the codecs leave unchanged are returned in their received form.
   return Response.json({ payloads: results.map((one, index) => (one === given[index] ? received[index] : toJson(one))) });
 }
 
-/** True for the right token. Digests have one length, and do not reveal which part of a token is wrong. */
+/** True for the right token. Digests have equal lengths, and do not reveal which part of a token is wrong. */
 function isAuthorized({ headers }: Request, token: string): boolean {
   return timingSafeEqual(secretDigest(headers.get('authorization') ?? ''), secretDigest(`Bearer ${token}`));
 }
 
-/** A payload as JSON, as the Temporal UI and CLI exchange it with a codec server. Bytes are base64. */
+/** A payload in the JSON form that the Temporal UI and CLI exchange with a codec server. Bytes are base64. */
 interface PayloadJson {
   metadata?: Record<string, string>;
   data?: string;
 }
 
-/** Returns the payloads of a body. Throws for one of another form. */
+/** Returns the payloads of a body. Throws for an invalid body. */
 function payloadsOf(body: JsonValue | undefined): PayloadJson[] {
   const payloads: unknown = isJsonObject(body) ? body['payloads'] : undefined;
   if (Array.isArray(payloads) && payloads.every(isPayloadJson)) return payloads;

@@ -1,4 +1,4 @@
-// The worker of `longhaul dev --watch`, in a process of its own because a loaded module cannot be reloaded. It loads
+// The worker of `longhaul dev --watch`, in a separate process because a loaded module cannot be reloaded. It loads
 // what every worker needs and then waits for its options, so that the next worker is ready before a file changes.
 import { once } from 'node:events';
 import { type DevWorkerFlags, type DevWorkerLocation, serveDevWorker } from './dev-worker.ts';

@@ -20,7 +20,7 @@ import { serviceClientOptions, serviceHandler, withSink } from './serve.ts';
 /** The options of `longhaul dev` that concern its worker. */
 export interface DevWorkerFlags extends ServerFlags, LogFlags {
   agents: string;
-  /** The module of the user's own workflows. */
+  /** The module of the user's workflows. */
   workflows?: string;
   /** The time that running calls may take to end at shutdown, in milliseconds. */
   grace?: number;
@@ -40,7 +40,7 @@ export interface DevWorkerLocation {
   bundleFile?: string;
 }
 
-/** The message of a worker that has begun to poll. */
+/** The message of a worker that has started polling. */
 export interface DevWorkerReady {
   taskQueue: string;
   /** The address of the HTTP service. Absent: there is none. */
@@ -99,21 +99,21 @@ export async function serveDevWorker(
     });
   } finally {
     await http?.close();
-    // A worker that failed may still use the connection; the process ends in any case.
+    // A failed worker may still use the connection; the process ends anyway.
     await connection?.close().catch(() => undefined);
   }
 }
 
 const HOST = '127.0.0.1';
 
-/** The time for which a worker waits for its port: the worker before it may take a moment to leave it. */
+/** How long a worker waits for its port: the previous worker may take a moment to release it. */
 const PORT_WITHIN_MS = 10_000;
 
 /** The HTTP service in the process of a session's worker. */
 interface DevHttp {
-  /** The address; undefined if the port could not be had, which the user is told. */
+  /** The address; undefined if the port is taken, which is reported to the user. */
   readonly url: Promise<string | undefined>;
-  /** Resolves once the requests under way are answered, and cuts them off after the grace. */
+  /** Resolves once requests in progress are answered, and cuts them off after the grace period. */
   close(): Promise<void>;
 }
 
@@ -127,8 +127,8 @@ interface DevHttpOptions {
 }
 
 /**
- * Serves the agents over HTTP on this machine, to everyone who reaches it. With the terminal's signal it gives up its port first: the next
- * worker of the session listens there, and the streams that it cuts come back.
+ * Serves the agents over HTTP on this machine, to everyone who can reach it. On the terminal's signal it releases its port first: the
+ * next worker of the session listens there, and readers of cut streams reconnect.
  */
 async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, graceMs }: DevHttpOptions): Promise<DevHttp> {
   const { signal } = io.terminal;
@@ -229,7 +229,7 @@ export class DevBundle {
   }
 }
 
-/** Returns the bundle of the package, or that at the path. Creates the latter if it is missing: then `begins` is called first. */
+/** Returns the bundle of the package, or the one at the path. Creates the latter if it is missing, after calling `begins`. */
 async function bundleAt(
   file: string,
   { begins, ...options }: { workflowsPath?: string; codec: CodecOptions; begins: () => void },
@@ -247,10 +247,10 @@ async function bundleAt(
   return { codePath: file };
 }
 
-/** Imports of files, except type imports, which are erased. */
+/** Matches imports of files, except type imports, which are erased. */
 const IMPORT = /\b(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\bfrom\s*)?['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
 
-/** Endings of the file that an import without an extension, or with that of the compiled file, may mean. */
+/** File endings for an import that has no extension, or the extension of the compiled file. */
 const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
 
 /** Returns the file and all files of the same project that it loads by relative imports. */

@@ -102,7 +102,7 @@ async function keepingRuns(io: CommandIo, flags: DevFlags, start: (dbFile: strin
   }
 }
 
-/** Makes the folder of a file of runs. The usual one keeps itself out of the repository of the user. */
+/** Makes the folder of a file of runs. The default one excludes itself from the user's repository. */
 function makeFolder(folder: string, { isOwn }: { isOwn: boolean }): void {
   try {
     mkdirSync(folder, { recursive: true });
@@ -115,7 +115,7 @@ function makeFolder(folder: string, { isOwn }: { isOwn: boolean }): void {
   }
 }
 
-/** Returns the server of a file: the end of the server lets others have the file. */
+/** Returns a server that releases its file when it ends. */
 function releaseAtEnd(file: RunFile, server: DevServer): DevServer {
   file.tell(server.address);
   return { ...server, stop: () => server.stop().finally(() => file.release()) };
@@ -178,7 +178,7 @@ async function work(
   return watchWorker(io, { flags, location, ready });
 }
 
-/** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
+/** Does the work of a session. Rejects if its server ends meanwhile, since what waits for the server would never end. */
 async function untilServerEnds<Value>({ server }: Session, working: Promise<Value>): Promise<Value> {
   const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and continue`;
   const ended = server.ended?.then(() => {
@@ -193,7 +193,7 @@ export interface Session {
   codecServer: DevCodecServer;
 }
 
-/** Says what the session has, and what to do next. Pages of the Temporal UI may then call the codec server. */
+/** Prints what the session provides, and what to do next. Pages of the Temporal UI may then call the codec server. */
 async function announceSession(
   { terminal, output }: CommandIo,
   { server, codecServer, ...worker }: Session & DevWorkerReady,

@@ -65,7 +65,7 @@ async function bundles({ worker = {}, workflowsPath, codec }: Omit<ServeOptions,
   return packagedBundle({ ...worker, ...defined({ workflowsPath, codec }) }) === undefined;
 }
 
-/** Says what a worker does before it polls: it takes most of the start, and nothing else is seen of it. */
+/** Notes that a worker bundles its workflows before it polls: this takes most of the start, without other output. */
 export function sayBundling(output: Pick<Output, 'note' | 'look'>): void {
   output.note(output.look('dim', 'Bundling the workflows of the worker …'));
 }
@@ -117,7 +117,7 @@ export async function installQuietRuntime(
   Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text), page), shutdownSignals: [] });
 }
 
-/** Returns the file of the user's own workflows, as the worker takes it. Throws a UsageError if it is not a file. */
+/** Returns the file of the user's workflows, in the form for the worker. Throws a UsageError if it is not a file. */
 export function workflowsFile(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   const file = resolve(path);

@@ -42,7 +42,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
   const { telemetry, close } = await commandTelemetry(io.output, flags, agentsModule);
   // Only a worker needs it.
   if (hasWorker) await installQuietRuntime(io.output, log, telemetry?.page);
-  // Commands end with the terminal's signal. This one first answers the requests that it has.
+  // Commands end with the terminal's signal. This one first answers the requests in progress.
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
   try {
     return await withClient(staying, flags, async (connected) => {
@@ -68,7 +68,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
         await served;
         return EXIT_CODES.ok.code;
       } finally {
-        // Only a worker that fails leaves it open.
+        // Only a failed worker leaves the server open.
         await server.close(0);
       }
     });
@@ -83,18 +83,18 @@ interface Service extends Announced {
   flags: FlagsOf<typeof SERVE>;
 }
 
-/** Resolves once the terminal's signal is aborted and the requests under way are answered. */
+/** Resolves once the terminal's signal is aborted and requests in progress are answered. */
 async function answerUntilInterrupted(
   { terminal: { signal }, output }: CommandIo,
   { server, draining, closing, flags }: Pick<Service, 'server' | 'flags'> & Pick<EndingService, 'draining' | 'closing'>,
 ): Promise<void> {
   await untilEnded(signal);
-  // A person at the keyboard has no proxy to wait for.
+  // Ctrl-C comes from a person, so no proxy has to notice.
   const isAlone = signal.reason instanceof Interruption && signal.reason.by === 'SIGINT';
   const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);
   const graceMs = flags.grace ?? DEFAULT_GRACE_MS;
   const noticed = drainMs > 0 ? `in ${drainMs / 1000} s it takes no more requests, and ` : '';
-  output.note(`Closing: ${noticed}requests under way may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+  output.note(`Closing: ${noticed}requests in progress may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
   await shutDown({ server, draining, closing, drainMs, graceMs });
 }
 
@@ -126,7 +126,7 @@ async function withWorker(io: CommandIo, service: ServiceWithWorker): Promise<nu
   return code;
 }
 
-/** A service that listens. */
+/** A listening service. */
 interface Announced {
   server: { url: string };
   /** The Temporal server that it talks to. */
@@ -164,7 +164,7 @@ function announceService(
     ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
   ].join('; ');
   output.print(`Listening at ${url} for ${address} (namespace "${namespace}")`);
-  output.print(callers.length === 0 ? 'Callers: no authentication, this machine alone' : `Callers: ${callers.join(', ')}`);
+  output.print(callers.length === 0 ? 'Callers: no authentication, only this machine' : `Callers: ${callers.join(', ')}`);
   output.print(workerLine(taskQueue, served));
   if (studioUrl !== undefined) output.print(`Studio: ${studioUrl}`);
   const [agent = 'my-agent'] = agents;
@@ -191,13 +191,13 @@ interface AuthenticationFlags {
   jwksUrl?: string;
   /** The client id with which people log in at the issuer. */
   oidcClient?: string;
-  /** What a log-in asks for. */
+  /** The scopes that a login requests. */
   oidcScope?: string;
 }
 
-/** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
+/** How the service verifies its callers. Without `authenticate`, every caller is an operator. */
 interface CallerVerification {
-  /** The kinds of credentials that it takes, in words; none if every caller is an operator. */
+  /** The accepted kinds of credentials, in words; none if every caller is an operator. */
   kinds: readonly string[];
   authenticate?: Authenticate;
   tokenSecrets?: readonly string[];
@@ -205,8 +205,8 @@ interface CallerVerification {
 }
 
 /**
- * Returns the way in which the service verifies its callers: by API keys if there is a file of them, and by tokens of an issuer. Throws a
- * UsageError for an address that other machines reach, if callers are not verified.
+ * Returns how the service verifies its callers: with API keys if there is a file of them, and with an issuer's tokens. Throws a
+ * UsageError for an address that other machines can reach if callers are not verified.
  */
 function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
   const file = keysFile(defined({ file: flags.keys }), env);
@@ -226,7 +226,7 @@ function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv):
   };
 }
 
-/** The secret of the client, which has no flag: arguments of processes can be read by others. */
+/** The client secret, which has no flag because other users can read the arguments of processes. */
 const CLIENT_SECRET_VARIABLE = 'LONGHAUL_OIDC_CLIENT_SECRET';
 
 function loginOf(
@@ -257,7 +257,7 @@ export function withSink(agentsModule: AgentsModule): AgentsModule {
   return { streams: memoryStreams(), ...agentsModule };
 }
 
-/** Returns the options of the client of a service: with the stores of the agents, so that it exports and deletes whole runs. */
+/** Returns the options of a service's client, with the agents' stores, so that it exports and deletes whole runs. */
 export function serviceClientOptions(
   { terminal, output }: CommandIo,
   flags: ServerFlags,

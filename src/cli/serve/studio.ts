@@ -28,13 +28,13 @@ export async function studio({ terminal, output }: CommandIo, flags: FlagsOf<typ
   }
 }
 
-/** Returns the address without a slash at its end. Throws a UsageError for one that is not of HTTP, or that has credentials in it. */
+/** Returns the address without a trailing slash. Throws a UsageError for an address that is not HTTP or contains credentials. */
 function serviceAddress(text: string | undefined): string {
   if (text === undefined) throw new UsageError('Which service? Write --url with its address, such as --url https://agents.acme.example');
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new UsageError(`"${text}" is not the address of a service: write --url https://…`);
   if (url.username !== '' || url.password !== '' || url.search !== '')
-    throw new UsageError('--url has credentials or a query in it: write the address alone, and give the key to the page');
+    throw new UsageError('--url has credentials or a query in it: write only the address, and give the key to the page');
   return withoutEnd(`${url.origin}${url.pathname}`, '/');
 }

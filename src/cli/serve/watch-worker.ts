@@ -45,7 +45,7 @@ export async function watchWorker(io: CommandIo, { flags, location, ready }: Wat
     });
     const end: Promise<boolean> = exitCodeOf(child).then((code) => {
       if (child === current && !signal.aborted)
-        io.output.note(`The worker has ended (exit code ${code}): it starts anew when a file changes.`);
+        io.output.note(`The worker has ended (exit code ${code}): it restarts when a file changes.`);
       return running.delete(end);
     });
     running.add(end);
@@ -70,7 +70,7 @@ const STDERR = 2;
 
 /**
  * Starts a worker in its own process group: Ctrl-C in the terminal reaches only the session, which lets the worker
- * finish its calls. `json`: stdout is for machines, so what the modules of the user print goes to stderr.
+ * finish its calls. `json`: stdout is for machines, so output of the user's modules goes to stderr.
  */
 function startProcess(json: boolean): ChildProcess {
   const child = fork(PROCESS, [], { detached: true, stdio: ['ignore', json ? STDERR : 'inherit', 'inherit', 'ipc'] });
@@ -101,12 +101,12 @@ const CODE = /\.(?:[mc]?[jt]s|json)$/;
 const SKIPPED = /^(?:node_modules|\..*)$/;
 
 /**
- * The interval between two looks at the files, in milliseconds. Polling works everywhere, including network drives
+ * The interval between two checks of the files, in milliseconds. Polling works everywhere, including network drives
  * and containers.
  */
 const EVERY_MS = 250;
 
-/** The number of looks at files that keep changing before the change is reported anyway. */
+/** The number of checks of files that keep changing before the change is reported anyway. */
 const MOST_LOOKS = 4;
 
 /**

@@ -370,7 +370,7 @@ class FollowedExecution {
     this.#id = id;
   }
 
-  /** Continues with the newest execution. Throws `SentBack` if it does not continue the current one, but `retry` has replaced that. */
+  /** Continues with the newest execution. Throws `SentBack` if it does not continue the current one: `retry` has then replaced that one. */
   async continueWith(newest: string): Promise<void> {
     if (newest === this.#id) return;
     const before = this.#id;

@@ -91,7 +91,7 @@ function problemLine({ path, message }: Problem): string {
 
 /** A step as the functions of `longhaul/program` return it. */
 export interface ProgramStep {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.step';
   /** The step as a document. */
   readonly document: StepDocument;
@@ -101,7 +101,7 @@ export interface ProgramStep {
 
 /** A unit as `unit` returns it. */
 export interface ProgramUnit {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.unit';
   /** The unit as a document. */
   readonly document: UnitDocument;

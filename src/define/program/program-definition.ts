@@ -10,7 +10,7 @@ import type { AnyTool } from '../tool-definition.ts';
  * output and of its input, as a start takes it (`GivenInput`) and as its schema parses it (`Input`).
  */
 export interface ProgramDefinition<Output = JsonValue, Input = never, GivenInput = Input> extends ProgramUses {
-  /** Tells it apart from other definitions. */
+  /** Distinguishes it from other definitions. */
   readonly kind: 'longhaul.program';
   /** The name that a start uses. */
   readonly name: string;

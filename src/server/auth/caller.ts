@@ -88,7 +88,7 @@ export function mayReachRun({ runId: own }: Pick<Caller, 'runId'>, runId: string
 export function requireRun(caller: Pick<Caller, 'runId'>, runId: string | undefined): void {
   if (mayReachRun(caller, runId)) return;
   if (runId !== undefined) throw new LonghaulError('run_not_found', 'The token is for another run: use other credentials');
-  throw forbidden(`The token is for the run "${caller.runId}" alone: use other credentials`);
+  throw forbidden(`The token is only for the run "${caller.runId}": use other credentials`);
 }
 
 /** The facts about a run that decide who may raise its limits. */

@@ -285,7 +285,7 @@ function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTol
   if (!(clockTolerance >= 0 && clockTolerance <= 60)) throw new UsageError('jwt: "clockTolerance" is a number of seconds from 0 to 60');
   if (keys === undefined) requireSafeUrl(jwksUrl ?? issuer, jwksUrl === undefined ? 'issuer' : 'jwksUrl');
   else if (!keys.keys.every(({ kty, d }) => kty !== 'oct' && d === undefined))
-    throw new UsageError('jwt: "keys" has a private or a symmetric key: give the public keys of the issuer alone');
+    throw new UsageError('jwt: "keys" has a private or a symmetric key: give only the public keys of the issuer');
   else {
     const weak = keys.keys.findIndex(({ kty, n }) => kty === 'RSA' && Buffer.from(n ?? '', 'base64url').length * 8 < LEAST_RSA_BITS);
     if (weak !== -1) throw new UsageError(`jwt: key ${weak + 1} of "keys" has fewer than ${LEAST_RSA_BITS} bits: use a longer one`);

@@ -67,7 +67,7 @@ export function requireLoopback(host: string): void {
 export function refuseForeignPages(request: Request, origins: readonly string[]): void {
   const host = request.headers.get('host') ?? new URL(request.url).host;
   if (!isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) {
-    throw forbidden(`The server has no authentication, so it answers requests for localhost alone, and not those for "${host}"`);
+    throw forbidden(`The server has no authentication, so it only answers requests for localhost, not for "${host}"`);
   }
   const origin = request.headers.get('origin');
   if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host.toLowerCase()) return;

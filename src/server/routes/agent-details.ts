@@ -13,7 +13,7 @@ const agentDetails = component(
     description: z.string().exactOptional(),
     deps: jsonObject.exactOptional().describe('The JSON Schema of the deps that a start takes.'),
     output: jsonObject.exactOptional().describe('The JSON Schema of the output. Absent: text.'),
-    models: z.array(z.string()).describe('`provider/model`, in the order in which they are asked.'),
+    models: z.array(z.string()).describe('`provider/model`, in the order in which they are called.'),
     instructions: z.array(z.string()).exactOptional().describe('Absent: a function makes them for each run.'),
     settings: jsonObject.describe('The settings of model calls.'),
     limits: jsonObject.describe('The limits of a run that names no others.'),

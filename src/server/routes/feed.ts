@@ -14,7 +14,7 @@ export const feedRoute = defineRoute(
     summary: 'Follow all runs: which start, wait for a decision, wait no more, and end',
     description:
       'It begins with the runs that wait. A client that is cut off comes back with the last id it has got; a `gap` says that it has to list ' +
-      'the runs anew. The service asks the server once for all who listen for the same principal.',
+      'the runs again. The service polls the server once for all who listen for the same principal.',
     scope: 'runs:read',
     query: z.strictObject({
       agent: z.string().exactOptional(),

@@ -17,7 +17,7 @@ const ways = component(
         audience: z.string().exactOptional(),
       })
       .exactOptional()
-      .describe('OpenID Connect, by the code flow with PKCE (S256). Absent: there is none.'),
+      .describe('OpenID Connect, with the code flow and PKCE (S256). Absent: not available.'),
   }),
 );
 
@@ -27,7 +27,7 @@ const waysRoute = defineRoute(
     path: '/v1/login',
     id: 'getLogin',
     tag: 'server',
-    summary: 'Tell how people log in',
+    summary: 'Read how people log in',
     scope: 'public',
     responses: ok(ways, 'The ways to log in; empty if callers bring their own credentials.'),
     problems: ['authorization_failed'],
@@ -83,7 +83,7 @@ const exchangeRoute = defineRoute(
   },
 );
 
-/** Returns the caller that a token stands for; undefined if the service does not take it: an issuer may give several kinds. */
+/** Returns the caller of a token; undefined if the service does not accept it: an issuer may issue several kinds. */
 async function callerOf(token: string, authenticate: Authenticate, url: string): Promise<Caller | undefined> {
   return authenticate(new Request(url, { headers: { authorization: `Bearer ${token}` } }));
 }

@@ -39,7 +39,7 @@ export const meRoute = defineRoute(
     path: '/v1/me',
     id: 'getMe',
     tag: 'server',
-    summary: 'Tell the caller who it is, and what the service has',
+    summary: 'Read who the caller is, and what the service offers',
     scope: 'runs:read',
     isOfCaller: true,
     responses: ok(me, 'The caller and the service.'),
@@ -66,7 +66,7 @@ export const meRoute = defineRoute(
         },
         versions: { ...defined({ longhaul: installedVersion('longhaul') }), node: process.versions.node },
         namespace: client.temporal.options.namespace,
-        // A token for one run may be that of somebody outside.
+        // A run token may belong to somebody outside.
         ...defined({ uiUrl: isOfRun ? undefined : settings.uiUrl }),
       },
     };

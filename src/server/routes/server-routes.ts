@@ -8,7 +8,7 @@ import type { ReadinessCheck } from '../server-options.ts';
 /** The time that each part of the service has to answer. */
 const CHECK_MS = 2_000;
 
-/** The time for which the outcome of the checks stands, in milliseconds. */
+/** How long the outcome of the checks is valid, in milliseconds. */
 const REMEMBERED_MS = 500;
 
 type Checks = Readonly<Record<string, ReadinessCheck>>;
@@ -33,7 +33,7 @@ const livez = defineRoute(
     path: '/livez',
     id: 'getLiveness',
     tag: 'server',
-    summary: 'Tell that the process runs',
+    summary: 'Check that the process runs',
     scope: 'public',
     responses: { 200: { description: 'It runs.', schema: alive } },
     problems: [],
@@ -41,7 +41,7 @@ const livez = defineRoute(
   async () => ({ status: 200, body: { status: 'alive' } }),
 );
 
-/** Returns the routes that tell the state of the process. They need no credentials, and name no causes. */
+/** Returns the routes that report the state of the process. They need no credentials, and reveal no causes. */
 export function stateRoutes(client: LonghaulClient): readonly Route[] {
   const own = { temporal: () => reachTemporal(client), streams: () => client.checkStreams() };
   let last: { at: number; states: Promise<States> } | undefined;
@@ -59,7 +59,7 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
       path: '/readyz',
       id: 'getReadiness',
       tag: 'server',
-      summary: 'Tell if the service can take requests',
+      summary: 'Check whether the service can take requests',
       scope: 'public',
       responses: {
         200: { description: 'It can.', schema: readiness },

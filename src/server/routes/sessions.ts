@@ -146,7 +146,7 @@ const turnRoute = defineRoute(
     const number = params.turn === 'newest' ? Math.max(1, begun) : params.turn;
     const session: SessionHandle = client.session(view.agentName, { id: sessionId });
     const isOver = isTerminal(view.status) || number < begun || (number === begun && view.session?.turn !== number);
-    // A turn that has ended is read without a wait, and one that cannot come any more is refused without one.
+    // An ended turn is read without a wait, and a turn that can no longer come is refused without one.
     const result = isOver
       ? await session.turn(number)
       : await withinWait(waitMs(query.wait), request, (options) => session.answer({ id: '', turn: number }, options));
@@ -154,7 +154,7 @@ const turnRoute = defineRoute(
   },
 );
 
-/** Sends a message. With the name of an agent it starts the session, if there is none. */
+/** Sends a message. With the name of an agent, starts the session if it does not exist. */
 function sendMessage(request: MessageRequest): Promise<MessageReceipt> {
   return soon(() => sendNow(request));
 }
@@ -215,7 +215,7 @@ const turnsRoute = defineRoute(
   async ({ params, query, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).turns(query) }),
 );
 
-/** The routes by which a caller talks to a session. */
+/** The routes with which a caller talks to a session. */
 export const TALK_ROUTES: readonly Route[] = [sendRoute, askRoute, turnRoute, turnsRoute];
 
 const sessionChange = { method: 'POST', tag: 'sessions', scope: 'runs:write', params: sessionParams, problems: REQUEST_PROBLEMS } as const;
@@ -333,7 +333,7 @@ export const CHANGE_SESSION_ROUTES: readonly Route[] = [
   raiseRoute,
 ];
 
-/** Returns the handle of a session that has begun, by its id alone. Throws `run_not_found`. */
+/** Returns the handle of an existing session from only its id. Throws `run_not_found`. */
 async function knownSession(client: LonghaulClient, id: string): Promise<SessionHandle> {
   // The handle could start a session, and needs the name of an agent for that.
   const { agentName } = await client.handle(id).status();

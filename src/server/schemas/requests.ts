@@ -260,7 +260,7 @@ export const sessionMessageBody = component(
     id: requestIdText.exactOptional(),
     agent: agentNameText
       .exactOptional()
-      .describe('The agent with which the session begins if there is none of that id. Default: that is refused.'),
+      .describe('The agent with which the session begins if it does not exist. Default: that is refused.'),
   }),
 );
 

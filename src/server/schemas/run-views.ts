@@ -92,7 +92,7 @@ export const trace = component(
   }),
 );
 
-/** A run with the runs below it. */
+/** A run with its descendants. */
 export const runTree = component(
   'RunTree',
   object({
@@ -151,7 +151,7 @@ export const runsPage = component(
   object({
     runs: listOf(RUN_LIST_ENTRY),
     ...NEXT,
-    cut: optional(described(TRUE, 'More runs match than were looked at to put them in order.')),
+    cut: optional(described(TRUE, 'More runs match than were sorted.')),
   }),
 );
 

@@ -55,7 +55,7 @@ export const runIdText = nameText
   .refine((text) => text.trim() !== '', 'is blank')
   .meta({ pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$', description: 'At most 1,000 bytes in UTF-8.' });
 
-/** The name of an agent or a program. It is the beginning of the id of a run that has none of its own. */
+/** The name of an agent or a program. It is the prefix of run ids that are generated. */
 export const agentNameText = nameText.max(200);
 
 /** A point in time, as ISO 8601 has it: `2026-11-26T22:06:35.123Z`. */
@@ -67,7 +67,7 @@ export const requestIdText = nameText.max(64).describe('An id of your own: the s
 /** The member `by` of a request to a run. The service does not read it: it knows the caller. */
 export const ignoredBy = z.string().describe('Ignored: the service names the caller that it has verified.');
 
-/** The most problems of one request that are looked for: a response lists no more. */
+/** The most problems of one request: a response lists no more, so no more are looked for. */
 export const MOST_PROBLEMS = 50;
 
 /** The most entries of lists in requests, by what they hold. */
@@ -215,7 +215,7 @@ export const savedContext = component(
     .describe('The context of a run as a document.'),
 );
 
-/** The shapes that the OpenAPI document names, with their names. Those of requests and answers alike are checked by the schema of that name. */
+/** The shapes with a name in the OpenAPI document. Shapes in both requests and answers are checked by the schema with this name. */
 export const SHAPES = new Map<JsonObject, string>([
   [JSON_OBJECT, 'JsonObject'],
   [CONTENT_ITEM, 'ContentItem'],

@@ -219,7 +219,7 @@ export class Trouble {
     this.#count(count);
   }
 
-  /** Entries are sent, and none is dropped any more. */
+  /** Records that entries are sent and no longer dropped. */
   sends(): void {
     if (!this.#isDropping) return;
     this.#isDropping = false;

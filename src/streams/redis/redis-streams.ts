@@ -235,7 +235,7 @@ async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: s
   }
 }
 
-/** The circumstances in which streams are followed. */
+/** The context in which streams are followed. */
 interface TailContext {
   /** The connection that waits for entries. It is opened with the first reader. */
   blocking: () => RedisConnection;

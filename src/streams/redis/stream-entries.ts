@@ -125,7 +125,7 @@ export interface Addition {
   content: Buffer | undefined;
 }
 
-/** An entry as it is read from a stream. */
+/** An entry read from a stream. */
 export interface ReadItem {
   id: string;
   read: StreamRead;
@@ -196,7 +196,7 @@ function isEntry(value: unknown): value is StreamEntry {
   return typeof value === 'object' && value !== null && 'type' in value && Object.hasOwn(TYPES, String(value.type));
 }
 
-/** The part of a data converter that entries need. Its codecs are those of the run. */
+/** The part of a data converter that entries need, with the codecs of the run. */
 export type EntryConverter = Pick<LoadedDataConverter, 'payloadConverter' | 'payloadCodecs'>;
 
 /** Encodes entries, which are payloads already, as they are stored. Rejects with the errors of the codecs. */

@@ -385,7 +385,7 @@ export function roundTrip<Value>(value: Value): Value {
 export interface SentFailure {
   /** The failure as its run receives it. */
   failure: TemporalFailure;
-  /** The delay before the next attempt that the activity asks for, in milliseconds. Only the server receives it. */
+  /** The delay that the activity requests before the next attempt, in milliseconds. Only the server receives it. */
   waitMs?: number;
 }
 

@@ -125,10 +125,10 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     const [one, other] = shown.includes(runs[0]!.runId) ? [runs[0]!, runs[1]!] : [runs[1]!, runs[0]!];
     const [pending] = (await one.approvals()).pending;
     await one.approve(pending!);
-    await shows(page, 'The decision that was shown here does not wait any more');
+    await shows(page, 'The decision that was shown here no longer waits');
     expect(await shownRun(page)).toContain(other.runId);
     await page.keyboard.press('a');
-    await expect.poll(() => page.locator('main').innerText(), { timeout: 20_000 }).not.toContain('does not wait any more');
+    await expect.poll(() => page.locator('main').innerText(), { timeout: 20_000 }).not.toContain('no longer waits');
     expect((await other.approvals()).pending).toHaveLength(1);
     await page.keyboard.press('a');
     expect(await other.result()).toMatchObject({ status: 'completed' });

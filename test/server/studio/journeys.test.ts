@@ -210,7 +210,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     const taken = async (): Promise<boolean> =>
       /Content taken out|not in the conversation any more/i.test(await page.locator('main').innerText());
     for (let step = 7; step > 1 && !(await taken()); step -= 1) {
-      await press(page, /Step before/);
+      await press(page, /Previous step/);
       await shows(page, `Request of step ${step - 1}`);
       await shows(page, 'As sent');
     }
@@ -222,10 +222,10 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.result();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}/steps/1/request`);
     await shows(page, 'As sent');
-    await press(page, /Step after/);
+    await press(page, /Next step/);
     await shows(page, 'Request of step 2');
     await shows(page, 'As sent');
-    expect(await page.getByText('Step after').count()).toBe(0);
+    expect(await page.getByText('Next step').count()).toBe(0);
   });
 
   test('a request is copied as a command, without a key', async () => {

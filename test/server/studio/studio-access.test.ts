@@ -212,7 +212,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
       const main = page.locator('main');
       for (const [place, shown] of Object.entries(places)) {
         await page.goto(`${studio.url}#/${place}`);
-        const hasCome = new RegExp(`Problem: |opens one run alone|${shown.source}`);
+        const hasCome = new RegExp(`Problem: |opens only one run|${shown.source}`);
         await expect.poll(() => main.innerText(), { timeout: 20_000, message: `${who} at ${place}` }).toMatch(hasCome);
         const name = place.includes('/steps/') ? 'run/request' : place === `runs/${id}` ? 'run' : (place.split('/')[0] ?? '');
         const seen = async (): Promise<string> => {
@@ -251,7 +251,7 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     for await (const { decision } of run.events()) if (decision !== undefined) decided.push([decision.type, decision.by]);
     expect(decided).toEqual([['approve', 'maker']]);
     await page.goto(`${studio.url}#/inbox`);
-    await shows(page, 'opens one run alone');
+    await shows(page, 'opens only one run');
     const asked = studio.requests.slice(before).filter(({ path }) => path.startsWith('/v1/') && !path.startsWith('/v1/runs/'));
     expect([...new Set(asked.map(({ path }) => path))].toSorted()).toEqual(['/v1/login', '/v1/me']);
     expect(asked.map(({ path }) => path).filter((path) => path.includes(token))).toEqual([]);

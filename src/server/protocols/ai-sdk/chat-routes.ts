@@ -119,7 +119,7 @@ const stream = defineRoute(
     description: 'For a page that was loaded again, or was offline.',
     scope: 'runs:read',
     params: chatParams,
-    responses: { 200: ANSWER, 204: { description: 'The chat gives no answer at the moment, or there is none of that id.' } },
+    responses: { 200: ANSWER, 204: { description: 'The chat has no answer in progress, or there is no chat with this id.' } },
     problems: ['history_removed'],
   },
   async ({ params, caller, client, settings, signal, raw }) => {
@@ -191,8 +191,8 @@ const messagesRoute = defineRoute(
     tag: 'sessions',
     summary: 'Read the messages of a chat of the AI SDK',
     description:
-      'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. Of a turn that has not ended it has ' +
-      'the messages of the user alone: its stream has the answer from its beginning. A chat that does not exist has no messages.',
+      'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. A turn that has not ended has only ' +
+      "the user's messages: its stream has the answer from its beginning. A chat that does not exist has no messages.",
     scope: 'runs:read',
     params: chatParams,
     query: z.strictObject({
@@ -213,7 +213,7 @@ const messagesRoute = defineRoute(
   },
 );
 
-/** The answer to a request to stop. */
+/** The answer to a stop request. */
 const interruptReceipt = component(
   'ChatStopped',
   z.object({
@@ -409,7 +409,7 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
   // A session answers an already accepted message with its first receipt, or with one without an offset.
   const isRepeated = receipt !== undefined && (receipt.offset ?? 0) < recorded;
-  // A request that continues a message is about its answers. A request that repeats a recorded answer is not.
+  // A request that continues a message is about its answers. A request for an answer that is already recorded is not.
   if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
   if (goesOn && applied.length > 0) return continuedTurn(to, applied);
   const {

@@ -11,12 +11,12 @@ import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
 import { isOfUser, TurnEncoder } from './turn-encoder.ts';
 import type { UiChunk } from './ui-message.ts';
 
-/** A message of the user whose answer is sent: once the model has read it. */
+/** A user's message whose answer is sent once the model has read it. */
 interface UnreadMessage {
   id: string;
   /** The number of recorded events when the session accepted it. */
   offset: number;
-  /** The number of messages in the queue of the session then, with this one. */
+  /** The number of messages in the queue of the session at that time, including this one. */
   queued: number;
 }
 
@@ -27,14 +27,14 @@ export interface FollowedTurn {
   turn: number;
   /** The place in the record at which the turn begins. */
   place: RecordPlace;
-  /** The offset of the response that the client has shown and continues behind. */
+  /** The offset of the response that the client has shown, and after which it continues. */
   after?: number;
-  /** The decisions on calls of runs below that the client has answered. */
+  /** The client's decisions on calls of descendants. */
   answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
   /**
-   * Present for a caller who may not decide: the stream stays open while calls wait for others. Returns the answer on a call of a run below
-   * that waits no more, as it is recorded.
+   * Present for a caller who may not decide: the stream stays open while calls wait for others. Returns the recorded decision on a
+   * descendant's call that no longer waits.
    */
   answerOf?: (call: AskedBelow) => Promise<AnsweredCall>;
   /** The path before every route of the service. Default: none. */
@@ -81,7 +81,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
           unread = 0;
           continue;
         }
-        // The record of the session does not tell of decisions in runs below.
+        // The session's record does not have the decisions of descendants.
         if (answerOf !== undefined && encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
         yield* pass(encoder.take(item));
         if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
@@ -101,7 +101,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   }
 }
 
-/** Returns the chunks about calls of runs below that others have decided on meanwhile. */
+/** Returns the chunks about descendants' calls that others have decided meanwhile. */
 async function answeredBelow(
   encoder: TurnEncoder,
   run: FollowedTurn['run'],
@@ -115,7 +115,7 @@ async function answeredBelow(
   return [...encoder.answered(await Promise.all(decided.map(async (call) => answerOf(call))))];
 }
 
-/** True if the approvals may be others than before: after an item, and if none has come for some time. */
+/** True if the approvals may have changed: after such an item, or if none has arrived for some time. */
 function mayChangeApprovals(item: StreamItem | undefined): boolean {
   if (item === undefined || item.type === 'status') return true;
   if (item.type !== 'event') return false;
@@ -123,12 +123,12 @@ function mayChangeApprovals(item: StreamItem | undefined): boolean {
   return decision !== undefined || refused !== undefined || content.some(({ type }) => type !== 'message');
 }
 
-/** The number of events that are read first, from the newest on. Most turns have fewer. */
+/** The number of newest events that are read first. Most turns have fewer. */
 const FIRST_LOOK = 50;
 
 /**
- * Finds the place at which a turn begins: behind the end of the turn before it. Reads the record backwards, so that a long conversation
- * costs no more than a short one. `known`: the number of events that were recorded when the turn went on or was about to begin.
+ * Finds the beginning of a turn: after the end of the previous turn. Reads the record backwards, so that a long conversation
+ * costs no more than a short one. `known`: the number of events that were recorded when the turn was running or about to begin.
  */
 export async function placeOfTurn(run: Pick<RunHandle, 'context'>, turn: number, known: number): Promise<RecordPlace> {
   if (turn === 1) return { offset: 0, step: 0 };
@@ -149,7 +149,7 @@ export async function placeOfTurn(run: Pick<RunHandle, 'context'>, turn: number,
   }
 }
 
-/** Reads the events of a page and of those behind it. */
+/** Reads the events of a page and of the pages after it. */
 async function eventsBetween(run: Pick<RunHandle, 'context'>, first: ContextPage, until: number): Promise<ContextPage['events']> {
   const events = [...first.events];
   for (let next = first.from + events.length; next < until; next = first.from + events.length) {

@@ -20,7 +20,7 @@ const postedMessage = z.looseObject({
   parts: list(z.looseObject({ type: z.string() }), { max: MOST.parts }),
 });
 
-/** The body of a chat request, as `useChat` sends it. Members that the service does not name are those of the page. */
+/** The body of a chat request, as `useChat` sends it. Members that the service does not name are for the page. */
 export const chatBody = component(
   'Chat',
   z.looseObject({
@@ -50,18 +50,18 @@ export interface UserMessage {
 
 /** The parts of a chat request that are read. */
 export interface PostedChat {
-  /** The last message, if it is one of the user. */
+  /** The last message, if the user wrote it. */
   message?: UserMessage;
   answers: ApprovalAnswer[];
-  /** True if the client continues with a message of the assistant, and has what that has. */
+  /** True if the client continues a message of the assistant, and has its content so far. */
   goesOn: boolean;
-  /** True if the message may have been sent before with another content. */
+  /** True if the message may have been sent before with different content. */
   mayBeChanged: boolean;
   /** True if the client asks for an answer that was given before. */
   isRepeat: boolean;
 }
 
-/** The most answers in one request: each is one to the run. With a message, those before the newest ones are old ones, sent again. */
+/** The most answers in one request: each is a request to the run. With a message, only the newest count: older ones are sent again. */
 const MOST_ANSWERS = 32;
 
 const answeredApproval = z.object({
@@ -84,7 +84,7 @@ export function readPostedChat({ messages, trigger, messageId }: z.output<typeof
       'the last message is not one of the user, and none has an answer to an approval: the service reads nothing else',
     );
   }
-  // `sendMessage()` without a message names the last one, too, and that may not have been sent.
+  // `sendMessage()` without a message also names the last one, which may not have been sent.
   const mayBeChanged = named?.role === 'user' && named.id === last?.id;
   return { ...defined({ message }), answers, goesOn: (named ?? last)?.role === 'assistant', mayBeChanged, isRepeat };
 }
@@ -116,7 +116,7 @@ const filePart = z.object({
   filename: z.string().nullish(),
 });
 
-/** Parts of other types, such as `data-…`, are about the page alone. */
+/** Parts of other types, such as `data-…`, only concern the page. */
 function partContent(part: PostedMessage['parts'][number], pointer: string): ContentPart[] {
   if (part.type === 'text') {
     const read = textPart.safeParse(part);
@@ -139,7 +139,7 @@ function fileContent({ url, mediaType, filename }: z.output<typeof filePart>): C
   return { type: 'file', ...source, ...(typeof filename === 'string' ? { name: filename } : {}) };
 }
 
-/** The refusal of a message that was sent before with another content. */
+/** Returns the error for a message that was sent before with different content. */
 export function changedMessage(): RequestError {
   return invalidChat('#/messageId', 'a message that was sent cannot be changed: send another one');
 }
@@ -156,27 +156,27 @@ type SubjectAnswer = ApprovalAnswer & { subject: ApprovalSubject };
 
 export interface AppliedAnswer extends SubjectAnswer {
   /**
-   * `taken`: it holds. `decided_before`: an earlier decision holds, which may be another one. `not_waiting`: the call waits no more, and had
-   * no decision, for example because its turn was stopped.
+   * `taken`: the answer applies. `decided_before`: an earlier decision applies, which may differ. `not_waiting`: the call no longer waits
+   * and has no decision, for example because its turn was stopped.
    */
   outcome: 'taken' | 'decided_before' | 'not_waiting';
 }
 
-/** The answers of a request, once they are applied. */
+/** The applied answers of a request. */
 interface AppliedAnswers {
   applied: AppliedAnswer[];
-  /** The error of the first answer that the run, or the service, refuses whenever it is sent. */
+  /** The error of the first answer that the run or the service would always refuse. */
   refusal?: unknown;
 }
 
-/** The time that the worker has to authorize decisions before the chat asks for them again. */
+/** How long the worker may take to authorize decisions before the chat asks for them again. */
 const SETTLING_MS = 5_000;
 const SHORTEST_PAUSE_MS = 50;
 
 /**
  * Decides the calls that a client has answered, each bound to its digest, and waits until the run has taken the decisions. The run
- * remembers each: an answer that is sent again changes nothing, and neither does one on a call that waits no more. A page sends all its
- * answers again with every message, so one that does not fit must not keep the others. Throws what may be over when it is sent again.
+ * remembers each: a repeated answer changes nothing, nor does an answer on a call that no longer waits. A page sends all its
+ * answers again with every message, so an invalid one must not block the others. Throws only temporary errors.
  */
 export async function answerApprovals(
   run: DecidedChat,
@@ -258,7 +258,7 @@ function answerOf(waiting: ApprovalView | undefined, reason: string | undefined)
   return answer === undefined ? reason : answer;
 }
 
-/** True for an error about the answer itself, which comes again whenever that is sent. */
+/** True for an error about the answer itself, which recurs whenever it is sent. */
 function isFinal(error: unknown): boolean {
   const code = errorCode(error);
   return code !== undefined && !ERROR_CODES[code].retryable && httpStatusOf(code) < 500;
@@ -269,8 +269,8 @@ function isAbout({ runId }: { runId: string }, waiting: ApprovalView, { subject 
 }
 
 /**
- * Returns the answers on calls of runs below a session as their message shows them: with the decision that holds. The stream of the
- * session shows those on its own calls from the record.
+ * Returns the answers on calls of a session's descendants as their message shows them: with the decision that applies. The stream of
+ * the session shows the answers on its own calls from the record.
  */
 export async function answeredCalls(
   client: Pick<LonghaulClient, 'handle'>,
@@ -291,7 +291,7 @@ async function answeredCall(client: Pick<LonghaulClient, 'handle'>, { outcome, .
   return { approvalId, subject, approved, ...defined({ reason }) };
 }
 
-/** Returns the answer on a call of a run below that others have decided on, as its message shows it. */
+/** Returns the answer on a descendant's call that others have decided, as its message shows it. */
 export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { approvalId, subject }: AskedBelow): Promise<AnsweredCall> {
   const decision = await recordedDecision(client, subject);
   if (decision === undefined) return { approvalId, subject, approved: true, isUndecided: true };
@@ -299,7 +299,7 @@ export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { a
   return { approvalId, subject, approved: type !== 'reject', ...defined({ reason }) };
 }
 
-/** Reads the decision on a call from the record of its run; undefined if the record is not there any more. */
+/** Reads the decision on a call from the record of its run; undefined if the record no longer exists. */
 async function recordedDecision(
   client: Pick<LonghaulClient, 'handle'>,
   { runId, callId }: { runId: string; callId: string },

@@ -5,19 +5,19 @@ import type { Event } from '../../../core/domain/record.ts';
 import { resultText } from '../../../core/domain/tool-calls.ts';
 import type { UiChunk } from './ui-message.ts';
 
-/** The decision on a call that a client has answered, as it holds. */
+/** The decision that applies to a call that a client has answered. */
 export interface AnsweredCall {
   approvalId: string;
   approved: boolean;
   reason?: string;
   subject: { runId: string; callId: string };
-  /** True: the call waits no more, and no decision on it is known. The rest is what the client said. */
+  /** True: the call no longer waits, and no decision on it is known. The rest is what the client sent. */
   isUndecided?: true;
 }
 
 const UNDECIDED = 'The call was not decided on in time: it waits no more';
 
-/** A call of a run below that a message asks about. */
+/** A descendant's call that a message asks about. */
 export interface AskedBelow {
   approvalId: string;
   subject: { runId: string; callId: string };
@@ -32,11 +32,11 @@ export class TurnCalls {
   readonly #rejected = new Set<string>();
   /** The calls with a result. */
   readonly #ended = new Set<string>();
-  /** The parts that ask for a decision, by their ids. */
+  /** The ids of the parts that ask for a decision. */
   readonly #asked = new Set<string>();
-  /** Those that ask about calls of runs below, and have no answer so far: the record of the session has none. */
+  /** The parts about descendants' calls that have no answer yet: the session's record has none. */
   readonly #below = new Map<string, AskedBelow>();
-  /** The offset of the newest response: an approval about no call of the session belongs to it. */
+  /** The offset of the newest response, to which an approval about no call of the session belongs. */
   #newest = 0;
 
   constructor({ sessionId, turn }: { sessionId: string; turn: number }) {
@@ -44,38 +44,38 @@ export class TurnCalls {
     this.#turn = turn;
   }
 
-  /** Notes the calls of an event. */
+  /** Records the calls of an event. */
   made(offset: number, { content, caller }: Event): void {
     // Calls of code belong to the response that runs the code.
     if (caller !== 'code') this.#newest = offset;
     for (const item of content) if (isToolCall(item)) this.#offsets.set(item.toolCallId, this.#newest);
   }
 
-  /** True unless a call of the session waits that no event has named so far. */
+  /** True unless a call of the session waits that no event has named yet. */
   hasAll(pending: readonly ApprovalView[]): boolean {
     return pending.every(({ kind, runId = this.#sessionId, callId }) => {
       return runId !== this.#sessionId || kind === 'limit' || this.#offsets.has(callId);
     });
   }
 
-  /** True if calls of the newest response run while others wait. The call of an agent that waits below runs until then. */
+  /** True if calls of the newest response run while others wait. False if a descendant waits: its agent's call runs until the decision. */
   areRunning(pending: readonly ApprovalView[]): boolean {
     if (!pending.every(({ callId }) => this.#offsets.has(callId))) return false;
     const waiting = new Set(pending.map(({ callId }) => callId));
     return [...this.#offsets].some(([callId, offset]) => offset === this.#newest && !this.#ended.has(callId) && !waiting.has(callId));
   }
 
-  /** The calls of runs below that a part asks about. */
+  /** The descendants' calls that a part asks about. */
   get below(): readonly AskedBelow[] {
     return [...this.#below.values()];
   }
 
-  /** Returns the approvals that no part asks for so far. */
+  /** Returns the approvals that no part asks for yet. */
   unasked(pending: readonly ApprovalView[]): ApprovalView[] {
     return pending.filter(({ runId = this.#sessionId, callId }) => !this.#asked.has(partOf(this.#sessionId, { runId, callId })));
   }
 
-  /** Yields the requests for decisions. A call of a run below, and a limit, get separate parts. */
+  /** Yields the requests for decisions. A descendant's call, and a limit, get separate parts. */
   *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
     for (const waiting of pending) {
       const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
@@ -95,7 +95,7 @@ export class TurnCalls {
     }
   }
 
-  /** Yields the end of a part that shows a call of a run below. */
+  /** Yields the end of a part that shows a descendant's call. */
   *answered({ approvalId, approved, reason, subject, isUndecided }: AnsweredCall): Generator<UiChunk> {
     if (subject.runId === this.#sessionId) return;
     const toolCallId = partOf(this.#sessionId, subject);
@@ -141,17 +141,17 @@ export class TurnCalls {
   }
 }
 
-/** Returns the id of the part of a message that shows a call of the session, or of a run below it. */
+/** Returns the id of the part of a message that shows a call of the session or of a descendant. */
 function partOf(sessionId: string, { runId, callId }: { runId: string; callId: string }): string {
   return runId === sessionId ? callId : `${runId}:${callId}`;
 }
 
-/** Returns the last chunk about a part that no result of the record ends. */
+/** Returns the last chunk of a part that no recorded result ends. */
 function outcomeChunk(toolCallId: string, { approved, output }: { approved: boolean; output: JsonObject }): UiChunk {
   return approved ? { type: 'tool-output-available', toolCallId, output } : { type: 'tool-output-denied', toolCallId };
 }
 
-/** Returns what a page needs to ask well: the kind of decision, its deadline, and the schema of an answer. */
+/** Returns what a page needs to ask for a decision: its kind, its deadline, and the schema of an answer. */
 function descriptorOf({ kind, toolName, deadlineAt, onDeadline, answer, argumentsCut }: ApprovalView): JsonObject {
   return {
     kind,
@@ -160,16 +160,16 @@ function descriptorOf({ kind, toolName, deadlineAt, onDeadline, answer, argument
   };
 }
 
-/** The subject of an approval, as its id carries it through a client. The run checks it again: a forged id decides nothing else. */
+/** The subject of an approval, which its id carries through a client. The run checks it again: a forged id decides nothing else. */
 export interface ApprovalSubject {
-  /** The run that waits: the session, or a run below it. */
+  /** The run that waits: the session or a descendant. */
   runId: string;
   callId: string;
   /** The digest of the call and its arguments. */
   digest: string;
   /** The turn of the session that waits. 1-based. */
   turn: number;
-  /** The offset of the response with the call: a client that answers has what came before. */
+  /** The offset of the response with the call: a client that answers has everything before it. */
   offset: number;
 }
 
@@ -178,7 +178,7 @@ export function approvalIdOf({ runId, callId, digest, turn, offset }: ApprovalSu
   return Buffer.from(JSON.stringify([runId, callId, digest, turn, offset])).toString('base64url');
 }
 
-/** Returns the subject of an approval by its id; undefined for an invalid text. */
+/** Returns the subject in the id of an approval; undefined for an invalid text. */
 export function approvalOf(id: string): ApprovalSubject | undefined {
   const parts = parsedJson(Buffer.from(id, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 5) return undefined;

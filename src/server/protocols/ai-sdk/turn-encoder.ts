@@ -26,7 +26,7 @@ export interface EncodedTurn {
   /** 1-based. */
   turn: number;
   /**
-   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message continues.
+   * The offset of the response whose calls the client has shown and decided: nothing before them is sent, and its message continues.
    * Absent: the message is sent from its beginning.
    */
   after?: number;
@@ -36,15 +36,15 @@ export interface EncodedTurn {
 
 /** The circumstances in which a message asks for decisions. */
 interface AskOptions {
-  /** True: nothing has come for some time. */
+  /** True: nothing has arrived for some time. */
   isLate?: boolean;
   /** True: the client may not decide. */
   staysOpen?: boolean;
 }
 
 /**
- * Makes the chunks of an answer from the items of one turn, from the first event of the turn on. The same items give the same chunks, and
- * however an answer was streamed, the message that a client builds is the one of the record.
+ * Makes the chunks of an answer from the items of one turn, from its first event on. The same items give the same chunks, and
+ * however an answer was streamed, the client builds the recorded message from them.
  */
 export class TurnEncoder {
   readonly #turn: EncodedTurn;
@@ -57,7 +57,7 @@ export class TurnEncoder {
   #isCutByLength = false;
   #cursor: string | undefined;
   #isOver = false;
-  /** True until the response that the client has: what streams before it is known. */
+  /** True until the response that the client has: it knows what streams before. */
   #isKnown: boolean;
 
   constructor(turn: EncodedTurn) {
@@ -76,15 +76,15 @@ export class TurnEncoder {
     return this.#isOver;
   }
 
-  /** Returns the first chunk. The id of the message follows from the turn. */
+  /** Returns the first chunk. The id of the message is derived from the turn. */
   begin(): UiChunk {
     const { sessionId, turn } = this.#turn;
     return { type: 'start', messageId: `${sessionId}-turn-${turn}`, messageMetadata: { runId: sessionId, turn } };
   }
 
   /**
-   * Shows the answers of a client to calls of runs below, which the record of the session does not have: the client would send an answer
-   * again that nothing ends.
+   * Shows the client's answers to descendants' calls, which the session's record does not have: without an end of its part, the client
+   * would send an answer again.
    */
   *answered(answers: readonly AnsweredCall[]): Generator<UiChunk> {
     for (const answer of answers) yield* this.#calls.answered(answer);
@@ -122,14 +122,14 @@ export class TurnEncoder {
     }
   }
 
-  /** The calls of runs below that the message asks about, and that have no answer so far. */
+  /** The descendants' calls that the message asks about and that have no answer yet. */
   get waitsBelow(): readonly AskedBelow[] {
     return this.#calls.below;
   }
 
   /**
-   * Asks for decisions, and ends the stream: the client continues with its answers. Yields nothing if the response with a call that waits
-   * has not come yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
+   * Asks for decisions, and ends the stream: the client continues with its answers. Yields nothing if the response with a waiting call
+   * has not arrived yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
    * have their results. With `staysOpen` others decide: the stream does not end, and each approval is shown once.
    */
   *ask(pending: readonly ApprovalView[], { isLate = false, staysOpen = false }: AskOptions = {}): Generator<UiChunk> {
@@ -147,7 +147,7 @@ export class TurnEncoder {
   *#event(offset: number, event: Event): Generator<UiChunk> {
     const { after = -1 } = this.#turn;
     this.#isKnown = offset < after;
-    // The client has what came before, and the text of the response itself.
+    // The client has everything before, and the text of the response itself.
     if (offset < after) {
       for (const _ of this.#chunksOf(offset, event)) continue;
     } else if (offset === after && isResponse(event)) {
@@ -182,7 +182,7 @@ export class TurnEncoder {
     if (!this.#isInStep) yield* this.#beginStep();
     yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content, this.#fileUrl));
     this.#live = undefined;
-    // Calls that were streamed come behind the text, so these come last in any case.
+    // Streamed calls come after the text, so the sources always come last.
     yield* sourceChunks(event.id, event.sources);
   }
 
@@ -192,7 +192,7 @@ export class TurnEncoder {
     yield* this.#live.take(piece);
   }
 
-  /** Discards what was streamed of an answer that is not the recorded one. */
+  /** Discards the streamed part of an answer that is not the recorded one. */
   *#discardLive(): Generator<UiChunk> {
     if (this.#live !== undefined) yield { type: 'reset-step' };
     this.#live = undefined;
@@ -249,7 +249,7 @@ export class TurnEncoder {
   }
 }
 
-/** The limits of a run have no word of their own in the protocol: the metadata says which one it was. */
+/** The protocol has no words for the limits of a run: the metadata says which one it was. */
 const REASONS: Record<StopReason, UiFinishReason> = {
   final_answer: 'stop',
   closed: 'stop',
@@ -263,7 +263,7 @@ const REASONS: Record<StopReason, UiFinishReason> = {
   error: 'error',
 };
 
-/** The text that stands for what a guardrail has blocked. */
+/** The text shown in place of what a guardrail has blocked. */
 interface BlockedText {
   /** The id of the part. */
   id: string;
@@ -271,8 +271,8 @@ interface BlockedText {
 }
 
 /**
- * Keeps what a guardrail has blocked from the chunks of a turn. A guarded response that may be the answer is held back until the turn has
- * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is discarded.
+ * Keeps blocked content out of the chunks of a turn. A guarded response that may be the answer is held back until the turn has
+ * ended with it, or continues: its event records whether it is guarded. What was shown before it was blocked is discarded.
  */
 class GuardedChunks {
   /** The chunks since the response that may be the answer. */
@@ -286,7 +286,7 @@ class GuardedChunks {
     return this.#blocked;
   }
 
-  /** Passes on the chunks of an item that is no event. */
+  /** Passes on the chunks of an item that is not an event. */
   *pass(chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (this.#held === undefined) yield* chunks;
     else this.#held.push(...chunks);
@@ -311,7 +311,7 @@ class GuardedChunks {
     yield* held;
   }
 
-  /** Ends the turn. An answer that it has not ended with was passed by no guardrail, for example because the user has stopped it. */
+  /** Ends the turn. If it did not end with the held answer, no guardrail has passed that, for example because the user stopped the turn. */
   *end(stopReason: StopReason): Generator<UiChunk> {
     yield* stopReason === 'final_answer' ? this.release() : this.#drop();
   }
@@ -323,7 +323,7 @@ class GuardedChunks {
     else if (this.#newest !== undefined && offsets.includes(this.#newest)) yield { type: 'reset-step' };
   }
 
-  /** Drops what is held back, and discards the part of its step that was shown before, such as its reasoning. */
+  /** Drops what is held back, and discards what was already shown of its step, such as its reasoning. */
   *#drop(): Generator<UiChunk> {
     const held = this.#held;
     this.#held = undefined;
@@ -331,7 +331,7 @@ class GuardedChunks {
   }
 }
 
-/** True for a response that calls no tool. The answer may be given by a call, and by code. */
+/** True for a response that may be the answer: one without tool calls, or with a call or code that may give the answer. */
 function mayBeAnswer({ content }: Event): boolean {
   return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
 }
@@ -345,15 +345,15 @@ function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {
 
 type AnswerPiece = AnswerChange & { type: 'text' | 'reasoning' | 'call_begins' | 'call_arguments' };
 
-/** The answer of one model call: as it streams, and then as its event has it. Text that was streamed is not sent again. */
+/** The answer of one model call: first as it streams, then as recorded. Streamed text is not sent again. */
 class LiveResponse {
   readonly eventId: string;
   #text: string | undefined;
-  /** All reasoning so far. The record has none: what was streamed stays. */
+  /** All reasoning so far. The record has none, so streamed reasoning stays. */
   #reasoning = '';
   #isReasoning = false;
   readonly #calls: { callId: string; toolName: string }[] = [];
-  /** True: a call began before the text, which the record has in the other order. */
+  /** True: a call began before the text, while the record has the text first. */
   #isOutOfOrder = false;
 
   constructor(eventId: string) {
@@ -400,7 +400,7 @@ class LiveResponse {
     for (const call of calls) yield callChunk(call);
   }
 
-  /** The id of its parts of text and reasoning, which are counted separately. */
+  /** The id of the current part. Text and reasoning parts are counted separately. */
   get #id(): string {
     return this.eventId;
   }
@@ -431,7 +431,7 @@ class LiveResponse {
   #goesOnAs({ text, files, calls }: RecordedParts): boolean {
     if (this.#isOutOfOrder || !text.startsWith(this.#text ?? '')) return false;
     if (this.#calls.length === 0) return true;
-    // Calls that were streamed come behind everything else.
+    // Streamed calls come after everything else.
     const isWhole = files.length === 0 && text === (this.#text ?? '');
     return (
       isWhole && this.#calls.every(({ callId, toolName }, index) => calls[index]?.toolCallId === callId && calls[index].name === toolName)
@@ -445,7 +445,7 @@ function* reasoningChunks(id: string, text: string): Generator<UiChunk> {
   yield { type: 'reasoning-end', id };
 }
 
-/** Yields the recorded events of a run from an offset on, each with its own. */
+/** Yields the recorded events of a run from an offset on, each with its offset. */
 export async function* eventsFrom(run: Pick<RunHandle, 'context'>, offset: number): AsyncGenerator<[number, Event]> {
   for (let from = offset; ;) {
     const page = await run.context({ from });
@@ -455,7 +455,7 @@ export async function* eventsFrom(run: Pick<RunHandle, 'context'>, offset: numbe
   }
 }
 
-/** True for a message that a user has sent. */
+/** True for a user's message. */
 export function isOfUser({ author, content, given }: Event): boolean {
   return author === 'user' && !given && content.some((item) => item.type === 'message' && item.role === 'user');
 }

@@ -3,7 +3,7 @@ import { defined, type JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
 
-/** The decision on a call, as a part of a message shows it. */
+/** The decision on a call in a part of a message. */
 interface UiApproval {
   id: string;
   descriptor?: JsonValue;
@@ -23,7 +23,7 @@ interface UiCall {
   approval?: UiApproval;
 }
 
-/** A part of a message of the AI SDK, as far as the record has it. */
+/** A part of an AI SDK message that the record holds. */
 type UiPart =
   | { type: 'step-start' }
   | { type: 'text'; text: string; state?: 'done' }
@@ -36,16 +36,16 @@ type UiSource =
   | { type: 'source-url'; sourceId: string; url: string; title?: string }
   | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string };
 
-/** A message of a chat of the AI SDK. */
+/** A message of an AI SDK chat. */
 export interface UiMessage {
   id: string;
   role: 'user' | 'assistant';
-  /** The run and the turn that the message belongs to; of an answer also how the turn ended, and its usage. */
+  /** The run and the turn of the message; for an answer, also how the turn ended and its usage. */
   metadata: ChatMetadata;
   parts: UiPart[];
 }
 
-/** Builds the message of an answer from the chunks of a turn that has ended, as the AI SDK does from a stream of them. */
+/** Builds the message of an answer from the chunks of an ended turn, as the AI SDK does from their stream. */
 export class MessageBuilder {
   readonly #parts: UiPart[] = [];
   #id = '';
@@ -92,7 +92,7 @@ export class MessageBuilder {
         this.#metadata = chunk.messageMetadata;
         return;
       default:
-        // What streams, and the ends of parts: the record has parts as wholes.
+        // Pieces and ends of parts: the record has whole parts.
         return;
     }
   }
@@ -100,7 +100,7 @@ export class MessageBuilder {
   /** Returns the message; undefined before its first chunk. */
   message(): UiMessage | undefined {
     if (this.#metadata === undefined) return undefined;
-    // A message of the record has no place in the stream of the session.
+    // A recorded message has no place in the session's stream.
     const { cursor: _, ...metadata } = this.#metadata;
     return { id: this.#id, role: 'assistant', metadata, parts: this.#parts };
   }
@@ -140,10 +140,10 @@ function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, is
   };
 }
 
-/** The reason why an answer ends, in the words of the AI SDK. `tool-calls`: calls wait for decisions. */
+/** Why an answer ends, in the AI SDK's terms. `tool-calls`: calls wait for decisions. */
 export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'interrupted' | 'other';
 
-/** One chunk of the UI message stream protocol v1 of the AI SDK, as far as the service sends it. */
+/** The chunks of the AI SDK's UI message stream protocol v1 that the service sends. */
 export type UiChunk =
   | { type: 'start'; messageId: string; messageMetadata: ChatMetadata }
   | { type: 'start-step' }
@@ -174,22 +174,22 @@ interface ApprovalRequestChunk {
   approvalId: string;
   toolCallId: string;
   reason?: string;
-  /** True: no person was asked, since a deadline or an earlier decision has decided. */
+  /** True: a deadline or an earlier decision has decided, and no person was asked. */
   isAutomatic?: true;
   approvalDescriptor?: JsonValue;
 }
 
-/** The parts of a response as its event has them, in the order in which a message shows them. */
+/** The recorded parts of a response, in the order of a message. */
 export interface RecordedParts {
   text: string;
   files: { url: string; mediaType: string }[];
   calls: readonly ToolCall[];
 }
 
-/** Returns the URL at which a reader gets a file that a model has made, by its digest. */
+/** Returns the URL of a generated file by its digest. */
 export type FileUrl = (sha256: string) => string;
 
-/** Returns the parts of the content of a response. Files of models have a URL only if it is known. */
+/** Returns the parts of the content of a response. Generated files have a URL only if `fileUrl` is given. */
 export function recordedParts(content: readonly ContentItem[], fileUrl?: FileUrl): RecordedParts {
   const parts = content.flatMap((item): ContentPart[] => {
     if (item.type !== 'message') return [];
@@ -212,7 +212,7 @@ function fileOf(
   return data === undefined ? [] : [{ url: `data:${ofType};base64,${data}`, mediaType: ofType }];
 }
 
-/** Returns the chunks with the sources of the answer of an event, each page once. */
+/** Returns the chunks with the sources of an answer, each page once. */
 export function sourceChunks(eventId: string, sources: readonly Source[] = []): UiChunk[] {
   const known = new Set<string>();
   return sources.flatMap((source, index): UiChunk[] => {
@@ -226,14 +226,14 @@ export function sourceChunks(eventId: string, sources: readonly Source[] = []): 
   });
 }
 
-/** Returns the chunk with the arguments of a call as it was recorded. */
+/** Returns the chunk with the arguments of a recorded call. */
 export function callChunk({ toolCallId, name, arguments: input }: ToolCall): UiChunk {
   return { type: 'tool-input-available', toolCallId, toolName: name, input };
 }
 
 /** The metadata of an answer in a chat. The first chunk has the run and the turn, the last one the rest. */
 export interface ChatMetadata {
-  /** The id of the session, which is a run: other routes of the service take it. */
+  /** The id of the session, which is a run id that other routes of the service accept. */
   runId: string;
   /** 1-based. */
   turn: number;
@@ -241,6 +241,6 @@ export interface ChatMetadata {
   stopReason?: StopReason;
   /** The usage of the turn so far. */
   usage?: AggregatedUsage;
-  /** The cursor of the session's stream behind what was sent. */
+  /** The cursor of the session's stream after what was sent. */
   cursor?: string;
 }

@@ -37,8 +37,8 @@ export interface CallArguments {
 }
 
 /**
- * Runs an agent for a call and waits for its answer. Never rejects: an error is a result that the model reads, without a stack and
- * without anything that only the operator may know.
+ * Runs an agent for a call and waits for its answer. Never rejects: an error becomes a result for the model, without a stack or
+ * anything that only the operator may know.
  */
 export async function callAgent(
   tool: AgentTool,
@@ -112,18 +112,18 @@ function progressOf({ mcpReq }: ServerContext, runId: string): (message: string)
   };
 }
 
-/** The run of a call, as its result names it. */
+/** The facts about a call's run in its result. */
 interface CalledRun {
   runId: string;
-  /** True: the caller gave a key, so it finds the run by calling again. */
+  /** True: the caller gave a key, so calling again finds the run. */
   hasKey: boolean;
   /** The path at which the service shows the run. */
   path: string;
-  /** True: the answer of the agent has a schema. */
+  /** True: the agent's answer has a schema. */
   isStructured: boolean;
 }
 
-/** Returns the result of a call from the outcome of its wait. Only the answer of a run that has completed is no error. */
+/** Returns the result of a call from the outcome of its wait. Anything but the answer of a completed run is an error. */
 function callResult(run: CalledRun, followed: Followed): CallToolResult {
   if (followed.type === 'goes_on') return { ...errorResult(continuesText(run, followed)), _meta: metaOf(run, followed.status) };
   const { result } = followed;
@@ -150,7 +150,7 @@ function answerResult({ isStructured }: CalledRun, output: JsonValue, finishReas
   return { content: [...(parts.length === 0 ? [{ type: 'text' as const, text: outputText(output) }] : parts.map(blockOf)), ...note] };
 }
 
-/** Returns a part of an answer as the protocol has it: other media than small images and audio as text, with their address. */
+/** Returns a part of an answer in the protocol's form: media other than small images and audio become text with their address. */
 function blockOf(part: ContentPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: part.text };
   const { type, data, url, mediaType } = part;
@@ -176,8 +176,8 @@ function continuesText({ runId, hasKey, path }: CalledRun, { status, waitsFor = 
 export type FollowedRun = Pick<RunHandle<unknown>, 'runId' | 'stream' | 'approvals'>;
 
 /**
- * The outcome of the wait of a call: the end of its run, or the state in which the run continues without it. `lastFinish`: the reason for
- * which the model ended its last answer.
+ * The outcome of the wait of a call: the end of its run, or the state in which the run continues without it. `lastFinish`: why the
+ * model ended its last answer.
  */
 type Followed =
   | { type: 'ended'; result: StreamedResult; lastFinish: string | undefined }
@@ -191,7 +191,7 @@ interface FollowOptions {
   progress: (message: string) => void;
 }
 
-/** Waits for the end of a run within the bounds of a call. The run is left alone, however the wait ends. Throws the errors of reading it. */
+/** Waits for the end of a run within the bounds of a call. Never changes the run, however it ends. Throws the errors of reading the run. */
 export async function followRun(run: FollowedRun, { settings, signal, progress }: FollowOptions): Promise<Followed> {
   const late = new AbortController();
   const stop = (): void => late.abort();
@@ -227,7 +227,7 @@ export async function followRun(run: FollowedRun, { settings, signal, progress }
   return { type: 'goes_on', ...state };
 }
 
-/** Returns the names of the calls that wait. The decision does not depend on them, so a worker that does not answer is no error. */
+/** Returns the names of the waiting calls. No decision depends on them, so a worker that does not answer is not an error. */
 async function pendingCalls(run: FollowedRun): Promise<string> {
   try {
     return namesText((await run.approvals()).pending.map(({ toolName }) => toolName));
@@ -244,7 +244,7 @@ const STATUS_TEXTS: Partial<Record<RunStatus, string>> = {
   paused: 'The run is paused',
 };
 
-/** Returns an item of a run's stream as a message of progress; undefined for one that says nothing new. It has names alone, no content. */
+/** Returns a stream item as a progress message; undefined if it says nothing new. The message only has names, no content. */
 function progressText(item: StreamItem): string | undefined {
   switch (item.type) {
     case 'event': {
@@ -281,12 +281,12 @@ export interface AgentTool {
   agent: AnyAgent;
 }
 
-/** The longest name that model providers take for a tool. */
+/** The longest tool name that model providers accept. */
 const LONGEST_NAME = 64;
 
 const INPUT: JsonObject = { type: 'string', minLength: 1, description: 'The task, with everything that the agent needs to know for it.' };
 
-/** Returns the tools of a service. Every instance of it with the same agents has the same names. */
+/** Returns the tools of a service. Every instance with the same agents has the same names. */
 export function agentTools(agents: readonly AnyAgent[]): AgentTool[] {
   const plain = agents.map(({ name }) => plainName(name));
   return agents.map((agent, index) => {
@@ -296,7 +296,7 @@ export function agentTools(agents: readonly AnyAgent[]): AgentTool[] {
   });
 }
 
-/** Returns a name in the characters that clients and model providers take: any other becomes `_`. */
+/** Returns a name with only characters that clients and model providers accept: any other becomes `_`. */
 function plainName(name: string): string {
   return name.replaceAll(/[^\w-]/g, '_').slice(0, LONGEST_NAME);
 }
@@ -319,7 +319,7 @@ function inputSchemaOf({ depsSchema }: AnyAgent): JsonObject {
   return { type: 'object', properties: { input: INPUT, deps }, required, additionalProperties: false };
 }
 
-/** Returns a schema for a place inside another one: its references lead to that place, such as `/properties/deps`. */
+/** Returns a schema for use inside another one, with its references changed to its place there, such as `/properties/deps`. */
 function withReferencesBelow(schema: JsonObject, place: string): JsonObject {
   const { $ref, ...rest } = mapSubschemas(schema, (inner) => withReferencesBelow(inner, place));
   if (typeof $ref !== 'string') return rest;
@@ -328,17 +328,17 @@ function withReferencesBelow(schema: JsonObject, place: string): JsonObject {
 
 /** The names in the `_meta` of requests and results. */
 export const META = {
-  /** In a call: the key by which it is found again. In `notifications/cancelled`: that of the call to cancel. */
+  /** In a call: the key that finds it again. In `notifications/cancelled`: the key of the call to cancel. */
   idempotencyKey: 'longhaul/idempotencyKey',
   /** In results and progress: the run of the call. In `notifications/cancelled`: the run to cancel. */
   runId: 'longhaul/runId',
   /** In results: the status of the run. */
   status: 'longhaul/status',
-  /** In results: the reason for which the model ended its last answer. `length`: it was cut off. */
+  /** In results: why the model ended its last answer. `length`: it was cut off. */
   finishReason: 'longhaul/finishReason',
 } as const;
 
-/** The header by which clients of the protocol up to 2025-11-25 name their session. */
+/** The header in which clients of the protocol up to 2025-11-25 name their session. */
 export const SESSION_HEADER = 'mcp-session-id';
 
 const LONGEST_KEY = 255;
@@ -346,7 +346,7 @@ const LONGEST_KEY = 255;
 /** The `_meta` of a message. */
 type Meta = Readonly<Record<string, unknown>> | undefined;
 
-/** The parts of a call by which it is known again. */
+/** The parts of a call that identify a repetition. */
 interface CallParts {
   meta: Meta;
   /** The session of the client. Absent in the protocol of 2026-07-28, which has none. */
@@ -357,7 +357,7 @@ interface CallParts {
 
 /**
  * Returns the name of a call, with which every instance of the service finds its run: the caller's key, or else the session and
- * the request id. Undefined if there is neither: then repeated requests cannot be recognised. Throws `invalid_request`.
+ * the request id. Undefined if there is neither: then repeated requests cannot be recognized. Throws `invalid_request`.
  */
 export function nameOfCall({ meta, session, requestId }: CallParts): string | undefined {
   const key = keyInMeta(meta);
@@ -366,12 +366,12 @@ export function nameOfCall({ meta, session, requestId }: CallParts): string | un
   return session === null || !isId ? undefined : JSON.stringify(['mcp', 'request', session, requestId]);
 }
 
-/** Returns the id of the run that a call of that name starts. Callers of two principals never meet. */
+/** Returns the id of the run that a call with this name starts. Calls of different principals never collide. */
 export function runIdOfCall(principal: Principal | undefined, name: string): string {
   return runIdOfKey(principal, name);
 }
 
-/** Returns the key that a caller gave; undefined for none. Throws `invalid_request` for one that is no text of 1 to 255 characters. */
+/** Returns the caller's key, or undefined. Throws `invalid_request` for a key that is not a text of 1 to 255 characters. */
 function keyInMeta(meta: Meta): string | undefined {
   const key = meta?.[META.idempotencyKey];
   if (key === undefined || (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY && key.isWellFormed())) return key;

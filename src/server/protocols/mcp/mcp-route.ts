@@ -43,14 +43,14 @@ export function mcpRoute(agents: readonly AnyAgent[], report: ReportError): Rout
 /** The most messages of a batch, and the most members of a message, of its parameters and of the arguments of a call. */
 const MOST_MEMBERS = 1_000;
 
-/** The package tries each member by the schema of every kind of message. */
+/** Bounds the members of a message: the package checks each against the schema of every kind of message. */
 function hasTooManyMembers(value: unknown, levels = 4): boolean {
   if (typeof value !== 'object' || value === null || levels === 0) return false;
   const members: unknown[] = Object.values(value);
   return members.length > MOST_MEMBERS || members.some((member) => hasTooManyMembers(member, levels - 1));
 }
 
-/** Returns the body of a request, or the response that refuses it, in the form of JSON-RPC. */
+/** Returns the body of a request, or the JSON-RPC response that refuses it. */
 async function bodyOf(raw: Request): Promise<unknown> {
   try {
     const body = await readJsonBody(raw);
@@ -69,21 +69,21 @@ function rpcError(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }
 
-/** The longest reason that is kept in a run. */
+/** The longest reason that a run records. */
 const LONGEST_REASON = 500;
 
-/** The pauses after which a run is looked for again: its call may have been sent just before, and be on its way to another instance. */
+/** The pauses before a run is looked for again: its call may have just been sent, and be on its way to another instance. */
 const PAUSES_MS = [100, 400];
 
-/** The most messages of one request that are looked at. */
+/** The most messages of one request that are read. */
 const MOST_MESSAGES = 16;
 
-/** Words of clients in the reason of a cancellation that their own time limit has caused. */
+/** Matches the reason of a cancellation that the client's own time limit has caused. */
 const TIME_OUT = /time(?:d)?[\s-]?out|deadline exceeded/i;
 
 /**
  * Cancels the runs that the messages of a request cancel. A client whose time limit has passed sends the same notification as one whose
- * user has cancelled, and only its reason tells: such a run continues. A run that is unknown or has ended is no error.
+ * user has cancelled, and only the reason shows it: such a run continues. An unknown or ended run is not an error.
  */
 async function cancelCalls(body: unknown, request: McpRequest): Promise<void> {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
@@ -106,7 +106,7 @@ async function cancelCall(message: JsonValue, request: McpRequest): Promise<void
   }
 }
 
-/** Cancels a run. False if there is none. */
+/** Cancels a run. False if it does not exist. */
 async function isCancelled(runId: string, why: string, { client, caller }: McpRequest): Promise<boolean> {
   try {
     await client.handle(runId).cancel(why, { by: recordedName(caller) });
@@ -119,7 +119,7 @@ async function isCancelled(runId: string, why: string, { client, caller }: McpRe
   }
 }
 
-/** Returns the run that a cancellation names: by itself, by the key of its call, or by the request in its session. */
+/** Returns the run that a cancellation names: by its id, by the key of its call, or by the request in its session. */
 function runOf({ requestId, _meta }: JsonObject, { caller, raw }: McpRequest): string | undefined {
   const meta = isJsonObject(_meta) ? _meta : undefined;
   const given = meta?.[META.runId];

@@ -6,7 +6,7 @@ import { checkJson, problemsText } from '../../../core/json-schema/check-json-sc
 import { mayStart } from '../../auth/caller.ts';
 import { type AgentTool, callAgent, type CallArguments, type McpRequest, SESSION_HEADER } from './call-agent.ts';
 
-/** Checks arguments and answers by interpretation, within bounds: the validator of the package compiles schemas to code. */
+/** Checks arguments and answers by interpreting schemas, within bounds: the package's validator compiles schemas to code. */
 const validation: jsonSchemaValidator = {
   getValidator<Value>(schema: unknown) {
     const plain = schema as JsonObject;
@@ -19,13 +19,13 @@ const validation: jsonSchemaValidator = {
 };
 
 /**
- * Answers one request of the protocol, in any of its versions. Nothing is kept between requests: the instances of a service need no
- * common memory, and a client may reach another one each time.
+ * Answers one request of the protocol, in any of its versions. Nothing is kept between requests: the instances of a service share
+ * no state, and a client may reach another instance each time.
  */
 export async function serveMcp(tools: readonly AgentTool[], body: unknown, request: McpRequest): Promise<Response> {
   const failures: unknown[] = [];
   const { fetch } = createMcpHandler(() => serverFor(tools, request), {
-    // A comment each 15 seconds keeps the connection of a call open.
+    // A comment every 15 seconds keeps the connection of a call open.
     responseMode: 'sse',
     onerror: (error) => void failures.push(error),
   });

@@ -90,7 +90,7 @@ export const chatParameters = z.object({
 /** The parameters of Chat Completions. */
 const TABLE: ParameterTable = {
   own: Object.keys(chatParameters.shape),
-  // `store` is about the provider's dashboards: a run is recorded in any case.
+  // `store` is about the provider's dashboards: a run is always recorded.
   withoutEffect: [...NO_EFFECT, 'store'],
   others: {
     n: [1],
@@ -118,16 +118,16 @@ const TABLE: ParameterTable = {
 
 /**
  * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be withdrawn:
- * throws `stream_superseded` once what was sent is not what the run has recorded.
+ * throws `stream_superseded` if the run records something other than what was sent.
  */
 export class CompletionChunks {
   readonly #facts: CompletionFacts;
   readonly #options: ChunkOptions;
   readonly #answers = new AnswerReducer();
-  /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
+  /** True: text was sent that the model's last answer does not have. It belongs to a refusal if the run ends with one. */
   #hasUnrecorded = false;
   #hasSent = false;
-  /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
+  /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not. */
   #held: string | undefined;
   #lastText: string | undefined;
   /** The last text that may be the answer, with its sources. */
@@ -178,7 +178,7 @@ export class CompletionChunks {
     }
   }
 
-  /** `sent`: the text of the event that was sent as it arrived. */
+  /** `sent`: the text of the event that was already sent. */
   *#event(event: Event, sent: string): Generator<ChatCompletionChunk> {
     const entries = entriesOf(event);
     const messages = entries.filter((entry) => entry.type === 'message');
@@ -209,14 +209,14 @@ export class CompletionChunks {
     if (held !== undefined) yield* this.#words(held);
   }
 
-  /** Throws if text was sent that the run has not recorded. `sent`: that of the answer in flight. */
+  /** Throws if text was sent that the run has not recorded. `sent`: the sent text of the answer in flight. */
   #requireRecorded(sent = ''): void {
     if (this.#hasUnrecorded || sent !== '') throw streamSuperseded();
   }
 
   /**
-   * Throws if the text of an event does not begin with what was sent of it. `mayBeRefusal`: the text behind that of the event may be a
-   * refusal, which no event has. Whether it is one is known at the end of the run.
+   * Throws if the text of an event does not begin with what was sent of it. `mayBeRefusal`: sent text beyond the event's may be a
+   * refusal, which no event has. Only the end of the run shows whether it is one.
    */
   #requireBeginning(sent: string, text: string, mayBeRefusal: boolean): void {
     this.#requireRecorded();
@@ -249,7 +249,7 @@ export class CompletionChunks {
     if (text !== '') yield* this.#words(text);
   }
 
-  /** Sends a separate text, behind those that were sent. */
+  /** Sends a separate text, after the texts that were sent. */
   *#words(text: string): Generator<ChatCompletionChunk> {
     yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
   }
@@ -273,7 +273,7 @@ export class CompletionChunks {
   }
 }
 
-/** Answers a conversation with an agent, as Chat Completions has it. */
+/** Answers a Chat Completions conversation with an agent. */
 export const chatRoute = defineRoute(
   {
     method: 'POST',
@@ -359,31 +359,31 @@ function chatSettings(body: ChatBody): ModelSettings {
 /** The options of the chunks of a completion. */
 interface ChunkOptions {
   includeUsage: boolean;
-  /** True to send the answer alone, once the run has ended with it: it is JSON. */
+  /** True to send only the answer, once the run has ended with it: it is JSON. */
   answerAlone: boolean;
 }
 
-/** A piece of text, or of the reasoning before it, which the API does not have and other servers add under this name. */
+/** A piece of text, or of the reasoning before it, which the API lacks and other servers add under this name. */
 type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string; annotations?: ChatCompletionMessage.Annotation[] };
 
 type Message = OutputEntry & { type: 'message' };
 
-/** Returns the pages that the answer of a run cites, if it is this text. `length`: of all text up to its end. */
+/** Returns the pages that a run's answer cites, if it is this text. `length`: the length of all text up to its end. */
 function annotationsOf(cited: Message | undefined, result: EndedRun, length?: number): ChatCompletionMessage.Annotation[] {
   if (cited?.sources === undefined || result.status !== 'completed' || !isOutput(cited.text, result.output)) return [];
   const text = outputText(result.output);
-  // The places are those in the text of the model, which may be JSON in another spelling.
+  // The places refer to the model's text, which may be differently formatted JSON.
   const sources = text === cited.text ? cited.sources : cited.sources.map(({ start: _, end: __, ...source }) => source);
   const from = Math.max(0, (length ?? text.length) - text.length);
   return urlCitations(text, sources, from).map((url_citation) => ({ type: 'url_citation', url_citation }));
 }
 
-/** The events at the end of a record that are read for the answer of its run. */
+/** The number of events at the end of a record that are read to find the answer. */
 const LAST_EVENTS = 20;
 
 /**
- * Returns the last text of a run that may be its answer. Reads the end of the record alone: a long run costs no more than a short one, and
- * one whose beginning the server has removed is answered, too.
+ * Returns the last text of a run that may be its answer. Reads only the end of the record, so a long run costs no more than a short one,
+ * and a run whose beginning the server has removed still has an answer.
  */
 async function lastMessage(handle: Pick<RunHandle<unknown>, 'context'>): Promise<Message | undefined> {
   const { total } = await handle.context({ from: Number.MAX_SAFE_INTEGER });
@@ -415,7 +415,7 @@ async function eventsIn(handle: Pick<RunHandle<unknown>, 'context'>, { from, unt
 /** The line between the texts of two answers of the model. */
 const BETWEEN = '\n\n';
 
-/** The facts about a run that each part of its completion has. */
+/** The facts about a run that every part of its completion repeats. */
 interface CompletionFacts {
   runId: string;
   agent: string;
@@ -423,7 +423,7 @@ interface CompletionFacts {
   createdAt: number;
 }
 
-/** Returns the completion of a run that has ended. Throws the error of a run that has failed or was cancelled. */
+/** Returns the completion of an ended run. Throws the error of a run that has failed or was cancelled. */
 function completionOf(
   { runId, agent, createdAt, cited }: CompletionFacts & { cited?: Message },
   result: EndedRun,
@@ -450,8 +450,8 @@ function completionOf(
 }
 
 /**
- * Returns the reason for which a completion ends, or undefined if its run has failed or was cancelled: that is an error. `lastFinish`: the
- * reason for which the model ended its last answer.
+ * Returns why a completion ends, or undefined if its run has failed or was cancelled, which is an error. `lastFinish`: why the model
+ * ended its last answer.
  */
 function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
   if (wasWithheld(result)) return 'content_filter';
@@ -459,7 +459,7 @@ function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCom
   return isLimitStatus(result.status) ? 'length' : undefined;
 }
 
-/** Returns the usage of a run and of all runs below it. */
+/** Returns the usage of a run and all its descendants. */
 function completionUsage(result: Pick<EndedRun, 'usage' | 'descendants'>): CompletionUsage {
   const usage = usageOf(result);
   return {

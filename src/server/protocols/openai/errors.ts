@@ -20,20 +20,20 @@ interface OpenaiErrorResponse {
   headers: Record<string, string>;
 }
 
-/** The codes of the protocol for errors that it knows under another name. */
+/** The protocol's codes for errors that have another name there. */
 const CODES: Partial<Record<ErrorCode, string>> = { unauthenticated: 'invalid_api_key', too_many_requests: 'rate_limit_exceeded' };
 
-/** The most characters of the name of a parameter: one that does not exist is named as it was sent. */
+/** The longest parameter name in an error: an unknown parameter is named as it was sent. */
 const LONGEST_PARAM = 500;
 
-/** Refusals with a status by which the package would send the request again, and would be refused again. */
+/** A status with which the package would retry the request, and would be refused again. */
 const STATUS_OF_CONFLICT = 409;
 
-/** Returns the error of the protocol for any thrown value. One that is not for the caller is reported to the operator. */
+/** Returns the protocol's error for any thrown value. Internal errors are reported to the operator. */
 export function openaiErrorOf(error: unknown, request: { method: string; path: string }, report: ReportError): OpenaiErrorResponse {
   const { problem, headers } = problemOf(error, request, report);
   const openai: OpenaiParts = error instanceof OpenaiRefusal ? error.openai : {};
-  // The protocol knows one status for requests that do not fit. That for a key that was used before stays its own.
+  // The protocol has one status for invalid requests. Only the status for a reused key stays separate.
   const status = openai.status ?? (problem.status === 422 && problem.code !== 'key_reused' ? 400 : problem.status);
   const [first] = problem.errors ?? [];
   const param = (openai.param ?? (first === undefined ? undefined : paramOf(first)))?.slice(0, LONGEST_PARAM);
@@ -63,7 +63,7 @@ function typeOf(status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
-/** Returns the name of the parameter that a problem is about, as the OpenAI protocol writes it: `messages[0].role`. */
+/** Returns the name of the parameter with a problem, as the OpenAI protocol writes it: `messages[0].role`. */
 function paramOf({ pointer, parameter }: RequestProblem): string | undefined {
   if (pointer === undefined) return parameter;
   const tokens = pointer
@@ -81,7 +81,7 @@ function pathText(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** The part of a refusal that only the OpenAI protocol has. */
+/** The parts of an error that only the OpenAI protocol has. */
 interface OpenaiParts {
   /** A protocol code in place of the error's code. */
   code?: string;
@@ -91,7 +91,7 @@ interface OpenaiParts {
   status?: number;
 }
 
-/** A refusal in the words of the OpenAI protocol. */
+/** An error in the terms of the OpenAI protocol. */
 export class OpenaiRefusal extends RequestError {
   readonly openai: OpenaiParts;
 
@@ -101,22 +101,22 @@ export class OpenaiRefusal extends RequestError {
   }
 }
 
-/** Refuses a parameter that the service does not support, or a value of it. */
+/** Returns the error for a parameter, or a value of it, that the service does not support. */
 export function unsupported(param: string, why: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}" is not supported: ${why}`, { param, code: 'unsupported_parameter' });
 }
 
-/** Refuses a request without a parameter that it needs. */
+/** Returns the error for a missing parameter. */
 export function missing(param: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}" is missing`, { param, code: 'missing_required_parameter' });
 }
 
-/** Refuses a value that a parameter cannot have. */
+/** Returns the error for an invalid value of a parameter. */
 export function invalidValue(param: string, why: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}": ${why}`, { param, code: 'invalid_value' });
 }
 
-/** Refuses a model that the service does not have. `hint` names another one. */
+/** Returns the error for a model that the service does not have. `hint` names another one. */
 export function modelNotFound(model: string, parts: RefusalParts = {}, hint = ''): OpenaiRefusal {
   const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service${hint}`;
   return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' }, parts);
@@ -125,7 +125,7 @@ export function modelNotFound(model: string, parts: RefusalParts = {}, hint = ''
 /** The header that keeps a client from retrying by itself. */
 const NO_RETRY = { 'x-should-retry': 'false' } as const;
 
-/** Returns the error of a run that has failed or was cancelled. A client that sends the request again gets it again. */
+/** Returns the error of a run that has failed or was cancelled. A client that repeats the request gets it again. */
 export function runFailed({ runId, agentName, status, error, errorCode, cancelReason }: EndedRun): OpenaiRefusal {
   const parts = { headers: { ...NO_RETRY, ...runHeaders(runId) } };
   if (errorCode === 'unknown_agent') return modelNotFound(agentName, parts);
@@ -167,7 +167,7 @@ export async function waitTimedOut(
   return new OpenaiRefusal('wait_timeout', `Run "${runId}" ${waits}: ${again}`, {}, parts);
 }
 
-/** The part of a result that answers show: of the result of a handle as of the one that ends a stream. */
+/** The part of a result that answers show, whether it comes from a handle or from the end of a stream. */
 export interface EndedRun extends Pick<StreamedResult, 'runId' | 'agentName' | 'status' | 'stopReason' | 'usage' | 'endTime' | 'error'> {
   output: unknown;
   descendants?: StreamedResult['descendants'] | undefined;
@@ -184,29 +184,29 @@ export function wasWithheld({ stopReason, errorCode }: Pick<EndedRun, 'stopReaso
   return wasBlocked({ stopReason }) || (errorCode !== undefined && WITHHELD.has(errorCode));
 }
 
-/** True if a guardrail ended the run: the output has its words in place of an answer. */
+/** True if a guardrail ended the run: its message is the output in place of an answer. */
 export function wasBlocked({ stopReason }: Pick<EndedRun, 'stopReason'>): boolean {
   return stopReason === 'guardrail';
 }
 
-/** Returns the words in which the model refused to answer, or undefined if it did not. They are no text of the record. */
+/** Returns the model's refusal, or undefined if it did not refuse. No recorded text has it. */
 export function modelRefusal({ errorCode, error }: Pick<EndedRun, 'errorCode' | 'error'>): string | undefined {
   return errorCode === 'model_refusal' ? (error ?? '') : undefined;
 }
 
-/** True if the model was cut off in the answer. `lastFinish`: the reason for which it ended its last answer. */
+/** True if the model was cut off in the answer. `lastFinish`: why it ended its last answer. */
 export function wasCutOff({ status, finishReason }: Pick<EndedRun, 'status' | 'finishReason'>, lastFinish: string | undefined): boolean {
-  // The answer may be that of an agent that the run has called, whose steps are not its own.
+  // The answer may come from an agent that the run has called, and whose steps are not in the result.
   return status === 'completed' && (finishReason ?? lastFinish) === 'length';
 }
 
-/** Returns the reason for which the model ended its last answer. The result must have been requested with its steps. */
+/** Returns why the model ended its last answer. The result must have been requested with its steps. */
 export function lastFinishOf({ steps }: Pick<RunResult<unknown>, 'steps'>): string | undefined {
   return steps?.at(-1)?.finishReason;
 }
 
-/** Returns the headers that name the run of a response. The package shows `x-request-id` with each of its errors and results. */
+/** Returns the headers that name the run of a response. The package shows `x-request-id` with its errors and results. */
 export function runHeaders(runId: string): Record<string, string> {
-  // A header has no characters beyond ASCII.
+  // Headers only have ASCII characters.
   return { 'x-request-id': encodeURI(runId) };
 }

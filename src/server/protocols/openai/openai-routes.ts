@@ -43,12 +43,12 @@ export const OPENAI_ROUTES: readonly Route[] = [...MODEL_ROUTES, chatRoute, crea
 
 const PATH = /^\/v1\/(?:models|chat|responses)(?:\/|$)/;
 
-/** True for a path of the protocol, without the prefix of the service: its errors have the form of the protocol. */
+/** True for a path of the protocol, without the prefix of the service: its errors have the protocol's form. */
 export function isOpenaiPath(path: string): boolean {
   return PATH.test(path);
 }
 
-/** Returns the agents that a caller may start. An agent has no time of its own. */
+/** Returns the agents that a caller may start. An agent has no creation time. */
 function modelsOf({ agents }: ServerSettings, caller: Caller): Model[] {
   const startable = agents.filter(({ name }) => mayStart(caller, name));
   return startable.map(({ name }) => ({ id: name, object: 'model', created: 0, owned_by: 'longhaul' }));

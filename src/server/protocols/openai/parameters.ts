@@ -26,13 +26,13 @@ import { invalidValue, OpenaiRefusal, unsupported } from './errors.ts';
 export interface ParameterTable {
   /** Read by the service. */
   own: readonly string[];
-  /** Accepted, and without effect here, such as hints for caches. */
+  /** Accepted without effect, such as hints for caches. */
   withoutEffect: readonly string[];
-  /** Not supported: each may have one of the values that it has anyway. Without any, it is always refused. */
+  /** Not supported: each may only have one of these values, which match what happens anyway. Without values, it is always refused. */
   others: Readonly<Record<string, readonly JsonValue[]>>;
 }
 
-/** Returns the parameters that the service reads. Throws for one that it does not support, and for one that the protocol does not have. */
+/** Returns the parameters that the service reads. Throws for unsupported parameters, and for ones that the protocol does not have. */
 export function supportedParameters(body: unknown, { own, withoutEffect, others }: ParameterTable): JsonObject {
   if (!isJsonObject(body)) throw new OpenaiRefusal('invalid_request', 'The request has no body: send a JSON object', {});
   const given = Object.entries(body).filter(([, value]) => value !== null);
@@ -51,7 +51,7 @@ export function supportedParameters(body: unknown, { own, withoutEffect, others 
   return Object.fromEntries(given.filter(([name]) => own.includes(name)));
 }
 
-/** Returns a value as a schema reads it. Throws with the first parameter that does not fit. */
+/** Returns a value as parsed by a schema. Throws an error that names the first invalid parameter. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const read = schema.safeParse(value, { reportInput: true });
   if (read.success) return read.data;
@@ -65,23 +65,23 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown)
   );
 }
 
-/** Data of the caller that is kept with the run. */
+/** Data of the caller that is stored with the run. */
 export const metadata = members(z.string().max(512))
   .refine((value) => Object.keys(value).length <= 16, 'write at most 16 keys')
   .refine((value) => Object.keys(value).every((key) => key.length <= 64), 'write keys of at most 64 characters');
 
-/** Parameters that change nothing here: hints for caches, and names of users, whom the credentials name. */
+/** Parameters without effect: hints for caches, and names of users, which come from the credentials. */
 export const NO_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options'] as const;
 
-/** The format of an answer that a request asks for. */
+/** The requested format of an answer. */
 export interface AnswerFormat {
   type: 'text' | 'json_object' | 'json_schema';
   schema?: JsonObject | undefined;
 }
 
 /**
- * Throws unless the agent answers in that format. The schema of its output is its own: a request may only say that it knows it, by the same
- * names at the top. `param`: the name of the parameter.
+ * Throws unless the agent answers in this format. The agent defines the schema of its output: a request can only show that it knows
+ * the schema, by the same names at the top level. `param`: the name of the parameter.
  */
 export function requireFormat(agent: AnyAgent | string, { type, schema }: AnswerFormat, param: string): void {
   if (type === 'text') return;
@@ -98,15 +98,15 @@ function namesOf(schema: JsonObject | undefined): string[] {
   return isJsonObject(properties) ? Object.keys(properties) : [];
 }
 
-/** The conversation that a run begins with, as a start takes it. */
+/** The conversation that a run begins with, in the form that a start takes. */
 export interface Conversation {
   messages?: ContentItem[];
   input?: string | ContentPart[];
 }
 
 /**
- * Divides a conversation: its last item is the input if it is a message of the user. `param` names the conversation in refusals. Throws
- * if it has nothing that the model could respond to.
+ * Divides a conversation: its last item is the input if it is a user's message. `param` names the conversation in errors. Throws
+ * if there is nothing that the model could respond to.
  */
 export function conversationOf(items: readonly ContentItem[], param: string): Conversation {
   if (items.length === 0) throw invalidValue(param, 'it has no content: write what the user says');
@@ -123,7 +123,7 @@ const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() }
 
 const fileSource = z.object({ file_data: z.string().nullish(), file_id: z.string().nullish(), filename: z.string().nullish() });
 
-/** A part of a message, as Chat Completions and Responses write it. */
+/** A part of a message, in the form of Chat Completions and Responses. */
 export const messagePart = z.discriminatedUnion('type', [
   textPart,
   refusalPart,
@@ -139,14 +139,14 @@ export const messageContent = z.union([z.string(), list(messagePart, { min: 1, m
 
 type MessageContent = z.output<typeof messageContent>;
 
-/** Returns content as a run has it: text if it has nothing else. `param` names it in refusals. */
+/** Returns content in the form of a run: a text if it has only text. `param` names it in errors. */
 export function messageContentOf(content: MessageContent, param: string): string | ContentPart[] {
   if (typeof content === 'string') return content;
   const parts = content.map((part, index) => contentPartOf(part, `${param}[${index}]`));
   return parts.every((part) => part.type === 'text') ? parts.map((part) => part.text).join('\n') : parts;
 }
 
-/** Returns content of which nothing but text is taken. */
+/** Returns the text of content that may have only text. `param` names it in errors. */
 export function plainTextOf(content: MessageContent, param: string): string {
   const read = messageContentOf(content, param);
   if (typeof read === 'string') return read;
@@ -191,7 +191,7 @@ function filePart({ file_data: data, file_url: url, filename }: GivenFile, param
 
 const DATA_URL = /^data:([^;,]+)?(?:;[^;,]+)*;base64,(.*)$/s;
 
-/** Returns the source of media by its URL, which may hold the data itself. `param` names the URL in refusals. */
+/** Returns the source of media from its URL, which may hold the data itself. `param` names the URL in errors. */
 function mediaSourceOf(url: string, param: string): MediaSource {
   const [, mediaType, data] = DATA_URL.exec(url) ?? [];
   if (data === undefined && !URL.canParse(url)) throw invalidValue(param, 'expected a URL');

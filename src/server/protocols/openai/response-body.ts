@@ -30,7 +30,7 @@ export interface RepeatedParameters {
   max_tool_calls?: number;
   parallel_tool_calls?: boolean;
   reasoning?: { effort?: string; summary?: 'auto' };
-  /** Without the schema: that of the agent counts, and a memo is short. */
+  /** Without the schema: the agent's schema counts, and a memo is short. */
   format?: { type: 'json_object' } | { type: 'json_schema'; name: string };
 }
 
@@ -45,7 +45,7 @@ export interface ResponseFacts {
   schema: JsonObject | undefined;
 }
 
-/** Returns the response of a run. Without a result it is in progress. `lastFinish`: the reason for which the model ended its last answer. */
+/** Returns the response of a run. Without a result it is in progress. `lastFinish`: why the model ended its last answer. */
 export function responseBody(
   { runId, agent, createdAt, parameters, schema }: ResponseFacts,
   output: ResponseOutputItem[],
@@ -82,7 +82,7 @@ function formatOf({ format }: RepeatedParameters, schema: JsonObject = {}): Resp
   return format.type === 'json_schema' ? { ...format, schema } : format;
 }
 
-/** Returns a time as the API has it. */
+/** Returns a time in the API's form: seconds since the epoch. */
 export function secondsOf(time: string): number {
   return Math.floor(Date.parse(time) / 1_000);
 }
@@ -91,7 +91,7 @@ type End = Pick<ResponseBody, 'status' | 'completed_at' | 'error' | 'incomplete_
 
 const NO_END: End = { status: 'in_progress', completed_at: null, error: null, incomplete_details: null };
 
-/** Returns the members of a response that follow from the end of its run. */
+/** Returns the members of a response that depend on the end of its run. */
 function endOf(result: EndedRun, lastFinish: string | undefined): End {
   const status = responseStatus(result, lastFinish);
   return {
@@ -122,7 +122,7 @@ function responseError({ errorCode, error }: EndedRun): ResponseError {
   return { code, message: error ?? 'The run has failed' };
 }
 
-/** Returns the usage of a run and of all runs below it. */
+/** Returns the usage of a run and all its descendants. */
 export function usageOf({ usage, descendants }: Pick<EndedRun, 'usage' | 'descendants'>): AggregatedUsage {
   return descendants === undefined ? usage : addRunUsage(usage, descendants.usage);
 }
@@ -141,8 +141,8 @@ function responseUsage(result: EndedRun): ResponseUsage {
 /** A part of the record that the output of a response shows. */
 export type OutputEntry =
   /**
-   * The words of the model. `mayBeAnswer`: it has called nothing, so they may be the answer. `isGuarded`: nothing of it is shown before
-   * the checks of the agent have passed it.
+   * The model's text. `mayBeAnswer`: it has called nothing, so this may be the answer. `isGuarded`: nothing of it is shown before
+   * the agent's checks have passed it.
    */
   | {
       type: 'message';
@@ -155,10 +155,10 @@ export type OutputEntry =
     }
   | { type: 'call'; callId: string; name: string; arguments: string }
   | { type: 'result'; callId: string; output: string; isError: boolean }
-  /** The conversation continues: what the model has said before was not the answer. */
+  /** The conversation continues: the model's earlier text was not the answer. */
   | { type: 'input' };
 
-/** Returns the parts of the output in an event. The calls that code makes are not for the model, and so not for its caller. */
+/** Returns the parts of the output in an event. Calls made by code are not for the model, and so not for its caller. */
 export function entriesOf(event: Event): OutputEntry[] {
   if (event.given || event.caller === 'code' || event.compaction !== undefined || event.memory !== undefined) return [];
   const isOfModel = isResponse(event);
@@ -170,7 +170,7 @@ export function entriesOf(event: Event): OutputEntry[] {
         if (item.role !== 'assistant') return item.role === 'user' ? [{ type: 'input' }] : [];
         const text = outputText(item.content);
         const isInterrupted = event.interrupted === true;
-        // No check passes the part of an answer that had arrived.
+        // No check passes a partial answer.
         if (!isOfModel || text === '' || (isGuarded && isInterrupted)) return [];
         const mayBeAnswer = !calls && !isInterrupted;
         return [
@@ -196,7 +196,7 @@ interface UrlCitation {
 }
 
 /**
- * Returns the pages among the sources of a text. `from`: the length of what comes before it. One whose place is not known is cited by the
+ * Returns the pages among the sources of a text. `from`: the length of the text before it. A page with an unknown place is cited by the
  * whole text: the API has no other way.
  */
 export function urlCitations(text: string, sources: readonly Source[] = [], from = 0): UrlCitation[] {
@@ -210,7 +210,7 @@ function mayGiveAnswer(name: string): boolean {
   return name === FINAL_ANSWER || name === RUN_CODE;
 }
 
-/** True if a text of the model is the output of its run: as it stands, or as the JSON of a value. */
+/** True if a text of the model is the output of its run: unchanged, or as the JSON of a value. */
 export function isOutput(text: string, output: unknown): boolean {
   if (outputText(output) === text) return true;
   if (typeof output === 'string' || output === null || output === undefined) return false;

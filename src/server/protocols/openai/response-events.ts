@@ -34,16 +34,16 @@ type Message = OutputEntry & { type: 'message' };
 
 /** The options of the events of a response. */
 export interface ResponseEventOptions {
-  /** The last event that the reader has got: only those behind it are made. */
+  /** The last event that the reader has received: only later ones are made. */
   after?: SequencePlace | undefined;
 }
 
-/** The name by which events of the response itself are tagged. */
+/** The name in the tags of events of the response itself. */
 const RESPONSE = 'response';
 
 /**
- * Turns the stream of a run, from its beginning, into the events of a response. Each number follows from the record alone, and from the
- * provisional items that the reader was shown, so that another process continues behind any of them.
+ * Turns the stream of a run, from its beginning, into the events of a response. Each number depends only on the record and on the
+ * provisional items that the reader was shown, so that another process can continue after any of them.
  */
 export class ResponseEvents {
   readonly #facts: ResponseFacts;
@@ -54,11 +54,11 @@ export class ResponseEvents {
   readonly #calls = new Map<string, OpenCall>();
   /** The ids of messages that were discarded. */
   readonly #takenBack = new Set<string>();
-  /** Text that no event holds so far. `isHidden`: the reader has got it before, or something else in its place. */
+  /** Text that no event holds yet. `isHidden`: the reader has already received it, or something else in its place. */
   #live: { item: OpenText; isHidden: boolean } | undefined;
-  /** A text that is the answer if the run ends with it. Without an item it is held back. */
+  /** A text that is the answer if the run ends with it. Without an item, it is held back. */
   #pending: { message: Message; item?: OpenText } | undefined;
-  /** The number of recorded messages that a check has blocked. They were shown, and are no part of the output. */
+  /** The number of recorded messages that a check has blocked. They were shown, but are not part of the output. */
   #blocked = 0;
   #lastFinish: string | undefined;
   #result: EndedRun | undefined;
@@ -68,7 +68,7 @@ export class ResponseEvents {
     this.#numbering = new Numbering(after);
   }
 
-  /** The response as far as the record holds it. */
+  /** The recorded part of the response. */
   get response(): ResponseBody {
     return responseBody(this.#facts, [...this.#output], this.#result, this.#lastFinish);
   }
@@ -114,7 +114,7 @@ export class ResponseEvents {
     if (live?.eventId === eventId && live.kind === 'message' && kind === 'reasoning') return;
     if (live?.eventId !== eventId || live.kind !== kind) yield* this.#takeBack(eventId);
     if (this.#live === undefined) {
-      // Of calls that are made side by side one is shown as it arrives: those of a program.
+      // Of parallel calls, which only a program makes, one is shown as it arrives.
       if (this.#numbering.isFull || this.#takenBack.has(textItemId(kind, eventId))) return;
       this.#live = { item: this.#opened(kind, eventId), isHidden: this.#numbering.isPast || this.#numbering.here !== undefined };
       yield* this.#liveEvents(this.#live.item.begin());
@@ -122,7 +122,7 @@ export class ResponseEvents {
     yield* this.#liveEvents(this.#live.item.addLive(text));
   }
 
-  /** Shows live text, unless the reader has got something else here: it waits for the event then, which tells what is left. */
+  /** Shows live text, unless the reader has received something else here: then it waits for the event, which shows what is left. */
   *#liveEvents(pieces: Piece[]): Generator<WireEvent> {
     const live = this.#live;
     const { here } = this.#numbering;
@@ -131,7 +131,7 @@ export class ResponseEvents {
     if (!live.isHidden) yield* this.#numbered(pieces);
   }
 
-  /** Ends the live text, which no event of the record holds. `eventId`: what comes next is of that event. */
+  /** Ends the live text, which no recorded event holds. `eventId`: the event of what comes next. */
   *#takeBack(eventId?: string): Generator<WireEvent> {
     const live = this.#live;
     if (live === undefined) return;
@@ -190,18 +190,18 @@ export class ResponseEvents {
     return item;
   }
 
-  /** Returns the message of an event: the one that the reader had begun, or one behind the item that it had begun in its place. */
+  /** Returns the message of an event: the one that the reader had begun, or one after the item that it had begun in its place. */
   #openedInOrder(words: Pick<OpenText, 'kind' | 'eventId' | 'text'>): OpenText {
     const { kind, eventId } = words;
     const { here } = this.#numbering;
     if (here === undefined) return this.#opened(kind, eventId);
     if (isSameWholeText(words, here)) return this.#opened(kind, eventId, isMarkedTag(here.tag));
     this.#numbering.countProvisional();
-    // The reader may know its id, with a text that was not recorded.
+    // The reader may know this id, with a text that was not recorded.
     return this.#opened(kind, eventId, true);
   }
 
-  /** Counts the item that the reader had begun in the place of another one without text. */
+  /** Counts the item that the reader had begun in place of an item without text. */
   #passOther(tag: number): void {
     const { here } = this.#numbering;
     if (here !== undefined && here.tag !== tag) this.#numbering.countProvisional();
@@ -256,7 +256,7 @@ export class ResponseEvents {
     const refusal = modelRefusal(result);
     const isAnswer = refusal === undefined && this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
     const phase = isAnswer ? 'final_answer' : 'commentary';
-    // Text that was held back for checks has not passed them if the run has ended in another way.
+    // Text that was held back for checks has not passed them if the run ended in another way.
     const isUnchecked = this.#pending?.message.isGuarded === true && !isAnswer && result.status !== 'completed';
     const isBlocked = wasBlocked(result) || isUnchecked;
     yield* this.#resolve(isBlocked ? 'blocked' : phase, isAnswer && wasCutOff(result, this.#lastFinish));
@@ -273,7 +273,7 @@ export class ResponseEvents {
     );
   }
 
-  /** Shows words that no text of the record is: a value that came by a call, or the words of a check or of a refusal. */
+  /** Shows a text that no recorded text has: a value from a call, or the message of a check or a refusal. */
   *#lastMessage(text: string, kind: TextKind): Generator<WireEvent> {
     if (text === '') return;
     const message: Message = {
@@ -313,7 +313,7 @@ type Call = OutputEntry & { type: 'call' };
 class OpenCall {
   readonly id: string;
   readonly index: number;
-  /** The position of its item among those that the record holds. */
+  /** The position of its item among the recorded ones. */
   readonly position: number;
   readonly #call: Call;
   readonly #server: string;

@@ -5,25 +5,25 @@ import { LonghaulError } from '../../../core/domain/errors.ts';
 import { defined } from '../../../core/domain/json.ts';
 import { type ItemEvent, urlCitations } from './response-body.ts';
 
-/** An event of a part, with its unit. A piece of text may be cut: it covers the units behind `from`. */
+/** An event of a part, with its unit. A piece of text may be cut: it covers the units after `from`. */
 export interface Piece extends Pick<SequencePlace, 'unit' | 'tag'> {
   event: ItemEvent;
   text?: { from: number; cut: (units: number) => ItemEvent };
 }
 
-/** The state in which an item of text is left. */
+/** The final state of an item of text. */
 export interface Closing {
   status: 'completed' | 'incomplete';
   phase?: 'commentary' | 'final_answer';
 }
 
-/** The first unit of a part. Those before are of the response itself. */
+/** The first unit of a part. Earlier units belong to the response itself. */
 export const FIRST_UNIT = 2;
 
-/** The unit behind which the text of an item begins. */
+/** The unit after which the text of an item begins. */
 const TEXT_UNIT = FIRST_UNIT + 1;
 
-/** An item of text whose end has not come: a message, or the reasoning before it. It makes the events of the item. */
+/** An unfinished item of text: a message, or the reasoning before it. It makes the events of the item. */
 export class OpenText {
   readonly kind: TextKind;
   readonly id: string;
@@ -34,7 +34,7 @@ export class OpenText {
   #text = '';
   #sources: readonly Source[] = [];
 
-  /** `isMarked`: another item of the reader has the id already. */
+  /** `isMarked`: the reader already has another item with this id. */
   constructor({ kind, index, eventId, isMarked }: Pick<OpenText, 'kind' | 'index' | 'eventId'> & { isMarked: boolean }) {
     const id = textItemId(kind, eventId);
     this.kind = kind;
@@ -58,7 +58,7 @@ export class OpenText {
     ];
   }
 
-  /** Adds text that has arrived before its event. Text that is too long to be numbered waits for the event. */
+  /** Adds text that arrives before its event. Text that is too long to be numbered waits for the event. */
   addLive(text: string): Piece[] {
     return this.add(text.slice(0, Math.max(0, MOST_TEXT_UNITS - this.#text.length)));
   }
@@ -78,7 +78,7 @@ export class OpenText {
     ];
   }
 
-  /** Adds the sources of the text, once its event is there. */
+  /** Adds the sources of the text, once its event is recorded. */
   cite(sources: readonly Source[] = []): void {
     this.#sources = sources;
   }
@@ -98,7 +98,7 @@ export class OpenText {
     return events.map((event, number) => ({ unit: this.#textEnd() + 1 + number, tag: this.#tag.value, event }));
   }
 
-  /** Returns the message with its whole text, under the id that it has in every process. `phase` is absent as long as it is not known. */
+  /** Returns the message with its whole text, under the same id in every process. `phase` is absent until it is known. */
   message({ status, phase }: Closing): ResponseOutputMessage {
     const id = textItemId(this.kind, this.eventId);
     return this.#messageItem(id, this.#text, { status, ...defined({ phase }) });
@@ -160,7 +160,7 @@ export function isSameWholeText(words: Words, place: SequencePlace): boolean {
   return same === 'unknown' ? tagOf(textItemId(words.kind, words.eventId), words.text) === unmarked(place.tag) : same;
 }
 
-/** The kind of a text: the words of the model, those in which it refused to answer, or its reasoning. */
+/** The kind of a text: the model's message, its refusal to answer, or its reasoning. */
 export type TextKind = 'message' | 'refusal' | 'reasoning';
 
 interface TextEvents {
@@ -263,33 +263,33 @@ function unmarked(tag: number): number {
 }
 
 /**
- * The place of an event in the stream of a response. It follows from the record of the run and from the provisional items alone that
- * the reader was shown, so any process finds it again. Places grow by `provisional`, then `group`, then `unit`.
+ * The place of an event in the stream of a response. It depends only on the record of the run and on the provisional items that
+ * the reader was shown, so any process finds it again. Places are ordered by `provisional`, then `group`, then `unit`.
  */
 export interface SequencePlace {
-  /** The number of items before it that no event of the record holds: those that were discarded, and reasoning. */
+  /** The number of items before it that no recorded event holds: discarded ones, and reasoning. */
   provisional: number;
   /** The number of recorded parts of the output before it: messages, calls and results. */
   group: number;
-  /** The units of the part up to it. A piece of text has one for each of its UTF-16 code units, any other event has one. */
+  /** The units of the part up to it. A piece of text has one per UTF-16 code unit, any other event has one. */
   unit: number;
   /** The tag of its item and the text so far, which distinguishes an item from one that replaced it. */
   tag: number;
 }
 
-/** The number of values of each field: together they use the 53 bits of a number of JSON. */
+/** The number of values of each field: together they use the 53 bits of a JSON number. */
 const PROVISIONAL = 2 ** 9;
 const GROUPS = 2 ** 14;
 const UNITS = 2 ** 16;
 
-/** The most units of a text, which leaves room for its sources and its end. The rest of a longer one is one piece. */
+/** The most units of a text, which leaves room for its sources and its end. The rest of a longer text is one piece. */
 const MOST_TEXT_UNITS = UNITS - 16 - SOURCE_BOUNDS.sources;
 
 export function sequenceOf({ provisional, group, unit, tag }: SequencePlace): number {
   return ((provisional * GROUPS + group) * UNITS + unit) * TAGS + tag;
 }
 
-/** Returns the place of an event with a number; undefined for a number that no event has. */
+/** Returns the place of the event with this number; undefined for a number that no event has. */
 export function placeOf(sequence: number): SequencePlace | undefined {
   if (!Number.isSafeInteger(sequence) || sequence < 0) return undefined;
   const place = Math.floor(sequence / TAGS);
@@ -297,13 +297,13 @@ export function placeOf(sequence: number): SequencePlace | undefined {
   return { provisional: Math.floor(part / GROUPS), group: part % GROUPS, unit: place % UNITS, tag: sequence % TAGS };
 }
 
-/** Numbers the events of one reader, and knows which of them it has got before. */
+/** Numbers the events of one reader, and knows which of them it has already received. */
 export class Numbering {
   readonly #after: SequencePlace | undefined;
   #provisional: number;
   #group = 0;
 
-  /** `after`: the last event that the reader has got. */
+  /** `after`: the last event that the reader has received. */
   constructor(after: SequencePlace | undefined) {
     this.#after = after;
     this.#provisional = after?.provisional ?? 0;
@@ -319,14 +319,14 @@ export class Numbering {
     return this.#provisional >= PROVISIONAL - 1;
   }
 
-  /** The place of the last event that the reader has got, if it is in this part. */
+  /** The place of the last event that the reader has received, if it is in this part. */
   get here(): SequencePlace | undefined {
     const after = this.#after;
     if (after === undefined || after.unit < FIRST_UNIT) return undefined;
     return after.provisional === this.#provisional && after.group === this.#group ? after : undefined;
   }
 
-  /** True if the reader has got anything of a later part: it has got all that was provisional in this one. */
+  /** True if the reader has received anything of a later part, and so everything provisional in this one. */
   get isPast(): boolean {
     const after = this.#after;
     return after !== undefined && after.provisional === this.#provisional && after.group > this.#group;
@@ -344,7 +344,7 @@ export class Numbering {
     throw new LonghaulError('payload_too_large', `The response has more than ${GROUPS} parts: read it without "stream"`);
   }
 
-  /** Returns the number of an event, or undefined if the reader has got it. */
+  /** Returns the number of an event, or undefined if the reader has received it. */
   next({ unit, tag }: Pick<SequencePlace, 'unit' | 'tag'>): number | undefined {
     const place = { provisional: this.#provisional, group: this.#group, unit, tag };
     return this.#after === undefined || isBefore(this.#after, place) ? sequenceOf(place) : undefined;

@@ -63,7 +63,7 @@ const messageItem = z.object({
 const itemId = z.string().min(1);
 const calledFunction = { name: itemId, arguments: z.string() };
 
-/** An item of the input of a response: also the items of the output of an earlier one. */
+/** An item of the input of a response, which may be an output item of an earlier response. */
 const inputItem = z.discriminatedUnion('type', [
   messageItem,
   z.object({ type: z.literal('function_call'), call_id: itemId, ...calledFunction }),
@@ -134,7 +134,7 @@ const TABLE: ParameterTable = {
   },
 };
 
-/** Answers with an agent, as Responses has it. */
+/** Answers a Responses request with an agent. */
 export const createResponseRoute = defineRoute(
   {
     method: 'POST',
@@ -201,7 +201,7 @@ function openingOf({ input, instructions, previous_response_id: previous }: Resp
   return conversationOf(whole, 'input');
 }
 
-/** Starts, and names the parameter of an earlier response that cannot be continued. */
+/** Starts the run. If the earlier response cannot be continued, the error names its parameter. */
 async function started<Outcome>({ previous_response_id: previous }: ResponseRequest, start: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await start();
@@ -286,7 +286,7 @@ function itemsOfInput(input: z.output<typeof responseInput>): ContentItem[] {
         return [call, ...(error === undefined ? [toolResult(call, item.output ?? '')] : [toolResult(call, error, 'error')])];
       }
       case 'reasoning':
-        // The run keeps none that it could continue with.
+        // A run cannot continue with reasoning items.
         return [];
     }
   });
@@ -299,13 +299,13 @@ function messageItems({ role, content }: z.output<typeof messageItem>, param: st
 }
 
 /**
- * Returns the input of a run that continues with the conversation of another one: the words of the user. Throws for anything else, which has
- * its place in that conversation.
+ * Returns the input of a run that continues the conversation of another one: the user's messages. Throws for anything else, which
+ * already has its place in that conversation.
  */
 function continuingInput(items: readonly ContentItem[]): string | ContentPart[] {
   const contents = items.map((item, index) => {
     if (item.type === 'message' && item.role === 'user') return item.content;
-    throw unsupported(`input[${index}]`, 'with "previous_response_id" the input has messages of the user alone');
+    throw unsupported(`input[${index}]`, 'with "previous_response_id" the input may only have messages of the user');
   });
   const [first] = contents;
   if (contents.length === 1 && first !== undefined) return first;
@@ -315,7 +315,7 @@ function continuingInput(items: readonly ContentItem[]): string | ContentPart[] 
 
 const responseOrEvents = { 200: { description: 'The response, or its events.', schema: jsonObject } };
 
-/** The time for which a cancellation waits for the end of the run, in milliseconds. */
+/** How long a cancellation waits for the end of the run, in milliseconds. */
 const CANCEL_WAIT_MS = 10_000;
 
 const getResponseRoute = defineRoute(
@@ -366,7 +366,7 @@ const cancelResponseRoute = defineRoute(
     const result = await valueWithin(CANCEL_WAIT_MS, signal, (options) => handle.result({ ...options, steps: true }));
     const { hasEnded: _, ...facts } = await readResponseFacts(client, runId, settings);
     const headers = runHeaders(runId);
-    // The right to cancel is not that to read what was said.
+    // The right to cancel does not include reading the conversation.
     if (!hasScope(caller, 'runs:read')) {
       const lastFinish = result === undefined ? undefined : lastFinishOf(result);
       return { status: 200, headers, body: responseBody(facts, [], result, lastFinish) };
@@ -387,7 +387,7 @@ export const RESPONSE_ROUTES: readonly Route[] = [getResponseRoute, cancelRespon
 
 type Reading = Pick<RunHandle<unknown>, 'runId' | 'events' | 'status' | 'result'>;
 
-/** Returns the facts about a run that was started in any way. Throws `run_not_found` for a run of another principal. */
+/** Returns the facts about a run, however it was started. Throws `run_not_found` for a run of another principal. */
 async function readResponseFacts(
   client: LonghaulClient,
   runId: string,
@@ -400,7 +400,7 @@ async function readResponseFacts(
   return { runId, agent: agentName, createdAt, parameters, schema, hasEnded: isTerminal(status) };
 }
 
-/** Returns the response of a run as it is now, whether the run has ended or not. Throws `run_not_found` for a run of another principal. */
+/** Returns the current response of a run, whether or not it has ended. Throws `run_not_found` for a run of another principal. */
 async function readCurrentResponse(client: LonghaulClient, runId: string, settings: Pick<ServerSettings, 'agents'>): Promise<ResponseBody> {
   const { hasEnded, ...facts } = await readResponseFacts(client, runId, settings);
   const handle = client.handle(runId);
@@ -408,7 +408,7 @@ async function readCurrentResponse(client: LonghaulClient, runId: string, settin
   return readResponse(handle, facts, result);
 }
 
-/** Returns the response of a run as far as it has been recorded. `result`: with its steps. */
+/** Returns the recorded response of a run. `result`: with its steps. */
 async function readResponse(handle: Reading, facts: ResponseFacts, result: RunResult<unknown> | undefined): Promise<ResponseBody> {
   const events = new ResponseEvents(facts);
   let offset = 0;
@@ -439,7 +439,7 @@ function responseEncoder(facts: ResponseFacts, options: ResponseEventOptions = {
     begin: () => messages(events.begin()),
     take: (item) => messages(events.take(item)),
     end: () => [],
-    // It has the number of the event before: a reader that comes back misses nothing.
+    // It has the number of the previous event, so a reader that reconnects misses nothing.
     fail: ({ code, message, param }) => [
       { event: 'error', data: JSON.stringify({ type: 'error', code, message, param, sequence_number: last }) },
     ],

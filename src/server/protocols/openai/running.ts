@@ -29,26 +29,26 @@ import { modelNotFound, type OpenaiError, openaiErrorOf, runHeaders } from './er
 import type { Conversation } from './parameters.ts';
 import type { RepeatedParameters } from './response-body.ts';
 
-/** A start that a request of the protocol asks for. */
+/** The start that a request of the protocol asks for. */
 export interface AgentStart {
-  /** The name of the route: a key belongs to one. */
+  /** The name of the route: an idempotency key belongs to one route. */
   route: string;
-  /** The request, which another one with the same key must equal. It may ask for the answer in another way. */
+  /** The request, which any other with the same key must equal, except for how the answer is delivered. */
   body: unknown;
   agent: AnyAgent | string;
   opening: Conversation | { previousRunId: string; input: NonNullable<Conversation['input']> };
   settings: ModelSettings;
   maxToolCalls?: number | undefined;
   parameters: RepeatedParameters;
-  /** True if the answer is not waited for. */
+  /** True if the request does not wait for the answer. */
   background?: boolean | undefined;
 }
 
-/** Members of a request that decide how the answer is given, and not what it is. */
+/** Members of a request that decide how the answer is delivered, not what it is. */
 const WAYS = new Set(['stream', 'stream_options', 'background']);
 
 /**
- * Starts the run of a request, or finds the one that the same request has started before, by its idempotency key. Throws `model_not_found`
+ * Starts the run of a request, or finds by its idempotency key the one that the same request has started. Throws `model_not_found`
  * for an agent that the service does not list, if the worker that takes the run lacks it.
  */
 export async function startAgent(
@@ -96,17 +96,17 @@ export function answerSchema(agent: AnyAgent | string): JsonObject | undefined {
   return typeof agent === 'string' ? undefined : agent.output?.schema;
 }
 
-/** The key in the memo of a run under which the service keeps what its responses repeat. */
+/** The key in a run's memo that holds what its responses repeat. */
 const MEMO = 'longhaulOpenai';
 
-/** The facts about a request that its run keeps. */
+/** The facts about a request in the memo of its run. */
 interface KeptFacts {
   /** Seconds since the epoch. */
   createdAt: number;
   parameters: RepeatedParameters;
 }
 
-/** Returns the facts that a run keeps; undefined if it was started in another way. */
+/** Returns the facts in a run's memo; undefined if it was started in another way. */
 export async function readFacts(client: Client, runId: string): Promise<KeptFacts | undefined> {
   const kept = await readMemo(client, runId, MEMO);
   if (!isJsonObject(kept) || typeof kept['createdAt'] !== 'number') return undefined;
@@ -126,7 +126,7 @@ function answerWaitMs(headers: Headers): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(LONGEST_MS, Math.max(1_000, seconds * 1_000 - ON_THE_WAY_MS)) : LONGEST_MS;
 }
 
-/** Waits for the result of a run within the time of a request. Undefined if the run continues: a caller that stops waiting ends nothing. */
+/** Waits for the result of a run within the time of a request. Undefined if it is still running: the end of the wait does not end it. */
 export function awaitResult(
   handle: Pick<RunHandle<unknown>, 'result'>,
   { raw, signal, steps = false }: { raw: Request; signal: AbortSignal; steps?: boolean },
@@ -147,8 +147,8 @@ export interface StreamEncoder {
 type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'signal' | 'settings' | 'raw'>;
 
 /**
- * Returns the response with the stream of a run, from its beginning. A reader that goes ends nothing. `prepare` finds the run, once the
- * caller may have a stream: a start that no one can read would be repeated. `scope` is the right of the route.
+ * Returns the response that streams a run from its beginning. A reader that disconnects does not end the run. `prepare` finds the run,
+ * once the caller has a stream slot: a start that nobody can read would be repeated. `scope` is the scope of the route.
  */
 export async function streamedResponse(
   request: StreamedRequest & { scope: Scope },
@@ -181,7 +181,7 @@ async function* messagesOf(
     yield* encoder.end();
   } catch (error) {
     const reason = settings.closing.aborted ? shuttingDown() : error;
-    // A reader that was cut off is no failure of the service.
+    // A reader that was cut off is not a failure of the service.
     const report = signal.aborted ? () => undefined : settings.report;
     yield* encoder.fail(openaiErrorOf(reason, reportedRequest(raw), report).error);
   }

@@ -290,7 +290,7 @@ const streamResponses = {
   200: {
     description:
       'Server-sent events: the id of each is its cursor, its event the type of the item. Only `end` ends a stream. A `problem` is the last ' +
-      'event of a run that cannot be followed any more.',
+      'event of a run that can no longer be followed.',
     schema: streamItem,
     contentType: 'text/event-stream',
   },
@@ -388,7 +388,7 @@ const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/
 /** Whatever the content is, a browser that opens it as a page gives it no rights. */
 const SANDBOX = "default-src 'none'; sandbox";
 
-/** Reads a file that a model has made as it is, so that a page can show it. */
+/** Reads a generated file unchanged, so that a page can show it. */
 const fileRoute = defineRoute(
   {
     method: 'GET',
