@@ -126,7 +126,7 @@ export function keyBefore(cursor: string | undefined): string {
   if (cursor === undefined) return '';
   const key = Buffer.from(cursor, 'base64url').toString();
   if (key !== '' && Buffer.from(key).toString('base64url') === cursor) return key;
-  throw new UsageError(`"${cursor}" is not the cursor of a memory: use the "next" of a page unchanged`);
+  throw new UsageError(`"${cursor}" is no cursor of a memory: use the "next" of a page unchanged`);
 }
 
 /** Compares keys by their characters, as databases do that compare bytes of UTF-8. */
