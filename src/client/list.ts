@@ -53,7 +53,7 @@ export interface ListFilter extends PrincipalFilter {
   limit?: number;
 }
 
-/** What a run has used. A program includes its descendants. */
+/** What a run has used itself. A program includes its descendants. */
 export interface RunAmounts {
   /** The number of completed steps. */
   steps: number;

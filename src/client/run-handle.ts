@@ -148,7 +148,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Returns a page of the run's timeline: model calls, tool calls, workflow tasks, waits for people and children, each from its request
-   * to its end, with the wait for a worker and the failed attempts. It is computed from the history alone. Children have separate
+   * to its end, with its wait for a worker and its failed attempts. It is computed from the history alone. Children have separate
    * timelines. Throws `history_removed` if the server has removed the history at that offset.
    */
   async timeline(options: TimelineOptions = {}): Promise<RunTimeline> {

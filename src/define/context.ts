@@ -57,7 +57,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly idempotencyKey: string;
   /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
   readonly signal: AbortSignal;
-  /** The last heartbeat details of the previous attempt, if it did not finish: a long call continues from them. */
+  /** The last heartbeat details of the previous attempt, if that was lost or timed out: a long call continues from them. */
   readonly lastHeartbeat?: JsonValue;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;

@@ -50,8 +50,8 @@ const FLOW_OPTIONS: OptionTable<FlowOptions<readonly AnyAgent[], FlowKind>> = {
 
 /**
  * Defines a flow: agents that act in order in one run, over one conversation, or at the same time in separate runs. It is started like
- * an agent, and registered in the `agents` of a worker, which then also has the agents of the flow. Throws a `UsageError` for a flow
- * that cannot work.
+ * an agent, and registered in the `agents` of a worker together with the agents that it names. Throws a `UsageError` for a flow that
+ * cannot work.
  *
  * @example
  * const article = defineFlow({ name: 'article', kind: 'sequential', agents: [researcher, writer] });

@@ -13,7 +13,8 @@ import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
 /**
- * A tool as `defineTool` returns it: checked, with its schemas converted. By default its types need no deps, so it fits every agent.
+ * A tool as `defineTool` returns it: checked, with its schemas converted. Its type carries the arguments, deps and result of `execute`,
+ * the resources that it needs, and its name. Without type parameters it needs no particular deps, and so fits every agent.
  */
 export interface ToolDefinition<
   Args = never,

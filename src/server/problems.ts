@@ -45,7 +45,7 @@ export function httpStatusOf(code: ErrorCode): number {
 /** Server errors whose messages the caller may see. Messages of others contain addresses, keys and causes. */
 const TOLD = new Set<ErrorCode>(['busy', 'wait_timeout', 'shutting_down']);
 
-/** The codes after which a caller may retry after the short time; after others, the usual one. */
+/** The codes after which a caller may retry after the short time of `RETRY_AFTER_SECONDS`; after others, the usual one. */
 const SHORT_WAITS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'queue_full', 'too_many_requests', 'shutting_down']);
 const RETRY_AFTER_SECONDS = { short: 1, usual: 5 };
 

@@ -61,7 +61,7 @@ const UNIT = [
 const STEP = ['step_name', 'system_prompt', 'user_prompt', 'tool_declarations', 'output_schema', 'metadata'];
 const REFINE = ['max_attempts', 'pass_failure_context', 'backoff', 'on_exhaustion', 'on_exhaustion_target'];
 
-/** The metadata of steps that is converted. */
+/** The metadata of steps that is converted, and the metadata that only describes their origin and is ignored. */
 const STEP_METADATA = ['use_tool', 'output_type', 'confidence_floor', 'required_fields', 'refine'];
 const DESCRIPTIVE = ['ir_node_type', 'depth', 'show_work'];
 
