@@ -147,14 +147,14 @@ describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout
     const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
     await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
     const place = `#/runs/${encodeURIComponent(run.runId)}`;
-    const seen: Record<string, [boolean, boolean]> = {};
-    for (const key of ['reader', 'writer', 'decider']) {
+    const controls = { reader: [false, false], writer: [true, false], decider: [false, true] };
+    for (const [key, expected] of Object.entries(controls)) {
       const page = await opened(key, place);
       await shows(page, 'Step 3');
       const has = async (name: string): Promise<boolean> => (await page.getByRole('button', { name, exact: true }).count()) > 0;
-      seen[key] = [await has('Send'), await has('Approve')];
+      // The page asks for the approvals of a run apart from its steps.
+      await expect.poll(async () => [await has('Send'), await has('Approve')], { timeout: 20_000, message: key }).toEqual(expected);
     }
-    expect(seen).toEqual({ reader: [false, false], writer: [true, false], decider: [false, true] });
     const stranger = await opened('other', place);
     await shows(stranger, 'run_not_found');
     await stranger.goto(`${studio.url}#/inbox`);

@@ -117,10 +117,10 @@ export async function readFacts(client: Client, runId: string): Promise<KeptFact
 /** The longest time that a request without a stream waits, in milliseconds: Node's `fetch` gives up after five minutes without headers. */
 const LONGEST_MS = 240_000;
 
-/** The time that a response needs to reach a client whose own timeout is near. */
+/** The time that a response needs to reach a client before its own timeout. */
 const ON_THE_WAY_MS = 2_000;
 
-/** Returns the milliseconds for which a request waits for its answer: the package sends its own timeout, in seconds. */
+/** Returns how many milliseconds a request waits for its answer: the package sends its own timeout, in seconds. */
 function answerWaitMs(headers: Headers): number {
   const seconds = Number(headers.get('x-stainless-timeout') ?? '');
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(LONGEST_MS, Math.max(1_000, seconds * 1_000 - ON_THE_WAY_MS)) : LONGEST_MS;
