@@ -113,7 +113,7 @@ test('a run of a workflow that the code lacks is reported', async () => {
 
 test.each([
   { what: 'a path that does not exist', args: ['nowhere.json'], said: 'There is no file or folder "nowhere.json" to replay' },
-  { what: 'a file that is not JSON', args: [fileURLToPath(import.meta.url)], said: 'cannot be read' },
+  { what: 'a file that is not JSON', args: [fileURLToPath(import.meta.url)], said: 'is not JSON' },
   { what: 'a folder without histories', args: [fileURLToPath(new URL('./fixtures', import.meta.url))], said: 'holds no histories' },
   {
     what: 'a workflows module that does not exist',
