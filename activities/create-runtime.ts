@@ -319,7 +319,7 @@ function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void
 }
 
 /**
- * Returns a function from the worker's options. Throws a UsageError for any other value, with which every decision and notice would fail.
+ * Returns a function from the worker's options. Throws a UsageError for any other value: every decision and notice would fail.
  */
 function checkedFunction<Given extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(
   name: string,
@@ -384,8 +384,8 @@ function mcpPool(secrets: SecretVault, log: (line: string) => void): McpPool {
 }
 
 /**
- * Returns the prices of a worker. Throws a UsageError that names the model of an invalid price, with which a limit in dollars could not be
- * enforced.
+ * Returns the prices of a worker. Throws a UsageError that names the model of an invalid price, because a limit in dollars could not be
+ * enforced with it.
  */
 function checkPrices(prices: PriceTable): PriceTable {
   for (const [model, price] of Object.entries(prices)) {

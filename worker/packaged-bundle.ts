@@ -23,7 +23,7 @@ export interface BundleParts extends Pick<
   workflowStackTraces?: boolean | undefined;
 }
 
-/** The origin of a bundle. */
+/** The code and packages that a bundle was built from. */
 export interface BundleOrigin {
   /** The digest of the loop, which is a constant in the bundle. */
   readonly loop: string;

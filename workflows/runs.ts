@@ -190,7 +190,7 @@ class Announcer {
     this.#run = run;
   }
 
-  /** Announces the changes since the last call. `ended`: the status with which the run ends. */
+  /** Announces the changes since the last call. `ended`: the final status of the run. */
   announce(ended?: RunStatus): void {
     const { state, inbox } = this.#run;
     const events = state === undefined ? 0 : state.firstOffset + state.context.events.length;

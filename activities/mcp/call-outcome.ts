@@ -54,7 +54,7 @@ export function outcomeOfError(error: unknown): McpOutcome {
 /** The error code for headers that do not match the server's current schema: the server has read no further. */
 const HEADER_MISMATCH = -32_020;
 
-/** The codes with which servers answer a request outside a session. A failing tool has other codes. */
+/** The error codes that servers send for a request outside a session. A failing tool has other codes. */
 const SESSION_CODES = new Set([-32_000, -32_001, -32_002, -32_004, -32_600, 32_600, 400, 404]);
 
 /**

@@ -8,7 +8,6 @@ import type { RepairedTraces, SettledCalls, Telemetry } from '../../src/telemetr
 /** The number of runs that are read concurrently. */
 const READ_AT_ONCE = 4;
 
-/** The input of a repair. */
 interface RepairedRuns {
   since: Date;
   /** The settled calls to report as well. Absent: none. */

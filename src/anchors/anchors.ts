@@ -20,7 +20,7 @@ export interface AnchorConstraint {
   readonly onViolation: 'raise' | 'warn';
 }
 
-/** The context of a check. */
+/** What a check knows about the answer besides its text. */
 export interface AnchorContext {
   /** The name of the step that the answer belongs to. */
   readonly step: string;

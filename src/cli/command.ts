@@ -157,7 +157,7 @@ export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | '
   return defined({ tenant: principal.tenant, user: principal.user });
 }
 
-/** Returns the key with which clients of the namespace hash users in search attributes, or undefined. */
+/** Returns the key that clients of the namespace use to hash users in search attributes, or undefined. */
 export function userKeyOf(env: NodeJS.ProcessEnv): string | undefined {
   return env['LONGHAUL_USER_KEY'] || undefined;
 }

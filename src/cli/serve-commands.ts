@@ -89,7 +89,7 @@ export const SERVE = defineCommand({
     }),
     jwtAudience: option('<text>', 'the audience of those tokens'),
     jwksUrl: option('<url>', 'the public keys of the issuer (default: where its discovery document says)'),
-    oidcClient: option('<id>', 'the client id with which people log in to Studio at that issuer', {
+    oidcClient: option('<id>', 'the client id for logging in to Studio at that issuer', {
       manual: 'See [log-in](authentication.md#log-in-by-openid-connect)',
     }),
     oidcScope: option('<text>', 'what a log-in asks for (default: openid)'),

@@ -273,7 +273,7 @@ function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   return Array.isArray(found) ? found.map(String) : [];
 }
 
-/** The statuses with which Temporal closes a run as Completed. */
+/** The statuses of runs that Temporal closes as Completed. */
 const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reached'] as const;
 
 /** The statuses of an open run, in addition to `running`. */

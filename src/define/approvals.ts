@@ -139,7 +139,7 @@ export interface DecisionToAuthorize {
   readonly toolName: string;
   /** The arguments of the call, as the model set them. Empty for a limit. */
   readonly arguments: JsonObject;
-  /** The arguments with which an approval replaces those of the call; for a limit, the limits to set. */
+  /** The arguments that replace the arguments of an approved call; for a limit, the limits to set. */
   readonly editedArguments?: JsonObject;
   /** The answer of a response. */
   readonly content?: JsonValue;

@@ -72,7 +72,7 @@ export async function* newestEvents(client: Client, workflowId: string, runId: s
   }
 }
 
-/** The executions of a run. */
+/** The executions of a run, linked by continue-as-new. */
 interface ExecutionChain {
   /** Temporal's run ids, oldest first. */
   executionIds: string[];

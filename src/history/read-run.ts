@@ -46,7 +46,6 @@ export interface ReadExecution {
   executionId: string;
   /** The previous execution; undefined for the first. */
   continuedFrom?: string;
-  /** The content of the history. */
   recorded: RecordedExecution;
   run: ReadBackRun;
   /** Offset of the first event. */

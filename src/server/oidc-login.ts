@@ -28,7 +28,7 @@ interface LoginStart {
   audience?: string;
 }
 
-/** The code with which the issuer has redirected a person back. */
+/** The code that the issuer passed when it redirected the person back. */
 interface LoginCode {
   code: string;
   codeVerifier: string;

@@ -393,7 +393,7 @@ async function startOrFind({ client, runId, isOfKey, digest, ifExists = 'fail', 
   }
 }
 
-/** The errors of a start. */
+/** The error codes that a request to start a run may get. */
 export const START_PROBLEMS: readonly ErrorCode[] = [
   'run_exists',
   'run_not_found',

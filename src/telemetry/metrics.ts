@@ -28,7 +28,6 @@ const CALLS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** The name of a metric in the code. */
 type Metric = keyof typeof METRICS;
 
-/** The definition of a metric. */
 export interface Instrument {
   kind: 'counter' | 'histogram' | 'gauge';
   /** Units in braces count things. */

@@ -189,7 +189,7 @@ interface AuthenticationFlags {
   jwtAudience?: string;
   /** The URL of the issuer's public keys. Default: its discovery document names it. */
   jwksUrl?: string;
-  /** The client id with which people log in at the issuer. */
+  /** The client id for logging in at the issuer. */
   oidcClient?: string;
   /** The scopes that a login requests. */
   oidcScope?: string;

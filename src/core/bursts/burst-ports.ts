@@ -6,7 +6,7 @@ import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome
 import { recordEvent, type RunState } from '../kernel/run-state.ts';
 import { type BegunCall, type BurstEntry, burstIds, type BurstRecord, modelKey, toolKey } from './burst.ts';
 
-/** The functions with which a run makes bursts, and continues their unfinished calls. */
+/** The functions that make bursts for a run, and continue their unfinished calls. */
 export interface Bursts extends BurstListener {
   /** Returns the state of the run, or undefined before it has one. */
   state(): RunState | undefined;

@@ -79,7 +79,7 @@ const MAX_SIGNATURE = 1_200;
 /** The maximum characters of the parameter names in a hint. */
 const MAX_NAMES = 300;
 
-/** The precisions with which a signature is tried until it is short enough. */
+/** The precisions that are tried until a signature is short enough. */
 const PRECISIONS: readonly Precision[] = [
   { depth: 8, literals: 60 },
   { depth: 4, literals: 30 },

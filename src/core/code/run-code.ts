@@ -8,7 +8,7 @@ import { type CheckedArguments, invalidArguments, readArguments } from '../json-
 import { type CallingAgent, codeCallId, LANGUAGE_NAMES, toolsFor } from './callable-tools.ts';
 import { describeFunctions } from './describe-functions.ts';
 
-/** Returns the tool with which an agent's model runs code, or undefined for an agent without code. */
+/** Returns the tool that an agent's model uses to run code, or undefined for an agent without code. */
 export function runCodeTool({ code, tools }: Pick<AgentSnapshot, 'code' | 'tools'>): ToolDescription | undefined {
   if (code === undefined) return undefined;
   return { name: RUN_CODE, description: describeRunCode(code, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };

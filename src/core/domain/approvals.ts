@@ -176,7 +176,7 @@ export interface RefusedRequest {
   callId?: string;
   /** The caller's name, as claimed. */
   by?: string;
-  /** The code of the refusal. */
+  /** The error code of the refusal. */
   code: string;
   /** The reason in words. */
   message: string;

@@ -17,7 +17,6 @@ interface ChangedRun {
   changes?: ChangesSoFar;
 }
 
-/** The changes of a call. */
 interface Changes {
   state?: JsonObject;
   contextUpdate?: ContextOperation[];

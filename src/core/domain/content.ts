@@ -63,7 +63,7 @@ const NAME = s.boundedText({ minLength: 1 });
 const MESSAGE = s.closedObject({
   /** Distinguishes messages from other items. */
   type: s.fixed('message'),
-  /** The speaker. */
+  /** `user`, `assistant` or `system`. */
   role: ROLE,
   /** The content: a text, or parts. */
   content: MESSAGE_CONTENT,
@@ -219,7 +219,7 @@ interface ActionStep {
   readonly type: 'action';
   /** The text of the answer. Empty: there was no text. */
   readonly reply: string;
-  /** The output of the action. */
+  /** The text that the action produced, for the model. */
   readonly observation?: string;
   /** The text that explains to the model why the action failed. It replaces the observation. */
   readonly error?: string;

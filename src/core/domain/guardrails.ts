@@ -33,7 +33,7 @@ export interface GuardrailTrip {
  * `failed`: it threw or gave no valid answer in time, and so refused its subject. `failed_open`: it failed, but let its subject pass.
  */
 export interface GuardrailFinding extends GuardrailTrip {
-  /** The consequence of the finding. */
+  /** Whether the subject was refused or passed, as described above. */
   outcome: 'tripped' | 'warned' | 'failed' | 'failed_open';
   /** The checked call, for a guardrail of type `tool_call`. */
   callId?: string;

@@ -39,7 +39,7 @@ export interface TransferTarget {
   description?: string | undefined;
 }
 
-/** Returns the tool with which the model hands the run over to one of these agents. Code cannot call it. */
+/** Returns the tool that the model uses to hand the run over to one of these agents. Code cannot call it. */
 export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
   const parameters = parametersOf(targets);
   const description = [

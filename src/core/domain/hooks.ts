@@ -123,7 +123,7 @@ export interface HookRecord {
   hook: string;
   /** The event at which it was called. */
   on: HookEvent;
-  /** Its answer. */
+  /** The answer that took effect. `failed`: it gave none, for the reason in `text`. */
   answer: 'deny' | 'modify' | 'inject' | 'ask' | 'failed';
   /** The reason for a deny or a question, the injected text, or the error. */
   text?: string;

@@ -27,7 +27,7 @@ import type { AnswerVerdict } from './verdicts.ts';
 export interface ConversationEvent {
   /** `user`, the name of the agent, or `memory`. The author of tool results is the agent. */
   author: string;
-  /** The content of the entry. */
+  /** The messages, calls and results of the entry, in order. */
   content: ContentItem[];
   /** The items that the client returned with this answer. Present only for answers of the same `provider/model`. */
   providerItems?: JsonValue[];

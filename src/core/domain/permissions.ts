@@ -241,7 +241,7 @@ export const PERMISSIONS_OF_ANCESTORS = {
   permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
 };
 
-/** The tool name with which `authorize` is asked about a change that widens permissions. */
+/** The tool name in the question to `authorize` about a change that widens permissions. */
 export const SET_PERMISSIONS = 'set_permissions';
 
 /** A rule that matches every call. */

@@ -4,7 +4,7 @@ import { defined } from './json.ts';
 import * as s from './shape.ts';
 
 /**
- * The statuses with which a run can end. `max_iterations_reached`: it reached the limit of steps. `limit_reached`: it reached any other
+ * The statuses of ended runs. `max_iterations_reached`: it reached the limit of steps. `limit_reached`: it reached any other
  * limit, which the stop reason names.
  */
 export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const;

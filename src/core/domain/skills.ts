@@ -52,7 +52,7 @@ export function skillsCatalog(skills: readonly Pick<Skill, 'name' | 'description
   ].join('\n');
 }
 
-/** Returns the tools with which the model reads these skills. Code cannot call them: their results are meant for the model. */
+/** Returns the tools that the model uses to read these skills. Code cannot call them: their results are meant for the model. */
 export function skillTools(skills: readonly Pick<SkillSnapshot, 'name'>[]): ToolSnapshot[] {
   if (skills.length === 0) return [];
   const skill = { type: 'string', enum: skills.map(({ name }) => name), description: 'The name of the skill.' };

@@ -319,7 +319,6 @@ function partOf({ requestsPerMinute, tokensPerMinute, concurrency }: KeptLimits,
   };
 }
 
-/** The input of the script. */
 interface ScriptInput {
   report: LedgerReport;
   /** The limits as JSON. */

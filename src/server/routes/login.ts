@@ -40,7 +40,7 @@ const text = (most: number): z.ZodString => z.string().min(1).max(most);
 const code = component(
   'LoginCode',
   z.strictObject({
-    code: text(4_000).describe('The code with which the issuer has sent the person back.'),
+    code: text(4_000).describe('The code that the issuer passed when it sent the person back.'),
     codeVerifier: text(128).min(43).describe('The verifier whose challenge the request for the code had.'),
     redirectUri: text(2_000).describe('The address to which the issuer has sent the person back.'),
   }),

@@ -215,7 +215,7 @@ const turnsRoute = defineRoute(
   async ({ params, query, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).turns(query) }),
 );
 
-/** The routes with which a caller talks to a session. */
+/** The routes that callers use to talk to a session. */
 export const TALK_ROUTES: readonly Route[] = [sendRoute, askRoute, turnRoute, turnsRoute];
 
 const sessionChange = { method: 'POST', tag: 'sessions', scope: 'runs:write', params: sessionParams, problems: REQUEST_PROBLEMS } as const;

@@ -260,7 +260,7 @@ export const sessionMessageBody = component(
     id: requestIdText.exactOptional(),
     agent: agentNameText
       .exactOptional()
-      .describe('The agent with which the session begins if it does not exist. Default: that is refused.'),
+      .describe('The agent of the session that is created if none exists with this id. Default: a missing session is refused.'),
   }),
 );
 

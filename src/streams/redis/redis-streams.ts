@@ -350,7 +350,7 @@ class RunTails {
   }
 
   /**
-   * Fetches the id with which another connection can unblock this one. Throws for a new connection: Redis may have been restarted since
+   * Fetches the id that another connection needs to unblock this one. Throws for a new connection: Redis may have been restarted since
    * readers found their places.
    */
   async #learnId(connection: RedisConnection): Promise<void> {

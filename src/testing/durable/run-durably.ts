@@ -250,7 +250,7 @@ export async function workerOptions(harness: Harness, { options, parts, ...targe
   };
 }
 
-/** Returns the interceptors for the client with which activities query their run. */
+/** Returns the interceptors for the client that activities use to query their run. */
 function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
   const faults = plan.of('slow_queries');
   if (faults.length === 0) return { client: own };

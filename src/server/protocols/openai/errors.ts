@@ -26,7 +26,7 @@ const CODES: Partial<Record<ErrorCode, string>> = { unauthenticated: 'invalid_ap
 /** The longest parameter name in an error: an unknown parameter is named as it was sent. */
 const LONGEST_PARAM = 500;
 
-/** A status with which the package would retry the request, and would be refused again. */
+/** A status for which the package would retry the request, only to be refused again. */
 const STATUS_OF_CONFLICT = 409;
 
 /** Returns the protocol's error for any thrown value. Internal errors are reported to the operator. */

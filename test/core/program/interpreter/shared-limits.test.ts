@@ -91,7 +91,7 @@ describe('children that run in parallel', () => {
 
   it('leave parallel steps their share, and model calls wait for what a child returns', async () => {
     const { document } = defineProgram({
-      name: 'beside',
+      name: 'waiting',
       model: 'p/m',
       units: [unit('all', {}, [parallel('Both', [[agent('One', 'a', 'Go')], items(6).map((index) => ask(`Ask${index}`, 'Why?'))])])],
     });
@@ -106,9 +106,9 @@ describe('children that run in parallel', () => {
     expect(result).toMatchObject({ status: 'completed', stepsUsed: 8 });
   });
 
-  it('wait for a model call beside them, and then get what it has left', async () => {
+  it('wait for a model call that runs at the same time, and then get the rest of the limit', async () => {
     const { document } = defineProgram({
-      name: 'beside',
+      name: 'waiting',
       model: 'p/m',
       units: [unit('all', {}, [parallel('Both', [[ask('Ask', 'Why?')], [agent('One', 'a', 'Go')]])])],
     });
