@@ -4,7 +4,7 @@ import starlight from '@astrojs/starlight';
 // What a build is of comes from `main.ts`, as variables.
 const { SITE_BASE = '/next/', SITE_OUT = './dist/next', SITE_ORIGIN = 'https://longhaul-agents.github.io' } = process.env;
 
-/** Without it, code is only coloured for half a second, so that a build on a busy machine would be another one. */
+/** Without it, code is only colored for half a second, so that a build on a busy machine would be another one. */
 const whole = {
   name: 'whole',
   preprocess: (_code, options) => {

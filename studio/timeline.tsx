@@ -256,7 +256,7 @@ function useChart(place: { current: HTMLElement | null }, all: readonly StepAmou
   }, [all]);
   useEffect(() => {
     const scheme = matchMedia('(prefers-color-scheme: dark)');
-    // What is drawn keeps the colours of its time.
+    // What is drawn keeps the colors of its time.
     const repaint = (): void => void (drawn.current !== undefined && draw());
     scheme.addEventListener('change', repaint);
     return () => {

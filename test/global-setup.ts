@@ -21,7 +21,7 @@ const NO_PAUSE = ['history.workflowIdReuseMinimalInterval="10ms"'];
 
 /**
  * Starts one server for the whole test run, headless and in memory. It has no search attributes, because registering them is a
- * tested behaviour.
+ * tested behavior.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const start = performance.now();

@@ -1,7 +1,7 @@
 import { matrixSample } from './matrix-sample.ts';
 
 /**
- * Matrices: one behaviour at every place, every change of a kind, or everything from the beginning; and tests that wait for many
+ * Matrices: one behavior at every place, every change of a kind, or everything from the beginning; and tests that wait for many
  * executions, processes or deploys. They take minutes, and have a separate command. Each list begins with the longest files: they start
  * first, so that no worker is left with one at the end, and turns take about equally long.
  */

@@ -17,7 +17,7 @@ export interface PeerSide {
   program: URL;
   /** The activity type of its model call. */
   modelActivity: string;
-  /** The colour of its line in a plot. */
+  /** The color of its line in a plot. */
   color: string;
 }
 

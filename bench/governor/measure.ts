@@ -37,7 +37,7 @@ export interface GovernorFigures {
   /** Requests that the provider has refused. */
   refusedPct: number;
   /** Requests that it has answered, as a part of those that it would have taken. */
-  utilisation: number;
+  utilization: number;
   /** The fairness to the tenants by Jain: 1 if all have got the same. */
   jain: number;
   failed: number;
@@ -98,7 +98,7 @@ export async function measureGovernor(options: GovernorBenchOptions, say: (line:
     const { parkedCalls, addedEvents } = await readHistories(client, handles.slice(0, READ_RUNS));
     return {
       refusedPct: rounded((100 * refused) / Math.max(1, asked), 2),
-      utilisation: rounded(sum(perTenant) / ((rpm / 60) * measuredS), 3),
+      utilization: rounded(sum(perTenant) / ((rpm / 60) * measuredS), 3),
       jain: rounded(sum(perTenant) ** 2 / (TENANTS * sum(perTenant.map((amount) => amount ** 2))), 4),
       failed: results.filter(({ status }) => status !== 'completed').length,
       acquireP50Ms: rounded(percentile(lone, 50), 3),

@@ -15,7 +15,7 @@ const label = defineTool({
     const url = `https://api.github.com/repos/${repository}/issues/${issue}/labels`;
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ labels }), signal });
     if (!response.ok) throw new Error(`GitHub answers ${response.status}`); // retried, three attempts in all
-    return `labelled ${labels.join(', ')}`;
+    return `labeled ${labels.join(', ')}`;
   },
 });
 

@@ -3,15 +3,15 @@ import type { JsonValue } from '../core/domain/json.ts';
 import { ANYWHERE, counted, oneLine, printable, printableLine, utf8Prefix } from '../core/domain/text.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
-/** A style of text on a terminal that shows colours. */
+/** A style of text on a terminal that shows colors. */
 export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 /** The output of a command: results on stdout, remarks on stderr. */
 export class Output {
   /** True for machine-readable output: one JSON value on stdout, or JSON Lines for lists. */
   readonly json: boolean;
-  /** True if stdout shows colours. */
-  readonly colour: boolean;
+  /** True if stdout shows colors. */
+  readonly color: boolean;
   /** The name of this program in commands to copy. */
   readonly program: string;
   readonly #stdout: OutputStream;
@@ -22,7 +22,7 @@ export class Output {
     this.program = terminal.program ?? ANYWHERE;
     this.#stdout = terminal.stdout;
     this.#stderr = terminal.stderr;
-    this.colour = !json && showsColour(terminal);
+    this.color = !json && showsColor(terminal);
   }
 
   /** Prints a line of the result, for people. */
@@ -62,14 +62,14 @@ export class Output {
     this.#stderr.write(`${line}\n`);
   }
 
-  /** Returns the text in a style, if the terminal shows colours. */
+  /** Returns the text in a style, if the terminal shows colors. */
   look(look: Look, text: string): string {
-    return this.colour ? styleText(look, text, { validateStream: false }) : text;
+    return this.color ? styleText(look, text, { validateStream: false }) : text;
   }
 }
 
-/** True on a terminal, unless the user has turned colours off (NO_COLOR) or the terminal cannot show them. */
-export function showsColour({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>): boolean {
+/** True on a terminal, unless the user has turned colors off (NO_COLOR) or the terminal cannot show them. */
+export function showsColor({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>): boolean {
   return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }
 

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { COMMAND_GROUPS, PARENTS } from './all-commands.ts';
 import { addCommand, addOptions, helpOf, SERVER_OPTIONS } from './define-command.ts';
 import { exitCodesText, reportError } from './exit-codes.ts';
-import { Output, showsColour } from './output.ts';
+import { Output, showsColor } from './output.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
 /** Runs one command line (without the program's name) and returns its exit code. Never throws. */
@@ -49,7 +49,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       outputError: (text, write) => write(usageError(text)),
       getOutHelpWidth: () => helpWidth(terminal.stdout),
       getErrHelpWidth: () => helpWidth(terminal.stderr),
-      getOutHasColors: () => showsColour(terminal),
+      getOutHasColors: () => showsColor(terminal),
       getErrHasColors: () => false,
     })
     .configureHelp({ showGlobalOptions: true })

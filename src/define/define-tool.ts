@@ -55,7 +55,7 @@ export interface ToolOptions<
   /**
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
-   * tool's policy; after the last attempt it becomes an error result for the model. It must honour `context.signal`.
+   * tool's policy; after the last attempt it becomes an error result for the model. It must honor `context.signal`.
    *
    * `'none'`: the tool is only a schema. The model sees it, each call gets an error result at once, and the run continues:
    * for a tool that only shows what the model would ask for. Such a tool has no options for the execution of its calls.

@@ -358,7 +358,7 @@ const FORGETTING_CASES: readonly ConformanceCase[] = [
 ];
 
 /**
- * The behaviours that every store of memory has. Each case needs an empty store, and works with any test runner:
+ * The behaviors that every store of memory has. Each case needs an empty store, and works with any test runner:
  * `for (const { name, run } of memoryStoreConformance) test(name, () => run(myStore()))`.
  */
 export const memoryStoreConformance: readonly ConformanceCase[] = [...STORING_CASES, ...RECALLING_CASES, ...FORGETTING_CASES];
@@ -391,9 +391,9 @@ const HOSTILE = [
   '(((((((((((((((((((((',
 ];
 
-/** One behaviour that every store of memory has. */
+/** One behavior that every store of memory has. */
 export interface ConformanceCase {
-  /** The behaviour in a sentence without a subject: "returns a value that it was given". */
+  /** The behavior in a sentence without a subject: "returns a value that it was given". */
   name: string;
   /** Rejects with an AssertionError if the store, which must be empty, behaves differently. */
   run(store: MemoryStore): Promise<void>;

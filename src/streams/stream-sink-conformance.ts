@@ -314,7 +314,7 @@ const ENDING_CASES: readonly StreamSinkCase[] = [
 ];
 
 /**
- * The behaviours that every sink of live output has. They work with any test runner:
+ * The behaviors that every sink of live output has. They work with any test runner:
  * `for (const { name, run } of streamSinkConformance) test(name, () => run({ open: (side) => mySink.open(contextOf(side)) }))`.
  */
 export const streamSinkConformance: readonly StreamSinkCase[] = [...READING_CASES, ...LOSING_CASES, ...CARRYING_CASES, ...ENDING_CASES];
@@ -427,9 +427,9 @@ export interface TestedSink {
   activity?(runId: string, of: StreamedAttempt): PublishingActivity;
 }
 
-/** One behaviour that every sink of live output has. */
+/** One behavior that every sink of live output has. */
 export interface StreamSinkCase {
-  /** The behaviour in a sentence without a subject: "yields entries in the order of their publication". */
+  /** The behavior in a sentence without a subject: "yields entries in the order of their publication". */
   name: string;
   /** Rejects with an AssertionError if the sink behaves differently. Every case has separate runs, and closes what it opens. */
   run(sink: TestedSink): Promise<void>;

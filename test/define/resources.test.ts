@@ -53,7 +53,7 @@ test.each([[{ prefix: 7 }], [{ suffix: 'x' }]])('the options %j are refused', (o
   expect(() => secret('crm-token', options as never)).toThrow(/^secret "crm-token"/);
 });
 
-test('a reference is recognised by its shape, even after a round trip through JSON', () => {
+test('a reference is recognized by its shape, even after a round trip through JSON', () => {
   expect(isSecretReference(JSON.parse(JSON.stringify(secret('a', { prefix: 'b' }))))).toBe(true);
   for (const other of [null, 'a', { name: 'a' }, { kind: 'longhaul.secret' }, { kind: 'longhaul.secret', name: 'a', prefix: 1 }]) {
     expect(isSecretReference(other)).toBe(false);

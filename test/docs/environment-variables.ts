@@ -88,7 +88,7 @@ export const ENVIRONMENT: Readonly<Record<string, Readonly<Record<string, Variab
     LONGHAUL_LOG_LEVEL: { meaning: 'the lowest level that is written: `TRACE` to `OFF`', without: '`INFO`' },
     TEMPORAL_DEBUG: { meaning: "`1`, `t` or `true`: a worker for Temporal's debugger, as `debugMode`", without: 'as its options say' },
     LONGHAUL_LOG_FORMAT: { meaning: '`text`, or `json` for one object per line', without: '`text`' },
-    NO_COLOR: { meaning: 'any value: no colours on a terminal', without: 'colours on a terminal that has them' },
+    NO_COLOR: { meaning: 'any value: no colors on a terminal', without: 'colors on a terminal that has them' },
   },
   'Traces and metrics (commands with `telemetry`)': {
     OTEL_SDK_DISABLED: { meaning: '`true`: neither traces nor metrics', without: 'as the others say' },

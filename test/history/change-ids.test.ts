@@ -5,13 +5,13 @@ import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { RecordedRun } from '../../src/history/recorded-ports.ts';
 import { RecordedTasks } from '../../src/history/recorded-tasks.ts';
 
-/** The marker that records that a workflow has asked for a change id and may show the changed behaviour. */
+/** The marker that records that a workflow has asked for a change id and may show the changed behavior. */
 function marker(id: string): HistoryEvent {
   const data = Buffer.from(JSON.stringify({ id, deprecated: false }));
   return { markerRecordedEventAttributes: { markerName: 'core_patch', details: { 'patch-data': { payloads: [{ data }] } } } };
 }
 
-test('a run that is read back has the changed behaviours whose ids its history records, and no others', async () => {
+test('a run that is read back has the changed behaviors whose ids its history records, and no others', async () => {
   const reader = new ExecutionReader('execution', {
     payloadConverter: defaultPayloadConverter,
     failureConverter: defaultFailureConverter,

@@ -45,7 +45,7 @@ export class CellProvider {
     return { entries: this.#script.length, unplanned: this.#unplanned };
   }
 
-  /** The provider no longer recognises the items that it has sent to be sent back: its keys were changed. */
+  /** The provider no longer recognizes the items that it has sent to be sent back: its keys were changed. */
   forget(): void {
     for (const one of this.#minted) one.forgotten = true;
   }

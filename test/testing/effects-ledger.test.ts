@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { effectsLedger } from '../../src/testing/index.ts';
 
 describe('a ledger of effects', () => {
-  test('recognises an act by its key, and returns if it is new', () => {
+  test('recognizes an act by its key, and returns if it is new', () => {
     const ledger = effectsLedger();
     expect([ledger.act('k1', 'refund 42'), ledger.act('k2', 'mail'), ledger.act('k1', 'refund 42')]).toEqual([true, true, false]);
     expect(ledger.acts.map(({ what }) => what)).toEqual(['refund 42', 'mail', 'refund 42']);

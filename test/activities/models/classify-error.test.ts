@@ -128,7 +128,7 @@ describe('an answer with the status of an error', () => {
       ['llama.cpp', 400, error('the request exceeds the available context size', { type: 'exceed_context_size_error' })],
       ['llama.cpp, older', 500, error('the request exceeds the available context size. try increasing it')],
       ['Ollama', 400, { error: 'input length exceeds maximum context length' }],
-    ])('a conversation that is too long is recognised: %s', async (_, status, body) => {
+    ])('a conversation that is too long is recognized: %s', async (_, status, body) => {
       expect((await askForError((reply) => reply.json(status, body))).code).toBe('context_length_exceeded');
     });
 

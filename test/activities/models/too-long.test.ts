@@ -19,7 +19,7 @@ const google = (code: number, status: string, message: string, details: object[]
 });
 const routed = (raw: string): object => said('Provider returned error', { code: 400, metadata: { raw, provider_name: 'Some' } });
 
-describe('a conversation that is too long is recognised', () => {
+describe('a conversation that is too long is recognized', () => {
   test.each<[provider: string, status: number, body: unknown]>([
     ['OpenAI, by its code', 400, said('too long', { code: 'context_length_exceeded' })],
     [

@@ -134,7 +134,7 @@ test.each<[string, string, unknown, string]>([
     'persona Analyst {}',
     'is source text of AXON, which Longhaul does not compile: compile it with AXON',
   ],
-])('%s is recognised, with advice what to do with it', async (_, name, content, message) => {
+])('%s is recognized, with advice what to do with it', async (_, name, content, message) => {
   const { exitCode, stdout, stderr } = await check(content, { name });
   expect(exitCode).not.toBe(0);
   expect(stdout + stderr).toContain(message);

@@ -146,14 +146,14 @@ function definitionOf(path: string, types: Types, methods: readonly string[]): S
   );
 }
 
-interface Behaviour {
+interface Behavior {
   answers: Readonly<Record<string, Answer>>;
   refuses: readonly string[];
   away: readonly string[];
   aheadMs: number | undefined;
 }
 
-function implementationOf(methods: readonly string[], { answers, refuses, away, aheadMs }: Behaviour): Parameters<Server['addService']>[1] {
+function implementationOf(methods: readonly string[], { answers, refuses, away, aheadMs }: Behavior): Parameters<Server['addService']>[1] {
   return Object.fromEntries(
     methods.map((method) => [
       method,

@@ -200,7 +200,7 @@ test('no character of a short text is lost, and no line is wider than allowed, f
   );
 });
 
-test('colours are applied by the look that the caller passes', () => {
+test('colors are applied by the look that the caller passes', () => {
   const response = event('bot', [{ type: 'tool_call', toolCallId: 'c', name: 'go', arguments: {} }]);
   const [line] = eventLines(response, { startedAt: START, look: (look, text) => `<${look}>${text}</>` });
   expect(line).toBe('<dim>  1.23s</>  <bold>bot             </>  <cyan>→ go()</>');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { printable } from '../../../src/core/domain/text.ts';
-import { Output, showsColour, tableLines } from '../../../src/cli/output.ts';
+import { Output, showsColor, tableLines } from '../../../src/cli/output.ts';
 import type { RunView } from '../../../src/cli/render/run-view.ts';
 import { runLines } from '../../../src/cli/commands/show.ts';
 import { listLines } from '../../../src/cli/commands/list.ts';
@@ -250,12 +250,12 @@ test('a list of runs has a column for tags, if a run has any', () => {
   expect(untagged).toMatch(/Z$/);
 });
 
-test('colours are only for terminals, and for users who have not turned them off', () => {
+test('colors are only for terminals, and for users who have not turned them off', () => {
   const onTerminal = { isTTY: true, write: () => undefined };
-  expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);
-  expect(showsColour({ stdout: { write: () => undefined }, env: {} })).toBe(false);
-  expect(showsColour({ stdout: onTerminal, env: { NO_COLOR: '1' } })).toBe(false);
-  expect(showsColour({ stdout: onTerminal, env: { TERM: 'dumb' } })).toBe(false);
+  expect(showsColor({ stdout: onTerminal, env: {} })).toBe(true);
+  expect(showsColor({ stdout: { write: () => undefined }, env: {} })).toBe(false);
+  expect(showsColor({ stdout: onTerminal, env: { NO_COLOR: '1' } })).toBe(false);
+  expect(showsColor({ stdout: onTerminal, env: { TERM: 'dumb' } })).toBe(false);
   expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, false).look('red', 'x')).toBe('\u001b[31mx\u001b[39m');
   expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, true).look('red', 'x')).toBe('x');
 });

@@ -11,7 +11,7 @@ import { propertyRuns } from '../../property-runs.ts';
 interface Turn {
   type: 'response' | 'failed' | 'cancelled';
   text: string | null;
-  calls: { name: string; behaviour: 'now' | 'later' | 'error' | 'cancelled'; problem: boolean }[];
+  calls: { name: string; behavior: 'now' | 'later' | 'error' | 'cancelled'; problem: boolean }[];
   usage: [number, number] | null;
 }
 
@@ -21,7 +21,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   calls: fc.array(
     fc.record({
       name: fc.constantFrom('known', 'lonely', 'nope', '__proto__', 'final_answer'),
-      behaviour: fc.constantFrom('now', 'later', 'error', 'now', 'later', 'error', 'cancelled'),
+      behavior: fc.constantFrom('now', 'later', 'error', 'now', 'later', 'error', 'cancelled'),
       problem: fc.boolean(),
     }),
     { maxLength: 5 },
@@ -41,18 +41,18 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<typeof runFake>>; histories: Event[][] }> {
   const histories: Event[][] = [];
-  const behaviours = new Map<string, Turn['calls'][number]['behaviour']>();
+  const behaviors = new Map<string, Turn['calls'][number]['behavior']>();
   const tool: FakeTool = async ({ call: { toolCallId } }) => {
-    const behaviour = behaviours.get(toolCallId) ?? 'now';
-    if (behaviour === 'later') await new Promise((resolve) => setImmediate(resolve));
-    if (behaviour === 'cancelled') return { type: 'cancelled' };
+    const behavior = behaviors.get(toolCallId) ?? 'now';
+    if (behavior === 'later') await new Promise((resolve) => setImmediate(resolve));
+    if (behavior === 'cancelled') return { type: 'cancelled' };
     const outcome: ToolOutcome = {
       type: 'result',
-      status: behaviour === 'error' ? 'error' : 'success',
+      status: behavior === 'error' ? 'error' : 'success',
       content: [toolCallId],
       durationMs: 1,
     };
-    return behaviour === 'error' ? outcome : returned(toolCallId);
+    return behavior === 'error' ? outcome : returned(toolCallId);
   };
   const model = Array.from({ length: 10 }, (_, index) => (fake: FakeRun): ModelCallOutcome => {
     if (given.cancelAt === index) fake.cancel();
@@ -60,7 +60,7 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
     if (one === undefined || one.type === 'cancelled') return { type: 'cancelled' };
     if (one.type === 'failed') return { type: 'failed', code: 'model_error', message: 'down' };
     const calls = one.calls.map(({ name }, place) => call(`c${index}-${place}`, name, { output: index }));
-    one.calls.forEach(({ behaviour }, place) => behaviours.set(`c${index}-${place}`, behaviour));
+    one.calls.forEach(({ behavior }, place) => behaviors.set(`c${index}-${place}`, behavior));
     const problems = Object.fromEntries(
       one.calls.flatMap(({ problem }, place) => (problem ? [[`c${index}-${place}`, 'does not fit']] : [])),
     );

@@ -9,7 +9,7 @@ import { Testbed, until } from '../testbed/testbed.ts';
 
 const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120 };
 const writer = defineAgent({ name: 'writer', model: 'scripted/m', instructions: 'You write.' });
-const critic = defineAgent({ name: 'critic', model: 'scripted/m', instructions: 'You criticise.' });
+const critic = defineAgent({ name: 'critic', model: 'scripted/m', instructions: 'You criticize.' });
 const inTurn = defineFlow({ name: 'in_turn', kind: 'sequential', agents: [writer, critic] });
 const together = defineFlow({ name: 'together', kind: 'parallel', agents: [writer, critic] });
 const report = defineProgram({

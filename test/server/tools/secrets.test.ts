@@ -27,7 +27,7 @@ function dump(value: unknown): string {
   return [json, ...texts].join('\n');
 }
 
-/** Every form of the secret that a reader could recognise. */
+/** Every form of the secret that a reader could recognize. */
 const TRACES = [
   VALUE,
   JSON.stringify(VALUE).slice(1, -1),

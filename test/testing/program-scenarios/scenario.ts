@@ -26,7 +26,7 @@ export interface ProgramCourse {
 
 /** One run of a program. */
 export interface ProgramScenario {
-  /** A sentence of behaviour. */
+  /** A sentence of behavior. */
   name: string;
   program: AnyProgram;
   /** Called for each run: no state of one run gets into another. */

@@ -16,7 +16,7 @@ import {
 
 /** One run that both kits run, and its expected result in both. */
 export interface Scenario {
-  /** A sentence of behaviour. */
+  /** A sentence of behavior. */
   name: string;
   agent: AnyAgent;
   /** The options of the test. Called for each kit, so that no state of one run gets into another. */

@@ -74,11 +74,11 @@ export class ScriptedActors extends FakeScheduler {
     const planned = this.#calls.get(toolCallId);
     if (planned === undefined) throw new Error(`No model has made call "${toolCallId}"`);
     this.#happen(planned, run);
-    if (planned.behaviour === 'later') await new Promise((resolve) => setImmediate(resolve));
-    if (planned.behaviour === 'cancelled') return { type: 'cancelled' };
+    if (planned.behavior === 'later') await new Promise((resolve) => setImmediate(resolve));
+    if (planned.behavior === 'cancelled') return { type: 'cancelled' };
     return {
       type: 'result',
-      status: planned.behaviour === 'error' ? 'error' : 'success',
+      status: planned.behavior === 'error' ? 'error' : 'success',
       content: ['r'.repeat(planned.gives)],
       durationMs: 1,
       resultId: `result of ${toolCallId}`,

@@ -8,7 +8,7 @@ const writer = defineAgent({ name: 'writer', model: 'scripted/m', instructions: 
 const critic = defineAgent({
   name: 'critic',
   model: 'other/m',
-  instructions: 'You criticise.',
+  instructions: 'You criticize.',
   output: z.object({ verdict: z.enum(['good', 'bad']) }),
   limits: { steps: 2 },
 });
