@@ -13,7 +13,7 @@ import { runCodeActivity } from './code/run-code.ts';
 import { endActivities } from './endings/end-of-execution.ts';
 import { hookActivities } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
-import { summariseActivity } from './model-calls/summarise.ts';
+import { summarizeActivity } from './model-calls/summarize.ts';
 import { stepActivities } from './programs/ask-step.ts';
 import { programActivities } from './programs/resolve-program.ts';
 import { relatedRunActivities } from './run-queries/related-runs.ts';
@@ -38,7 +38,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
   const own: ActivityFunctions = {
     resolveAgent: resolveAgentActivity(runtime),
     callModel: callModelActivity(runtime),
-    summarise: summariseActivity(runtime),
+    summarize: summarizeActivity(runtime),
     runBurst: runBurstActivity(runtime, checked),
     readCheckpoint,
     runCode: runCodeActivity(runtime),

@@ -64,7 +64,7 @@ export interface ModelCallScope {
 }
 
 /**
- * The purpose of a model call: the next answer of an agent, or a summary of its conversation. `events`: the number of summarised events.
+ * The purpose of a model call: the next answer of an agent, or a summary of its conversation. `events`: the number of summarized events.
  */
 export type CallPurpose = { type: 'answer'; model: string; step: number } | { type: 'summary'; events: number };
 

@@ -225,7 +225,7 @@ interface EventNotes {
   turn?: { number: number; status: string; stopReason: string; error?: string };
   step?: ProgramNote;
   guardrails?: { findings?: { name?: string; outcome?: string; message?: string }[] };
-  compaction?: { evicted?: unknown[]; summarised?: unknown; dropped?: unknown[] };
+  compaction?: { evicted?: unknown[]; summarized?: unknown; dropped?: unknown[] };
   raised?: { limits: unknown };
   failed?: { code: string };
 }

@@ -19,9 +19,9 @@ const NOTES = {
     `Guardrails: ${findings.map(({ name, outcome, message }) => [name, outcome, message].filter((part) => part !== undefined).join(', ')).join('; ')}`,
   memory: (memory: unknown) => `Memory: ${json(memory)}`,
   failed: (code: string) => `The model call failed: ${code}`,
-  compaction: ({ evicted = [], summarised, dropped = [] }: { evicted?: unknown[]; summarised?: unknown; dropped?: unknown[] }) =>
+  compaction: ({ evicted = [], summarized, dropped = [] }: { evicted?: unknown[]; summarized?: unknown; dropped?: unknown[] }) =>
     `The window was made smaller: ${[
-      ...(summarised === undefined ? [] : ['earlier events were summarised']),
+      ...(summarized === undefined ? [] : ['earlier events were summarized']),
       ...(evicted.length === 0 ? [] : [`${count(evicted.length, 'result')} taken out`]),
       ...(dropped.length === 0 ? [] : [`${count(dropped.length, 'memory entry', 'memory entries')} dropped`]),
     ].join(', ')}`,
@@ -279,7 +279,7 @@ export const TEXTS = {
   diffParts: {
     added: 'Added',
     evicted: 'Content taken out',
-    summarised: 'No longer in the conversation',
+    summarized: 'No longer in the conversation',
     recalled: 'Recalled from the memory',
   },
   changed: 'Also changed',

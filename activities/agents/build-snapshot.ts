@@ -261,7 +261,7 @@ export function windowPolicy({ window, model, settings }: AnyAgent, capabilities
     maxTokens: Math.floor((context - answer) * USED_SHARE),
     maxBytes: DEFAULT_MAX_BYTES,
     keepResults: DEFAULT_KEEP_RESULTS,
-    summarise: true,
+    summarize: true,
     ...defined(window),
   };
 }
@@ -421,7 +421,7 @@ export function pricesOf(
 /** Returns the models that a run may call. The model for summaries also gives a session its title. */
 function modelsOf(agent: AnyAgent, isSession: boolean): string[] {
   const own = agentModels(agent);
-  return agent.window.summarise !== false || isSession ? [...new Set([...own, ...summaryModelsOf(agent)])] : own;
+  return agent.window.summarize !== false || isSession ? [...new Set([...own, ...summaryModelsOf(agent)])] : own;
 }
 
 /** The facts about a worker that a snapshot pins. */

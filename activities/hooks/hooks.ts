@@ -413,7 +413,7 @@ export async function beforeRequest(
   };
 }
 
-/** Calls the hooks before the model summarises `events` events. Their texts are added to the instructions of that request. Never rejects. */
+/** Calls the hooks before the model summarizes `events` events. Their texts are added to the instructions of that request. Never rejects. */
 export async function beforeSummary(scope: HookScope, events: number, request: ModelRequest): Promise<PreparedByPart> {
   const { injected, records } = await runEventHooks(scope, {
     on: 'pre_compact',

@@ -13,7 +13,7 @@ export async function weighExecutions(client: Client, workflowId: string): Promi
   for (const executionId of executionIds) {
     const { events: history } = await executionHistory(client, workflowId, executionId);
     const { events, bytes } = measureHistory(history, ACTIVITIES.callModel);
-    const summaries = history.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarise);
+    const summaries = history.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarize);
     weighed.push({ events, bytes, summaries: summaries.length });
   }
   return weighed;

@@ -6,7 +6,7 @@ import { cpuMsPerStep, ends, tenths } from '../figures/tenths.ts';
 export interface WeighedExecution {
   events: number;
   bytes: number;
-  /** Model calls that summarised the older part of the conversation. */
+  /** Model calls that summarized the older part of the conversation. */
   summaries: number;
 }
 
@@ -46,7 +46,7 @@ export interface EndlessFigures {
   workflowHeapByTenth: number[];
   /** CPU time of the worker's process over steps, between the first reading of a tenth and its last. */
   cpuMsPerStepByTenth: number[];
-  /** Model calls that summarised the older part of the conversation. They are not steps; their time is part of the steps' time. */
+  /** Model calls that summarized the older part of the conversation. They are not steps; their time is part of the steps' time. */
   summaries: number;
   retries: number;
 }

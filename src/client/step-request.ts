@@ -195,7 +195,7 @@ function requestDiff(before: RebuiltRequest, now: RebuiltRequest): RequestDiff {
     step: before.step,
     added: added.flatMap(itemsOf),
     evicted,
-    summarised: left.flatMap(itemsOf),
+    summarized: left.flatMap(itemsOf),
     recalled: added.filter(isRecall).flatMap(itemsOf),
     changed: changedParts(before.request, now.request),
     commonPrefix: commonPrefix(before.request, now.request),

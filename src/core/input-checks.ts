@@ -191,7 +191,7 @@ function checkSizes(input: RunInput): RunInputCheck {
     );
   } else if (inputBytes + messageBytes > BYTE_BUDGETS.startInput) {
     problems.push(
-      `messages: ${inputBytes + messageBytes} bytes of JSON together with the input, over ${BYTE_BUDGETS.startInput}: leave out or summarise the oldest`,
+      `messages: ${inputBytes + messageBytes} bytes of JSON together with the input, over ${BYTE_BUDGETS.startInput}: leave out or summarize the oldest`,
     );
   }
   const depsBytes = input.deps === undefined ? 0 : jsonBytes(input.deps);

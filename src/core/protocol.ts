@@ -153,8 +153,8 @@ export type {
   RequestCancelInput,
   ResolveAgentInput,
   ResolveAgentOutput,
-  SummariseInput,
-  SummariseOutput,
+  SummarizeInput,
+  SummarizeOutput,
   VerifyCallInput,
   VerifyCallOutput,
 } from './activity-requests/contracts.ts';

@@ -239,7 +239,7 @@ export interface WindowOptions {
   /** The number of newest tool results to keep: they are removed only as a last resort. Default 4. */
   keepResults?: number;
   /** True to let a model call summarize the older part if removing tool results is not enough; otherwise the run fails. Default true. */
-  summarise?: boolean;
+  summarize?: boolean;
   /** The model that summarizes, `provider/model`. Default: the agent's model, or its list of models. */
   summaryModel?: ModelName;
 }
@@ -248,7 +248,7 @@ const WINDOW_OPTIONS: OptionTable<WindowOptions> = {
   maxTokens: true,
   maxBytes: true,
   keepResults: true,
-  summarise: true,
+  summarize: true,
   summaryModel: true,
 };
 
@@ -258,9 +258,9 @@ const MOST_WINDOW_BYTES = 1_200_000;
 /** Returns the options if they are valid; otherwise throws a UsageError that names the agent and the option. */
 export function checkWindow(owner: string, window: WindowOptions): WindowOptions {
   requireKnown(`${owner}: "window"`, window, WINDOW_OPTIONS);
-  const { maxTokens, maxBytes, keepResults, summarise, summaryModel } = window;
-  if (summarise !== undefined && typeof summarise !== 'boolean') {
-    throw new UsageError(`${owner}: "window.summarise" is ${JSON.stringify(summarise)}: write true or false`);
+  const { maxTokens, maxBytes, keepResults, summarize, summaryModel } = window;
+  if (summarize !== undefined && typeof summarize !== 'boolean') {
+    throw new UsageError(`${owner}: "window.summarize" is ${JSON.stringify(summarize)}: write true or false`);
   }
   if (maxTokens !== undefined) wholeNumber(`${owner}: "window.maxTokens"`, maxTokens, 100);
   if (maxBytes !== undefined) wholeNumber(`${owner}: "window.maxBytes"`, maxBytes, 1_000);

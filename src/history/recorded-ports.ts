@@ -306,7 +306,7 @@ export class RecordedRun {
     return known && { record: known, seed, begunAt };
   }
 
-  /** True if the history records that the run shows the changed behaviour. */
+  /** True if the history records that the run shows the changed behavior. */
   allows(change: string): boolean {
     return this.#recorded.changes.has(change);
   }
@@ -335,7 +335,7 @@ export class RecordedRun {
     if (activities.areRunning(isOfCall) || this.#children.running > 0) return true;
     if (!this.#continues || activities.areLeft(modelCalls) || activities.areLeft(callsAndSegments)) return false;
     // A paused run may summarize just before it continues in the next execution.
-    return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName('summarise')));
+    return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName('summarize')));
   }
 
   /**
@@ -497,7 +497,7 @@ class RecordedChildren {
 export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
   const calls = [...activitiesNamed(recorded, 'callModel'), ...activitiesNamed(recorded, 'runBurst')];
   const ids = new Map<number, string>();
-  for (const { input } of [...activitiesNamed(recorded, 'summarise'), ...calls]) ids.set(input.through - 1, input.lastEventId);
+  for (const { input } of [...activitiesNamed(recorded, 'summarize'), ...calls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of calls) {
     const earlier = input.earlierIds ?? [];
     for (const [index, id] of earlier.entries()) if (id !== '') ids.set(input.through - 1 - earlier.length + index, id);

@@ -6,8 +6,8 @@ import {
   type CallModelOutput,
   isOwnActivity,
   type RunBurstInput,
-  type SummariseInput,
-  type SummariseOutput,
+  type SummarizeInput,
+  type SummarizeOutput,
 } from '../core/activity-requests/contracts.ts';
 import type { StoredBurst } from '../core/bursts/burst.ts';
 import { type AgentSnapshot, summaryModelsOf } from '../core/domain/agent.ts';
@@ -262,8 +262,8 @@ export function endedCallOf(ended: EndedAttempt, executionId: string, agentOf: A
       if (answer === undefined) return undefined;
       return { traced: { call: String(through), agent: agent.name, ...times, ...answer, ...defined({ step }) }, offset: through };
     }
-    case 'summarise': {
-      const { agent: digest, through } = input as SummariseInput;
+    case 'summarize': {
+      const { agent: digest, through } = input as SummarizeInput;
       const agent = agentOf(digest);
       const [model, ...others] = agent.model === undefined ? [] : summaryModelsOf({ ...agent, model: agent.model });
       const answer = modelAnswer(ended, model, { isOnly: others.length === 0 });
@@ -410,7 +410,7 @@ function modelAnswer(
     const spent = attempt === 1 ? spentIn(failure instanceof ApplicationFailure ? failure.details?.[0] : undefined)?.reported : undefined;
     return { code: codeOf(failure), ...defined({ model: first, usage: spent }) };
   }
-  const answered = answerIn(output as CallModelOutput | SummariseOutput | AskStepOutput);
+  const answered = answerIn(output as CallModelOutput | SummarizeOutput | AskStepOutput);
   // A partial answer does not say how many models were asked before.
   if (answered === undefined || (answered.code !== undefined && !isOnly)) return undefined;
   const { answeredBy, tried = [], usage, finishReason, inBatch } = answered.answer;
@@ -432,7 +432,7 @@ interface Answer {
   inBatch?: true;
 }
 
-function answerIn(output: CallModelOutput | SummariseOutput | AskStepOutput): { answer: Answer; code?: 'interrupted' } | undefined {
+function answerIn(output: CallModelOutput | SummarizeOutput | AskStepOutput): { answer: Answer; code?: 'interrupted' } | undefined {
   // An answer in a program omits the default finish reason.
   if ('promptLength' in output) return { answer: { finishReason: 'stop', ...output.response } };
   if ('text' in output) return { answer: { ...output, finishReason: 'stop' } };

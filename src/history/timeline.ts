@@ -16,7 +16,7 @@ import type { ReadExecution } from './read-run.ts';
 import { type NamedActivity, patchOf, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
 /** Longhaul's own activities that call a model. */
-const MODEL_CALLS: ReadonlySet<string> = new Set(['callModel', 'summarise', 'askStep']);
+const MODEL_CALLS: ReadonlySet<string> = new Set(['callModel', 'summarize', 'askStep']);
 
 /** Longhaul's activities that represent a call made by the model. */
 const CALLS: ReadonlySet<string> = new Set(['runCode']);

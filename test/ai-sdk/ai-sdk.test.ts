@@ -375,7 +375,7 @@ describe('a request', () => {
   });
 
   test('is counted with the context that the client names for its model', async () => {
-    const agent = defineAgent({ name: 'clerk', model: 'p/fake-1', window: { summarise: false } });
+    const agent = defineAgent({ name: 'clerk', model: 'p/fake-1', window: { summarize: false } });
     const model = aiSdk(() => fakeModel([textParts('A')]), { contextTokens: (id) => (id === 'fake-1' ? 12_345 : undefined) });
     const { contextTokens } = model.capabilities;
     expect(typeof contextTokens === 'function' ? [contextTokens('fake-1'), contextTokens('other')] : []).toEqual([12_345, undefined]);

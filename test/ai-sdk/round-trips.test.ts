@@ -13,14 +13,14 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe.each(PACKAGES)('what $name ($spec) sends goes back to it as its API demands', (one) => {
-  test.each(roundTrips(one))('in a run with $title', async ({ agent, script, output, isSummarised = false }) => {
+  test.each(roundTrips(one))('in a run with $title', async ({ agent, script, output, isSummarized = false }) => {
     server.script(...script);
     const { result, events } = await testAgent(agent, { input: 'Look.', model: aiSdk((id) => one.model(url, id)) });
     expect(server.refused).toEqual([]);
     expect(result).toMatchObject({ status: 'completed', output });
-    if (!isSummarised) return;
+    if (!isSummarized) return;
     // The summary comes between the calls and the request with their results. Both stay, with the reasoning in front of them.
-    const place = events.findIndex(({ compaction }) => compaction?.summarised !== undefined);
+    const place = events.findIndex(({ compaction }) => compaction?.summarized !== undefined);
     const before = events
       .slice(place - 2, place)
       .map(({ content }) => content.filter(({ type }) => type !== 'message').map(({ type }) => type));

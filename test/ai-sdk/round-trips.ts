@@ -11,7 +11,7 @@ export interface RoundTrip {
   script: Answer[];
   output: string;
   /** True if a summary is due between the calls of an answer and their results. */
-  isSummarised?: true;
+  isSummarized?: true;
 }
 
 /** The settings that make the models of a package think before each call. */
@@ -91,7 +91,7 @@ export function roundTrips(one: Package): RoundTrip[] {
       agent: defineAgent({ ...base, name: 'talker', tools: [lookUp], window: { maxBytes: 4_000, keepResults: 1 } }),
       script: [tells(1_500, 'a'), tells(1_500, 'b', 'c'), says('They looked.'), says('Done.')],
       output: 'Done.',
-      isSummarised: true,
+      isSummarized: true,
     },
     {
       title: 'a hook that replaces texts',

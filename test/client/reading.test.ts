@@ -77,7 +77,7 @@ function described(type: string, state: number, details: unknown): Described {
   return description as Described;
 }
 
-test.each(['callModel', 'summarise', 'askStep'])(
+test.each(['callModel', 'summarize', 'askStep'])(
   'a refused call of %s shows who refused it, when it is retried, and when it is given up',
   async (name) => {
     const details = { spent: {}, refused: { count: 3, queuedMs: 0, givesUpAt: GIVES_UP } };

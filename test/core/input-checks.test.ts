@@ -350,7 +350,7 @@ describe('a conversation has a size, together with the input', () => {
     [
       'one byte above it',
       startInput + 1,
-      'messages: 400001 bytes of JSON together with the input, over 400000: leave out or summarise the oldest',
+      'messages: 400001 bytes of JSON together with the input, over 400000: leave out or summarize the oldest',
     ],
   ])('%s', (_, bytes, problem) => {
     const value = { agent: 'a', input: 'Q', messages: [said('user', 'x'.repeat(bytes - around))] };

@@ -30,7 +30,7 @@ function text(bytes: number): string {
 /** A run whose data is as large as allowed, except for the window. */
 function largeRun(toolName = 'tool'): RunState {
   const name = 'a'.repeat(100);
-  const window = { maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 4, summarise: true };
+  const window = { maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 4, summarize: true };
   const small = testSnapshot({ name, window, instructions: [''] });
   const snapshot = { ...small, instructions: [text(BYTE_BUDGETS.snapshot - jsonBytes(small) + 2)] };
   const state = newRunState({ runId: 'r'.repeat(1_000), snapshot, input: text(BYTE_BUDGETS.startInput), startedAt: PORTS.now() }, PORTS);

@@ -12,7 +12,7 @@ test('an agent without a window option has the window of its model', () => {
 });
 
 test.each<[WindowOptions]>([
-  [{ maxTokens: 100, maxBytes: 1_000, keepResults: 0, summarise: false }],
+  [{ maxTokens: 100, maxBytes: 1_000, keepResults: 0, summarize: false }],
   [{ maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 50, summaryModel: 'gateway/vendor/small' }],
 ])('the window may be limited by %j', (window) => {
   expect(windowOf(window)).toEqual(window);
@@ -34,6 +34,6 @@ test.each<[WindowOptions, string]>([
 test('a misspelt option is refused, with the list of options', () => {
   const window = { maxToken: 1_000 } as WindowOptions;
   expect(() => windowOf(window)).toThrow(
-    '"window" has an unknown option "maxToken" (known: maxTokens, maxBytes, keepResults, summarise, summaryModel)',
+    '"window" has an unknown option "maxToken" (known: maxTokens, maxBytes, keepResults, summarize, summaryModel)',
   );
 });

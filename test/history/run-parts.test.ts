@@ -121,10 +121,10 @@ describe('the request of each step of each recorded run', () => {
       const { request, diff, through } = checked(STEP_REQUEST, await stepRequest(run, step, { diff: 'previous' }));
       expect(request.instructions.length + request.conversation.length).toBeGreaterThan(0);
       expect(diff === undefined).toBe(step === 1);
-      const { added = [], summarised = [], commonPrefix = { tokens: 0, of: 0 } } = diff ?? {};
+      const { added = [], summarized = [], commonPrefix = { tokens: 0, of: 0 } } = diff ?? {};
       expect(commonPrefix.tokens).toBeLessThanOrEqual(commonPrefix.of);
       const now = new Set([...known, ...added.map(({ offset }) => offset)]);
-      for (const { offset } of summarised) now.delete(offset);
+      for (const { offset } of summarized) now.delete(offset);
       // Texts recalled for a call are recorded after the events of its conversation.
       expect(Math.max(0, ...now)).toBeLessThanOrEqual(through);
       known = now;

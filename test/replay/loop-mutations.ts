@@ -118,12 +118,12 @@ export const LOOP_CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'activity "callHooks"', actual: 'a change of search attributes' },
   },
   {
-    what: 'summarises by another activity',
+    what: 'summarizes by another activity',
     file: 'src/core/activity-requests/agent-requests.ts',
-    find: "name: 'summarise'",
+    find: "name: 'summarize'",
     replace: "name: 'condense'",
-    history: 'compacted-and-summarised',
-    caught: { step: 3, expected: 'activity "summarise"', actual: 'activity "condense"' },
+    history: 'compacted-and-summarized',
+    caught: { step: 3, expected: 'activity "summarize"', actual: 'activity "condense"' },
   },
   {
     what: 'does not set the search attributes of a run',

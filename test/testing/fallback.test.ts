@@ -113,7 +113,7 @@ test('a conversation that is too long is compacted before a larger model is aske
     };
   };
   const tooLong = failWith('context_length_exceeded');
-  const { result, steps } = await testAgent(listed({ tools: [page] as never, window: { summarise: false, keepResults: 0 } }), {
+  const { result, steps } = await testAgent(listed({ tools: [page] as never, window: { summarize: false, keepResults: 0 } }), {
     input: 'Q',
     model: { [A]: client('A', 50_000, [callTool('page'), tooLong, tooLong]), [B]: client('B', 90_000, [say('Done.')]) },
   });

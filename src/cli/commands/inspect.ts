@@ -83,7 +83,7 @@ function diffLines({ step, diff, unknown }: StepRequest, output: Pick<Output, 'l
     `The first ${tokens} of about ${of} tokens are the same`,
     ...items('+', diff.added),
     ...items('evicted', diff.evicted),
-    ...items('-', diff.summarised),
+    ...items('-', diff.summarized),
     ...diff.changed.map((part) => printableLine(`changed ${part}`)),
     ...unknown.map(({ part, reason }) => output.look('yellow', printableLine(`unknown ${part}: ${reason}`))),
   ];

@@ -388,9 +388,9 @@ export function modelSummary(call: ModelCall, model: string): string {
   return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${partsOfModelName(model).id} · ${messages}`);
 }
 
-/** Returns the summary of a compaction: `compaction · gpt-x · 34 events summarised`. */
+/** Returns the summary of a compaction: `compaction · gpt-x · 34 events summarized`. */
 export function compactionSummary(events: number, model: string): string {
-  return summaryText(`compaction · ${partsOfModelName(model).id} · ${events} events summarised`);
+  return summaryText(`compaction · ${partsOfModelName(model).id} · ${events} events summarized`);
 }
 
 /** The maximum bytes of a thought and the arguments next to it. The full texts are in the model's answer and the call. */

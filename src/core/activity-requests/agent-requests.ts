@@ -17,7 +17,7 @@ import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
 import type { SummaryOutcome, SummaryRequest } from '../capabilities/compaction.ts';
 import type { HandoffPorts } from '../capabilities/handoffs.ts';
-import type { CallModelInput, CallModelOutput, ResolveAgentInput, ResolveAgentOutput, RunInput, SummariseOutput } from '../protocol.ts';
+import type { CallModelInput, CallModelOutput, ResolveAgentInput, ResolveAgentOutput, RunInput, SummarizeOutput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
 import {
   activityCause,
@@ -43,10 +43,10 @@ export function agentPorts(
   run: RequestingRun,
   perform: PerformActivity,
   cancelRequested: () => boolean,
-): Pick<SessionPorts & HandoffPorts, 'callModel' | 'summarise' | 'resolveHandoff' | 'switchAgent' | 'refreshAgent'> {
+): Pick<SessionPorts & HandoffPorts, 'callModel' | 'summarize' | 'resolveHandoff' | 'switchAgent' | 'refreshAgent'> {
   return {
     callModel: (call) => perform(interruptibleRequest(modelRequest(run, call), cancelRequested)),
-    summarise: (request) => perform(summaryRequest(run, request)),
+    summarize: (request) => perform(summaryRequest(run, request)),
     resolveHandoff: (agent) => perform(handoffRequest(run, agent)),
     switchAgent: (snapshot) => {
       run.snapshot = snapshot;
@@ -234,12 +234,12 @@ export function interruptibleRequest(
 }
 
 /** Returns the model call that summarizes the older part of the window. */
-function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarise', SummaryOutcome> {
+function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarize', SummaryOutcome> {
   const { snapshot } = run;
   const model = summaryModelOf(snapshot);
   const isTitle = range.purpose === 'title';
   return {
-    name: 'summarise',
+    name: 'summarize',
     tier: 'remote',
     options: isTitle
       ? titleOptions(snapshot, `a title, by ${model}`)
@@ -308,7 +308,7 @@ export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
 }
 
 /** Returns the outcome of a summary that completed. */
-export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
+export function summaryOutcome(output: SummarizeOutput): SummaryOutcome {
   if (!('type' in output)) return { type: 'summary', ...output };
   return { type: 'cancelled', ...defined({ partial: output.partial }) };
 }

@@ -119,8 +119,8 @@ export interface ReadCheckpointInput extends OfRun {
 /** Result of `callModel`. */
 export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse } | BatchEnd;
 
-/** Input of `summarise`: a part of the window, given by the offsets of the surrounding events. */
-export interface SummariseInput extends OfRun {
+/** Input of `summarize`: a part of the window, given by the offsets of the surrounding events. */
+export interface SummarizeInput extends OfRun {
   /** Digest of the snapshot. */
   agent: string;
   through: number;
@@ -133,8 +133,8 @@ export interface SummariseInput extends OfRun {
   purpose?: 'title';
 }
 
-/** Result of `summarise`: a summary, or the partial answer of a cancelled call. */
-export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
+/** Result of `summarize`: a summary, or the partial answer of a cancelled call. */
+export type SummarizeOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
 
 /** The part of the input of `callHooks` that does not depend on the event. */
 interface HookedRun extends OfRun, DataInput {
@@ -308,7 +308,7 @@ const CONTRACTS = {
   callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
   runBurst: contract<RunBurstInput, StoredBurst>({ progress: 'makes several steps', isDecisive: true }),
   readCheckpoint: contract<ReadCheckpointInput, Checkpoint | null>(),
-  summarise: contract<SummariseInput, SummariseOutput>({ progress: 'summarises the conversation', isDecisive: true }),
+  summarize: contract<SummarizeInput, SummarizeOutput>({ progress: 'summarizes the conversation', isDecisive: true }),
   archiveEvents: contract<ArchiveEventsInput, void>({ progress: 'sends events to the archive', endsLoop: true }),
   readResult: contract<ReadResultInput, RunResultFields | null>(),
   authorizeDecision: contract<AuthorizeDecisionInput, AuthorizeDecisionOutput>({ isDecisive: true }),

@@ -23,7 +23,7 @@ import { sessionOf } from '../domain/sessions.ts';
 // Capability: a window that is kept within its limit.
 
 export interface CompactionPorts extends RunPorts {
-  summarise(request: SummaryRequest): Promise<SummaryOutcome>;
+  summarize(request: SummaryRequest): Promise<SummaryOutcome>;
 }
 
 /** The part of the window to summarize: the events between two others (see `Compaction`). */
@@ -96,15 +96,15 @@ export async function shortenConversation(state: RunState, ports: CompactionPort
  * Replaces all of a conversation except its newest message by a summary, for a provider that refuses the conversation. Returns undefined if
  * nothing could be replaced, or the summary failed.
  */
-async function summariseEarlier(state: RunState, ports: CompactionPorts): Promise<'summarised' | NextStep | undefined> {
+async function summarizeEarlier(state: RunState, ports: CompactionPorts): Promise<'summarized' | NextStep | undefined> {
   const { events, bytes } = state.window;
   const newest = events.at(-1);
   const isMessage = newest?.content.every((item) => item.type === 'message' && item.role === 'user') === true;
   const earlier = isMessage ? events.slice(0, -1) : events;
-  if (earlier.length === 0 || state.snapshot.window?.summarise !== true) return undefined;
+  if (earlier.length === 0 || state.snapshot.window?.summarize !== true) return undefined;
   const range = { head: null, tail: isMessage ? newest.offset : null, events: earlier.length };
-  const ended = await summariseRange(state, ports, range, summaryBytes(bytes));
-  if (ended === undefined) return 'summarised';
+  const ended = await summarizeRange(state, ports, range, summaryBytes(bytes));
+  if (ended === undefined) return 'summarized';
   return ended.ending.status === 'error' ? undefined : ended;
 }
 
@@ -119,14 +119,14 @@ async function compact(state: RunState, ports: CompactionPorts, limit: number): 
   dropRecalled(state, ports, recalledBeforeTurn(state.window));
   const isLast = (item: ContentItem): boolean => points.isEvictedLast(state, item);
   const old = (): PlannedEviction => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
-  if (policy.summarise) {
+  if (policy.summarize) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
     evictResults(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
     // Events to summarize are not evicted before: a summary of markers would be empty.
     const isEnough = (): boolean => bytesWithout(state.window, old()) <= limit * ENOUGH;
     // Recalled entries are still in the memory: no summary repeats them.
     if (!isEnough()) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
-    const ended = isEnough() ? undefined : await summarise(state, ports, limit);
+    const ended = isEnough() ? undefined : await summarize(state, ports, limit);
     if (ended !== undefined) return ended;
   }
   if (state.window.bytes > limit) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
@@ -163,7 +163,7 @@ function summaryBytes(limit: number): number {
   return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
 }
 
-async function summarise(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
+async function summarize(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
   const maxBytes = summaryBytes(limit);
   const unseenBytes = roomBeside(state, limit);
   const keptBytes = unseenBytes - limit * (1 - ENOUGH);
@@ -177,18 +177,18 @@ async function summarise(state: RunState, ports: CompactionPorts, limit: number)
     // The beginning of a conversation of months is not its topic.
     isWhole: sessionOf(state) !== undefined,
   });
-  return range === undefined ? undefined : await summariseRange(state, ports, range, maxBytes);
+  return range === undefined ? undefined : await summarizeRange(state, ports, range, maxBytes);
 }
 
 /** Replaces a part of the window by a summary. Returns the end of the run if the summary fails. */
-async function summariseRange(
+async function summarizeRange(
   state: RunState,
   ports: CompactionPorts,
   range: SummaryRange,
   maxBytes: number,
 ): Promise<Extract<NextStep, { type: 'finish' }> | undefined> {
   const { through, lastEventId } = state.window;
-  const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
+  const outcome = await ports.summarize({ through, lastEventId, ...range, maxBytes });
   const model = summaryModelOf(state.snapshot);
   if (outcome.type === 'cancelled') {
     if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
@@ -196,7 +196,7 @@ async function summariseRange(
   }
   if (outcome.type === 'failed') {
     recordFailedCall(state, ports, model, outcome);
-    return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
+    return endFailed(state, outcome.code, `The conversation could not be summarized: ${outcome.message}`);
   }
   const { id, text, usage, failedAttempts, answeredBy } = outcome;
   const spending = spend(state, { model: answeredBy ?? model, usage, answer: text, failedAttempts });
@@ -209,7 +209,7 @@ async function summariseRange(
     ...spending,
     ...defined({ answeredBy }),
     content,
-    compaction: { summarised: { head, tail }, ...notesOf(outcome) },
+    compaction: { summarized: { head, tail }, ...notesOf(outcome) },
   });
   return undefined;
 }
@@ -446,9 +446,9 @@ async function repairConversation(state: RunState, ports: CompactionPorts, refus
     return undefined;
   }
   const { bytes, events } = state.window;
-  const compacted = (await summariseEarlier(state, ports)) ?? (await shortenConversation(state, ports));
+  const compacted = (await summarizeEarlier(state, ports)) ?? (await shortenConversation(state, ports));
   if (compacted === undefined) return undefined;
-  if (compacted !== 'summarised' && compacted !== 'shortened') return unlessFailed(compacted);
+  if (compacted !== 'summarized' && compacted !== 'shortened') return unlessFailed(compacted);
   session.compactedAt = session.turns;
   const what = `${events.length} events with ${bytes} bytes are now ${state.window.events.length} with ${state.window.bytes}`;
   const message = `The provider refused the conversation twice, so it was compacted: ${what}`;

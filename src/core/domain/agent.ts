@@ -278,7 +278,7 @@ export interface WindowPolicy {
   /** The number of newest tool results that stay while anything else can be removed. */
   keepResults: number;
   /** True: a model call summarizes the older part if evicting results is not enough. False: the run ends instead. */
-  summarise: boolean;
+  summarize: boolean;
   /** The model for summaries, as `provider/model`. Default: the agent's own model or list of models. */
   summaryModel?: string;
 }

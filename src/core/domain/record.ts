@@ -115,7 +115,7 @@ export interface Compaction extends ActivityNotes {
    * The events between `head` and `tail` are replaced by the content of this event. Both are offsets of events that stay; a null `head`
    * means the beginning of the window, and a null `tail` its end.
    */
-  summarised?: { head: number | null; tail: number | null };
+  summarized?: { head: number | null; tail: number | null };
   /** The offsets of removed events with memory entries. */
   dropped?: number[];
 }

@@ -42,7 +42,7 @@ export interface WaitingForBatch extends s.ValueOf<typeof BATCHED_CALL> {}
 
 const RUNNING_CALL = s.object({
   /**
-   * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a
+   * The name of the tool; `callModel` for the model, `summarize` for a summary or a title, `askStep` and `useMemory` for steps of a
    * program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded` for the function of that name.
    */
   name: s.TEXT,
@@ -487,7 +487,7 @@ const DIFF_MEMBERS = {
   /** Tool results whose content has been evicted since. */
   evicted: s.listOf<RequestItem>(REQUEST_ITEM),
   /** Items that are no longer in the conversation: replaced by a summary, if there is one, or refused by a check. */
-  summarised: s.listOf<RequestItem>(REQUEST_ITEM),
+  summarized: s.listOf<RequestItem>(REQUEST_ITEM),
   /** The memory entries among the added items. */
   recalled: s.listOf<RequestItem>(REQUEST_ITEM),
   /** The parts outside of the conversation that differ, such as `model`, `instructions/0`, `tools/search`, `settings/toolChoice`. */

@@ -73,7 +73,7 @@ export function extendWindow(window: Window, event: Folded): Window {
   const { dropped = [] } = compaction;
   const left = dropped.length === 0 ? window.events : window.events.filter(({ offset }) => !dropped.includes(offset));
   const kept = evict(left, compaction.evicted ?? []);
-  const events = compaction.summarised === undefined ? [...kept, ...added] : withSummary(kept, compaction.summarised, added);
+  const events = compaction.summarized === undefined ? [...kept, ...added] : withSummary(kept, compaction.summarized, added);
   return { ...position, events, bytes: bytesOf(events) };
 }
 
@@ -131,7 +131,7 @@ function markerOf({ name }: ToolResult): string {
 /** Replaces all events between the two offsets with the summary. */
 function withSummary(
   events: readonly WindowEvent[],
-  { head, tail }: NonNullable<Compaction['summarised']>,
+  { head, tail }: NonNullable<Compaction['summarized']>,
   summary: readonly WindowEvent[],
 ): WindowEvent[] {
   const from = events.findIndex((event) => event.offset === head) + 1;

@@ -134,7 +134,7 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
 async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<void> {
   const session = stateOf(state);
   const { snapshot } = state;
-  if (snapshot.window?.summarise !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
+  if (snapshot.window?.summarize !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
   // The beginning turn is the first one after the compaction.
   session.compactedAt = session.turns - 1;
   await shortenConversation(state, ports);
@@ -336,7 +336,7 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
   const session = stateOf(state);
   const { snapshot, window } = state;
   if (window.events.length === 0) return;
-  recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarised: { head: null, tail: null } } });
+  recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarized: { head: null, tail: null } } });
   session.compactedAt = session.turns;
   delete session.refusal;
   delete state.measured;
@@ -412,7 +412,7 @@ function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<Sum
   if (session.titleCalls >= MOST_CALLS) delete session.generateTitle;
   const { through, lastEventId, events } = window;
   const request = { through, lastEventId, head: null, tail: null, events: events.length, maxBytes: TITLE_BYTES, purpose: 'title' } as const;
-  return ports.inBackground(() => ports.summarise(request));
+  return ports.inBackground(() => ports.summarize(request));
 }
 
 /** Sets the title from the call. If the call failed, the session has no title. */

@@ -154,7 +154,7 @@ describe('prices', () => {
     ['of the agent', defineAgent({ name: 'one', model: 'p/m', limits: { costUsd: 1 } }), {}, 'p/m'],
     ['of the start', agent, { limits: { costUsd: 1 } }, 'p/m'],
     [
-      'with a model that summarises at an unknown price',
+      'with a model that summarizes at an unknown price',
       defineAgent({ name: 'one', model: 'openai/gpt-5', limits: { costUsd: 1 }, window: { summaryModel: 'p/small' } }),
       {},
       'p/small',
@@ -171,7 +171,7 @@ describe('prices', () => {
   });
 
   test('a limit in dollars of its session needs the price of each model, including the model of titles', () => {
-    const titled = defineAgent({ name: 'one', model: 'p/m', window: { summarise: false, summaryModel: 'p/small' } });
+    const titled = defineAgent({ name: 'one', model: 'p/m', window: { summarize: false, summaryModel: 'p/small' } });
     const problem = (prices: PriceTable) => () => buildSnapshot(titled, { ...circumstances, priced: true, prices });
     const unknown = (model: string): unknown =>
       expect.objectContaining({
@@ -186,7 +186,7 @@ describe('prices', () => {
   });
 
   test('a limit in dollars uses the prices of the worker, and needs no price for a model that is not called', () => {
-    const spender = defineAgent({ name: 'a', model: 'p/m', limits: { costUsd: 1 }, window: { summarise: false, summaryModel: 'p/small' } });
+    const spender = defineAgent({ name: 'a', model: 'p/m', limits: { costUsd: 1 }, window: { summarize: false, summaryModel: 'p/small' } });
     expect(buildSnapshot(spender, { ...circumstances, prices: { 'p/m': cheap } })).toMatchObject({
       limits: { costUsd: 1 },
       prices: { 'p/m': cheap },

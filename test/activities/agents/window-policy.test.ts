@@ -9,7 +9,7 @@ function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: 
 }
 
 test("by default, the window is the model's window, less an eighth for the answer and a tenth for the error of the estimate", () => {
-  expect(policyOf({})).toEqual({ maxTokens: Math.floor(128_000 * 0.875 * 0.9), maxBytes: 1_000_000, keepResults: 4, summarise: true });
+  expect(policyOf({})).toEqual({ maxTokens: Math.floor(128_000 * 0.875 * 0.9), maxBytes: 1_000_000, keepResults: 4, summarize: true });
 });
 
 test("the agent chooses the room for the answer, up to half of the model's window", () => {
@@ -22,6 +22,6 @@ test('the window that a provider declares for its model wins over the window tha
 });
 
 test('the window that the agent declares wins over both', () => {
-  const window = { maxTokens: 5_000, maxBytes: 20_000, keepResults: 0, summarise: false, summaryModel: 'openai/small' } as const;
+  const window = { maxTokens: 5_000, maxBytes: 20_000, keepResults: 0, summarize: false, summaryModel: 'openai/small' } as const;
   expect(policyOf({ window }, 16_000)).toEqual(window);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { modelsOfAgent } from '../../../activities/agents/resolve-agent.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
+import { summarizeActivity } from '../../../activities/model-calls/summarize.ts';
 import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { type ErrorCode, ModelCallError } from '../../../src/core/domain/errors.ts';
 import { MOVES_ON } from '../../../src/core/domain/fallback.ts';
@@ -67,7 +67,7 @@ interface Called {
   environment: ActivityEnvironment;
   provider: Provider;
   call: (input?: Partial<CallModelInput>) => Promise<CallModelOutput>;
-  summarise: () => Promise<unknown>;
+  summarize: () => Promise<unknown>;
 }
 
 interface CallOptions extends Omit<EnvironmentOptions, 'prices'> {
@@ -94,7 +94,7 @@ function calling(acts: Record<string, Act>, { agent: changes, capabilities, pric
     environment,
     provider,
     call: (input = {}) => environment.run(callModelActivity(environment.runtime), { ...asked, ...input }),
-    summarise: () => environment.run(summariseActivity(environment.runtime), { ...asked, head: -1, tail: null, maxBytes: 1_000 }),
+    summarize: () => environment.run(summarizeActivity(environment.runtime), { ...asked, head: -1, tail: null, maxBytes: 1_000 }),
   };
 }
 
@@ -359,7 +359,7 @@ describe('the cost of a list', () => {
 
   test('a summary is made by the list, unless the agent names a model for it', async () => {
     const listed = calling({ a: breaks('model_server_error'), b: () => 'So far.' }, { prices });
-    expect(await listed.summarise()).toMatchObject({
+    expect(await listed.summarize()).toMatchObject({
       text: 'So far.',
       answeredBy: 'scripted/b',
       failedAttempts: { reported: { costUsd: byFirst } },
@@ -368,7 +368,7 @@ describe('the cost of a list', () => {
       { a: () => 'no', b: () => 'no', c: fails('model_not_found') },
       { agent: { window: { summaryModel: 'scripted/c' } } },
     );
-    expect(await failureOf(own.summarise())).toMatchObject({ type: 'model_not_found' });
+    expect(await failureOf(own.summarize())).toMatchObject({ type: 'model_not_found' });
     expect(own.provider.asked).toEqual(['c']);
   });
 });

@@ -5,7 +5,7 @@ import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { ToolChoice } from '../../../src/core/domain/agent.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { summaryRequest } from '../../../activities/model-calls/summarise.ts';
+import { summaryRequest } from '../../../activities/model-calls/summarize.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { WindowEvent } from '../../../src/core/domain/window.ts';
 
@@ -150,7 +150,7 @@ test('a conversation is quoted as text, so that the model sees no calls of tools
     ),
   ];
   expect(textOf(events)).toBe(
-    'The conversation:\n\nuser: Find it\nbot: I look\nbot calls find({"q":1})\nfind returned: found\n{"at":7}\nother failed: boom\n\nSummarise it.',
+    'The conversation:\n\nuser: Find it\nbot: I look\nbot calls find({"q":1})\nfind returned: found\n{"at":7}\nother failed: boom\n\nSummarize it.',
   );
 });
 
@@ -185,5 +185,5 @@ test('if cutting items is not enough, the request keeps the beginning of the con
   );
   expect(text.length).toBeLessThan(3_200);
   expect(text).toContain('user: message 0\n');
-  expect(text).toContain('bytes are missing]\n\nSummarise it.');
+  expect(text).toContain('bytes are missing]\n\nSummarize it.');
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
+import { summarizeActivity } from '../../../activities/model-calls/summarize.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
-import type { CallModelOutput, SummariseOutput } from '../../../src/core/protocol.ts';
+import type { CallModelOutput, SummarizeOutput } from '../../../src/core/protocol.ts';
 import { failWith, hang, malformed, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
@@ -25,8 +25,8 @@ function callModel(environment: ActivityEnvironment): Promise<CallModelOutput> {
   return environment.run(callModelActivity(environment.runtime), ASKED);
 }
 
-function summarise(environment: ActivityEnvironment): Promise<SummariseOutput> {
-  return environment.run(summariseActivity(environment.runtime), { ...ASKED, head: -1, tail: null, maxBytes: 1_000 });
+function summarize(environment: ActivityEnvironment): Promise<SummarizeOutput> {
+  return environment.run(summarizeActivity(environment.runtime), { ...ASKED, head: -1, tail: null, maxBytes: 1_000 });
 }
 
 /** The usage in the details of an activity's failure. */
@@ -123,7 +123,7 @@ test('an answer that is refused for its size counts', async () => {
 
 test('an invalid answer counts', async () => {
   const environment = environmentOf(scriptedModel([malformed({ content: 7, usage: 'much' })]));
-  expect(await detailsOf(summarise(environment))).toMatchObject([{ spent: { estimated: { completionTokens: 0 } } }]);
+  expect(await detailsOf(summarize(environment))).toMatchObject([{ spent: { estimated: { completionTokens: 0 } } }]);
 });
 
 test('an aborted call keeps its output so far and the usage of the attempts before', async () => {
@@ -178,15 +178,15 @@ test('a call that was cancelled before its request was sent has no partial answe
 
 test('an empty summary counts, and the next one reports its usage', async () => {
   const empty = environmentOf(scriptedModel([say(' ', { usage: REPORTED })]));
-  expect(await detailsOf(summarise(empty))).toEqual([{ spent: { reported: REPORTED } }]);
+  expect(await detailsOf(summarize(empty))).toEqual([{ spent: { reported: REPORTED } }]);
   const later = environmentOf(scriptedModel([say('summed up')]), { heartbeatDetails: BEFORE });
-  expect(await summarise(later)).toMatchObject({ text: 'summed up', failedAttempts: BEFORE.spent });
+  expect(await summarize(later)).toMatchObject({ text: 'summed up', failedAttempts: BEFORE.spent });
 });
 
 test('a cancelled summary counts, and its text is dropped', async () => {
   const model = scriptedModel([hang('half a summ')]);
   const environment = environmentOf(model);
-  const output = summarise(environment);
+  const output = summarize(environment);
   await expect.poll(() => model.requests.length).toBe(1);
   environment.runtime.aborts.abort(EXECUTION);
   expect(await output).toMatchObject({ type: 'aborted', partial: { content: [], usage: null } });
@@ -195,7 +195,7 @@ test('a cancelled summary counts, and its text is dropped', async () => {
 test('a message does not interrupt a summary', async () => {
   const model = scriptedModel([hang('half a summ')]);
   const environment = environmentOf(model);
-  const output = summarise(environment);
+  const output = summarize(environment);
   await expect.poll(() => model.requests.length).toBe(1);
   environment.runtime.aborts.interrupt(EXECUTION, '');
   const first = await Promise.race([output, new Promise((resolve) => setImmediate(() => resolve('still going on')))]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
+import { summarizeActivity } from '../../../activities/model-calls/summarize.ts';
 import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { contentFilter, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
@@ -189,7 +189,7 @@ test('a run inside a workflow of the user is not streamed, and neither is a summ
   expect(inline.sink.published).toEqual([]);
   const { environment, sink } = streaming(scriptedModel([say('summed up')]));
   const input = { agent: snapshotOf(plain).digest, through: 1, lastEventId: 'e0', head: -1, tail: null, maxBytes: 1_000 };
-  await environment.run(summariseActivity(environment.runtime), input);
+  await environment.run(summarizeActivity(environment.runtime), input);
   expect(sink.published).toEqual([]);
 });
 
@@ -288,6 +288,6 @@ describe('reasoning at the beginning of an answer', () => {
     const { environment } = streaming(clientOf('<think>hm</think>They spoke.', 4));
     const snapshot = snapshotOf(plain);
     const asked = { agent: snapshot.digest, through: 1, lastEventId: 'e0', head: null, tail: null, maxBytes: 1_000 };
-    expect(await environment.run(summariseActivity(environment.runtime), asked)).toMatchObject({ text: 'They spoke.' });
+    expect(await environment.run(summarizeActivity(environment.runtime), asked)).toMatchObject({ text: 'They spoke.' });
   });
 });

@@ -57,14 +57,14 @@ describe('the window of a run', () => {
   });
 
   it('has the summary in place of the events before it, and then the new events', () => {
-    const summary: Folded = { ...said('e5', 'the summary'), compaction: { summarised: { head: 0, tail: 3 } } };
+    const summary: Folded = { ...said('e5', 'the summary'), compaction: { summarized: { head: 0, tail: 3 } } };
     const before = [said('Q'), asked('e1', 'c1'), answered('e2', 'one'), asked('e3', 'c2'), answered('e4', 'two')];
     expect(texts(fold([...before, summary, said('e6', 'new')]))).toEqual(['Q', 'the summary', 'c2', 'two', 'new']);
   });
 
-  it('has only the first message and the summary if everything was summarised, and a later summary replaces the first', () => {
-    const first: Folded = { ...said('e2', 'summary 1'), compaction: { summarised: { head: 0, tail: null } } };
-    const second: Folded = { ...said('e4', 'summary 2'), compaction: { summarised: { head: 0, tail: null } } };
+  it('has only the first message and the summary if everything was summarized, and a later summary replaces the first', () => {
+    const first: Folded = { ...said('e2', 'summary 1'), compaction: { summarized: { head: 0, tail: null } } };
+    const second: Folded = { ...said('e4', 'summary 2'), compaction: { summarized: { head: 0, tail: null } } };
     expect(texts(fold([said('Q'), said('more'), first, said('e3', 'later')]))).toEqual(['Q', 'summary 1', 'later']);
     expect(texts(fold([said('Q'), said('more'), first, said('e3', 'later'), second]))).toEqual(['Q', 'summary 2']);
   });
@@ -106,7 +106,7 @@ const event: fc.Arbitrary<Omit<Folded, 'id'>> = fc.oneof(
     .map((evicted) => ({ author: 'a', content: [], compaction: { evicted } })),
   fc.tuple(fc.nat(5), fc.option(fc.integer({ min: 6, max: 12 }), { nil: null })).map(([head, tail]) => ({
     ...said('', 'summary'),
-    compaction: { summarised: { head, tail } },
+    compaction: { summarized: { head, tail } },
   })),
 );
 const record = fc.array(event, { minLength: 1, maxLength: 15 }).map((events) => events.map((one, index) => ({ ...one, id: `e${index}` })));

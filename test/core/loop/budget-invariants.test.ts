@@ -153,7 +153,7 @@ it('the generated runs reach every limit, and exceed it', { timeout: MANY_RUNS_M
       if (events.some(({ failedAttempts }) => failedAttempts)) seen.add('failed attempts');
       if (events.some(({ failed }) => failed)) seen.add('failed');
       if (events.some(({ interrupted }) => interrupted)) seen.add('interrupted');
-      if (events.some(({ compaction }) => compaction?.summarised)) seen.add('summarised');
+      if (events.some(({ compaction }) => compaction?.summarized)) seen.add('summarized');
     }),
     // The seed is fixed: among other 600 runs, now and then none would reach its deadline.
     { numRuns: 600, seed: 1 },
@@ -172,7 +172,7 @@ it('the generated runs reach every limit, and exceed it', { timeout: MANY_RUNS_M
     'raised toolCallsByName',
     'raised totalTokens',
     'step_limit',
-    'summarised',
+    'summarized',
     'token_budget',
     'tool_call_limit',
   ]);

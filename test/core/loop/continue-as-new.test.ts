@@ -101,7 +101,7 @@ it(
         }
         for (const { compaction, decision, raised, interrupted } of events) {
           if (compaction?.evicted) seen.add('evicted');
-          if (compaction?.summarised) seen.add(compaction.summarised.tail === null ? 'summarised all' : 'summarised');
+          if (compaction?.summarized) seen.add(compaction.summarized.tail === null ? 'summarized all' : 'summarized');
           if (decision) seen.add(`${decision.type} by ${decision.source}`);
           if (raised) seen.add('raised');
           if (interrupted) seen.add('interrupted');
@@ -133,8 +133,8 @@ it(
       'reject by update',
       'respond by update',
       'step_limit',
-      'summarised',
-      'summarised all',
+      'summarized',
+      'summarized all',
       'token_budget',
       'tool_call_limit',
     ]);

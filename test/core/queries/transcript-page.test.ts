@@ -130,8 +130,8 @@ describe('the transferred part of a conversation', () => {
     expect(await sent()).toEqual(noMoreThan(2, RESULT_CHARS + 200));
   });
 
-  it('is the summary and the events after it if the older part was summarised', async () => {
-    run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarised: { head: 0, tail: 91 } } });
+  it('is the summary and the events after it if the older part was summarized', async () => {
+    run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarized: { head: 0, tail: 91 } } });
     run.steps(1);
     expect(await sent()).toEqual(noMoreThan(3, RESULT_CHARS + 200));
   });
@@ -161,7 +161,7 @@ describe('the transferred part of a conversation', () => {
   it.each([null, 101])('is the window if its next event is a carried summary: tail %s', async (tail) => {
     run.steps(1);
     await run.readBy(cache);
-    run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarised: { head: 0, tail } } });
+    run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarized: { head: 0, tail } } });
     run.continueAsNew();
     const { window, answers } = await run.readBy(cache);
     expect(window).toEqual(run.window);

@@ -137,7 +137,7 @@ it(
         for (const { status, unanswered } of turns) seen.add(`turn: ${status}${unanswered === undefined ? '' : ', with messages unread'}`);
         if (actors.repeated.length > 0) seen.add('sent again');
         for (const { compaction, raised } of events) {
-          if (compaction?.summarised) seen.add('summarised');
+          if (compaction?.summarized) seen.add('summarized');
           if (raised?.session) seen.add('raised');
         }
         for (const refusal of actors.refusals) seen.add(refusal);
@@ -156,7 +156,7 @@ it(
         "raised",
         "send: session_limit",
         "sent again",
-        "summarised",
+        "summarized",
         "turn: cancelled",
         "turn: cancelled, with messages unread",
         "turn: completed",

@@ -70,7 +70,7 @@ export interface SessionScript {
   duringRefresh?: SessionCaller;
   /** True before a model call: the session continues as new there, once in each execution. */
   continuesInTurn?: (session: FakeSession) => boolean;
-  summarise?: () => SummaryOutcome | Promise<SummaryOutcome>;
+  summarize?: () => SummaryOutcome | Promise<SummaryOutcome>;
   /** Answers a question about messages or an answer. Default: the activity fails. */
   askAtPoint?: (session: FakeSession, question: PointQuestion) => PointAnswer;
   /** True: the session continues as new before each wait. */
@@ -149,7 +149,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       Promise.resolve(
         script.tool?.(session, call.toolCallId) ?? { type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 },
       ),
-    ...(script.summarise === undefined ? {} : { summarise: () => Promise.resolve(script.summarise?.() ?? { type: 'cancelled' }) }),
+    ...(script.summarize === undefined ? {} : { summarize: () => Promise.resolve(script.summarize?.() ?? { type: 'cancelled' }) }),
     ...(script.askAtPoint === undefined
       ? {}
       : { askAtPoint: (question: PointQuestion) => Promise.resolve(script.askAtPoint?.(session, question) ?? { type: 'cancelled' }) }),

@@ -12,7 +12,7 @@ const says =
   ({ update }) =>
     update('send', { id: `m${++ids}`, content });
 
-const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarise: true };
+const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarize: true };
 const snapshot = testSnapshot({ window, tools: [testTool('look')] });
 const summary = (): SummaryOutcome => ({ type: 'summary', id: `s${++ids}`, text: 'They met.', usage: null });
 const refused = (message: string, code: 'model_bad_request' | 'model_unprocessable' = 'model_bad_request'): ModelCallOutcome => ({
@@ -28,7 +28,7 @@ const poisoned =
     JSON.stringify(state.window.events).includes('poison') ? refused(message()) : answer;
 
 function run(script: Partial<SessionScript> & Pick<SessionScript, 'model' | 'callers'>): ReturnType<typeof runFakeSession> {
-  return runFakeSession({ snapshot, summarise: summary, ...script });
+  return runFakeSession({ snapshot, summarize: summary, ...script });
 }
 
 const repairs = ({ events }: FakeSession): string[] => events.flatMap(({ notices = [] }) => notices.map(({ code }) => code));
@@ -112,7 +112,7 @@ describe('a session whose provider refuses its conversation', () => {
     const session = await run({
       model: [refused('bad'), refused('bad')],
       callers: [says('a'), says('b')],
-      summarise: () => ({ type: 'failed', code: 'model_server_error', message: 'no summary' }),
+      summarize: () => ({ type: 'failed', code: 'model_server_error', message: 'no summary' }),
     });
     expect(endedTurns(session.state)).toMatchObject([{ error: 'bad' }, { error: 'bad' }]);
   });
@@ -121,7 +121,7 @@ describe('a session whose provider refuses its conversation', () => {
     const answers = poisoned(() => 'bad', said('B'));
     const long = `poison ${'x'.repeat(400)}`;
     const session = await run({
-      snapshot: testSnapshot({ window: { ...window, summarise: false }, tools: [testTool('look')] }),
+      snapshot: testSnapshot({ window: { ...window, summarize: false }, tools: [testTool('look')] }),
       tool: () => ({ type: 'result', status: 'success', content: [long], durationMs: 1 }),
       model: [called(call('c1', 'look')), answers, answers, answers],
       callers: [says('a'), says('b')],

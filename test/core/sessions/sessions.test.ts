@@ -22,7 +22,7 @@ function later(ms: number, content: string): SessionCaller {
   };
 }
 
-const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarise: true };
+const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarize: true };
 
 test('a session without an input waits for its first message, answers each in a turn, and is idle in between', async () => {
   const { state, result, shown } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), says('b')] });
@@ -281,27 +281,27 @@ describe('the conversation is compacted', () => {
   };
 
   it('after so many turns, its first message included', async () => {
-    const { state, events } = await runFakeSession({ ...script, terms: { compactAfter: 3 }, summarise: () => summary });
-    const [compaction, ...others] = events.flatMap((event) => event.compaction?.summarised ?? []);
+    const { state, events } = await runFakeSession({ ...script, terms: { compactAfter: 3 }, summarize: () => summary });
+    const [compaction, ...others] = events.flatMap((event) => event.compaction?.summarized ?? []);
     expect(compaction).toMatchObject({ head: null });
     expect(others).toEqual([]);
     expect(endedTurns(state)?.[3]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 3 });
   });
 
   it('not at all if the session is set to that, and a failed summary does not end the turn', async () => {
-    const never = await runFakeSession({ ...script, terms: { compactAfter: null }, summarise: () => summary });
+    const never = await runFakeSession({ ...script, terms: { compactAfter: null }, summarize: () => summary });
     expect(never.events.some(({ compaction }) => compaction !== undefined)).toBe(false);
     const failing = await runFakeSession({
       ...script,
       terms: { compactAfter: 2 },
-      summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
+      summarize: () => ({ type: 'failed', code: 'internal', message: 'no' }),
     });
     expect(endedTurns(failing.state)?.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
   });
 });
 
 test('a session whose state is too large to be carried continues as new only once a turn has compacted it', async () => {
-  const large = { maxTokens: 10_000_000, maxBytes: 1_900_000, keepResults: 2, summarise: true };
+  const large = { maxTokens: 10_000_000, maxBytes: 1_900_000, keepResults: 2, summarize: true };
   const executions: number[] = [];
   const noting: SessionCaller = (session) => {
     executions.push(session.executions);
@@ -312,7 +312,7 @@ test('a session whose state is too large to be carried continues as new only onc
     snapshot: testSnapshot({ window: large }),
     model: [said('x'.repeat(1_400_000)), said('B'), said('C')],
     callers: [says('a'), noting, noting],
-    summarise: () => ({ type: 'summary', id: 's', text: 'Short', usage: tokens(3, 2) }),
+    summarize: () => ({ type: 'summary', id: 's', text: 'Short', usage: tokens(3, 2) }),
     continues: true,
   });
   expect(result).toMatchObject({ status: 'completed', stopReason: 'closed', turns: 3 });

@@ -22,7 +22,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true },
         model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],
         callers: [says('a'), says('b')],
-        summarise: () => title,
+        summarize: () => title,
       });
       expect(stateOf(state).title).toBe('Order 42');
       expect(events.filter((event) => event.title !== undefined)).toHaveLength(1);
@@ -35,7 +35,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true },
         model: [said('A')],
         callers: [says('a')],
-        summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
+        summarize: () => ({ type: 'failed', code: 'internal', message: 'no' }),
       });
       expect(stateOf(state).title).toBeUndefined();
       expect(result).toMatchObject({ status: 'completed', output: 'A' });
@@ -46,7 +46,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true },
         model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],
         callers: [says('a'), says('b')],
-        summarise: () => new Promise(() => undefined),
+        summarize: () => new Promise(() => undefined),
       });
       expect(endedTurns(state)).toMatchObject([{ output: 'A' }, { turn: 2, output: 'B', usage: { llmCalls: 1 } }]);
       expect(result).toMatchObject({ stopReason: 'closed', usage: { totalTokens: 30, estimated: { totalTokens: expect.any(Number) } } });
@@ -59,7 +59,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true },
         model: Array.from({ length: 5 }, () => said('A')),
         callers: Array.from({ length: 5 }, () => says('a')),
-        summarise: () => ((calls += 1) === 3 ? title : new Promise(() => undefined)),
+        summarize: () => ((calls += 1) === 3 ? title : new Promise(() => undefined)),
       });
       expect(calls).toBe(3);
       expect(stateOf(state).title).toBe('Order 42');
@@ -67,7 +67,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true },
         model: Array.from({ length: 5 }, () => said('A')),
         callers: Array.from({ length: 5 }, () => says('a')),
-        summarise: () => {
+        summarize: () => {
           calls += 1;
           return new Promise(() => undefined);
         },
@@ -81,7 +81,7 @@ describe('the title of a session', () => {
         terms: { generateTitle: true, refresh: 'never', limits: { turns: 10 } },
         model: [said('A'), said('B')],
         callers: [says('a'), (session) => session.update('raise', { id: 'r1', session: { turns: 20 } }), says('b')],
-        summarise: () => new Promise(() => undefined),
+        summarize: () => new Promise(() => undefined),
         continues: true,
       });
       expect(executions).toBeGreaterThan(1);

@@ -119,7 +119,7 @@ describe('the chunks of a turn', () => {
       asks(1, 'Hi'),
       recorded(2, 's', [{ type: 'message', role: 'assistant', content: 'A summary' }], {
         usage: null,
-        compaction: { summarised: { head: null, tail: null } },
+        compaction: { summarized: { head: null, tail: null } },
       }),
       recorded(3, 'f', [], { usage: null, failed: { code: 'model_error' } }),
       says(4, 'e1', 'Hello'),

@@ -71,7 +71,7 @@ const EVENT: Required<Event> = {
   providerItems: [{ by: 'openai/gpt-x', account: '0a1b2c3d' }, { encrypted: 'x' }, null],
   sources: [{ url: 'https://a.example/', title: 'A', mediaType: 'text/html', filename: 'a.html', start: 0, end: 2 }],
   notices: [{ code: 'request_adapted', message: 'm' }],
-  compaction: { evicted: [[0, 1]], summarised: { head: null, tail: 3 }, dropped: [2], hooks: [HOOK] },
+  compaction: { evicted: [[0, 1]], summarized: { head: null, tail: 3 }, dropped: [2], hooks: [HOOK] },
   partial: true,
   contextUpdates: [{ callId: 'c', operations: [{ op: 'set', key: 'k', value: 1 }] }],
   decision: DECISION,

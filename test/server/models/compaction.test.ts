@@ -62,7 +62,7 @@ test('old results are replaced by markers, and then the older part by a summary,
   const { requests, summaries, result, activities } = await tell();
   expect(result).toMatchObject({ status: 'completed', stepsUsed: 9, toolCallsTotal: 8, usage: { llmCalls: 9 + summaries.length } });
   expect(summaries.length).toBeGreaterThanOrEqual(1);
-  expect(activities).toEqual({ resolveAgent: 1, [ACTIVITIES.callModel]: 9, [ACTIVITIES.summarise]: summaries.length, fetch_page: 8 });
+  expect(activities).toEqual({ resolveAgent: 1, [ACTIVITIES.callModel]: 9, [ACTIVITIES.summarize]: summaries.length, fetch_page: 8 });
   const texts = requests.map(({ conversation }) => JSON.stringify(conversation));
   expect(
     texts.some(

@@ -102,7 +102,7 @@ test.each([
       ]);
       const diffs = rebuilt.flatMap(({ diff }) => diff ?? []);
       expect(diffs.some(({ evicted }) => evicted.length > 0)).toBe(true);
-      expect(diffs.some(({ summarised }) => summarised.length > 0)).toBe(true);
+      expect(diffs.some(({ summarized }) => summarized.length > 0)).toBe(true);
       expect(diffs[4]?.changed).toEqual(expect.arrayContaining(['instructions/0', 'instructions/1', 'tools/transfer_to_agent']));
       expect(diffs[0]).toMatchObject({ step: 1, added: [{ type: 'message' }, { type: 'tool_call' }, { type: 'tool_result' }] });
       expect(JSON.stringify(rebuilt[0]?.request.conversation)).toContain('green');

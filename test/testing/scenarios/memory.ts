@@ -63,7 +63,7 @@ export const MEMORY: readonly Scenario[] = [
     },
   ),
   remembering(
-    'a full window loses what was recalled before it is summarised',
+    'a full window loses what was recalled before it is summarized',
     agentWith([], { memory: true, window: { maxBytes: 20_000 } }),
     filled,
     {

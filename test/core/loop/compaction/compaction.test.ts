@@ -38,7 +38,7 @@ describe('a full window', () => {
     expect(JSON.stringify(run.state.context.events)).toContain(letters(3_000));
   });
 
-  it('has its older part summarised if that is not enough; the first message and the newest results stay', async () => {
+  it('has its older part summarized if that is not enough; the first message and the newest results stay', async () => {
     const run = await watched({
       snapshot: agent(),
       model: [...[1, 2, 3].map((n) => responded([message(letters(3_000)), call(`c${n}`, 't')])), said('done')],
@@ -47,7 +47,7 @@ describe('a full window', () => {
     expect(read(run.windows[3])).toEqual(['Q', 'Summary of the conversation so far:', letters(40), 'call c3', 'c3: 2000']);
     expect(run.summaries).toMatchObject([{ through: 7, head: 0, tail: 5, events: 4, maxBytes: 1_250 }]);
     expect(run.summaries[0]?.lastEventId).toBe(run.state.context.events[6]?.id);
-    // Events that are summarised are not evicted first.
+    // Events that are summarized are not evicted first.
     expect(run.state.context.events.filter(({ compaction }) => compaction?.evicted)).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('a full window', () => {
       stepsUsed: 2,
       usage: { llmCalls: 3, promptTokens: 130, completionTokens: 13 },
     });
-    expect(run.state.context.events.find(({ compaction }) => compaction?.summarised)).toMatchObject({
+    expect(run.state.context.events.find(({ compaction }) => compaction?.summarized)).toMatchObject({
       id: 'summary-1',
       usage: tokens(100, 10),
     });
@@ -134,7 +134,7 @@ describe('the part that the model has not seen yet', () => {
     expect(run.result.status).toBe('completed');
   });
 
-  it('is summarised with the calls if their arguments alone are larger than the window', async () => {
+  it('is summarized with the calls if their arguments alone are larger than the window', async () => {
     const run = await watched({
       snapshot: agent({ maxBytes: 600_000 }),
       model: [called(call('c1', 't', { text: letters(1_000_000) })), said('done')],
@@ -151,7 +151,7 @@ describe('the part that the model has not seen yet', () => {
 describe('a run whose window cannot be kept within its bounds', () => {
   it('ends with an error that says so if summaries are off', async () => {
     const run = await watched({
-      snapshot: agent({ summarise: false }),
+      snapshot: agent({ summarize: false }),
       model: [responded([message(letters(11_000)), call('c1', 't')])],
       tools: giving(5_000),
     });
@@ -162,7 +162,7 @@ describe('a run whose window cannot be kept within its bounds', () => {
 
   it('continues without a summary as long as results can be evicted', async () => {
     const run = await watched({
-      snapshot: agent({ summarise: false, keepResults: 4 }),
+      snapshot: agent({ summarize: false, keepResults: 4 }),
       model: [...[1, 2, 3].map((n) => responded([message(letters(2_400)), call(`c${n}`, 't')])), said('done')],
       tools: giving(1_000, 1_000, 1_000),
     });
@@ -185,7 +185,7 @@ describe('a run whose window cannot be kept within its bounds', () => {
 
   it('keeps its ending if only the attempt after the step limit does not fit', async () => {
     const run = await watched({
-      snapshot: agent({ summarise: false }, { limits: { steps: 1, finalAttempt: true } }),
+      snapshot: agent({ summarize: false }, { limits: { steps: 1, finalAttempt: true } }),
       model: [responded([message(letters(11_000)), call('c1', 't')])],
       tools: giving(5_000),
     });
@@ -199,7 +199,7 @@ describe('a failing summary', () => {
   it('ends the run with its error and the steps so far', async () => {
     const run = await watched(script, { type: 'failed', code: 'model_server_error', message: 'down' });
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'model_server_error', stepsUsed: 1 });
-    expect(run.result.error).toBe('The conversation could not be summarised: down');
+    expect(run.result.error).toBe('The conversation could not be summarized: down');
     expect(run.state.steps).toHaveLength(1);
   });
 

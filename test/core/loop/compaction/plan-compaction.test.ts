@@ -74,14 +74,14 @@ describe('eviction of results that the model has not seen', () => {
     ]);
   });
 
-  it('does nothing if it would not be enough: then everything is summarised', () => {
+  it('does nothing if it would not be enough: then everything is summarized', () => {
     expect(planUnseenEviction(window, 4, { mostBytes: 300, goalBytes: 200 })).toEqual([]);
   });
 });
 
 const GOAL = { tailBytes: 0, keptBytes: 0, keepResults: 0, unseenBytes: 0, unseenFrom: Infinity, leastBytes: 0 };
 
-describe('the summarised part', () => {
+describe('the summarized part', () => {
   it('is everything after the first message if nothing may stay', () => {
     expect(planSummary(windowOf(['one', [10]]), GOAL)).toEqual({ head: 0, tail: null, events: 3 });
   });
@@ -112,7 +112,7 @@ describe('the summarised part', () => {
     expect(planSummary(window, { ...GOAL, unseenFrom: 4, unseenBytes: 2_000 })?.tail).toBe(3);
   });
 
-  it('is empty if a summary would save nothing: a summary is not summarised again', () => {
+  it('is empty if a summary would save nothing: a summary is not summarized again', () => {
     const window = windowOf(['a summary', [1_000]]);
     expect(planSummary(window, { ...GOAL, tailBytes: 1_300, leastBytes: 300 })).toBeUndefined();
     expect(planSummary(windowOf([]), GOAL)).toBeUndefined();
@@ -157,7 +157,7 @@ describe('every plan', () => {
       }),
     ));
 
-  it('never separates a call from its result, and never summarises the first message', () =>
+  it('never separates a call from its result, and never summarizes the first message', () =>
     fc.assert(
       fc.property(anyWindow, summaryGoal, (window, goal) => {
         const range = planSummary(window, goal);
@@ -167,7 +167,7 @@ describe('every plan', () => {
           id: 's',
           author: 'a',
           content: [message('summary')],
-          compaction: { summarised: { head, tail } },
+          compaction: { summarized: { head, tail } },
         });
         const items = after.events.flatMap(({ content }) => content);
         expect(items.slice(0, 2)).toEqual([...(window.events[0]?.content ?? []), message('summary')]);

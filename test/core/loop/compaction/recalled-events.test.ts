@@ -16,7 +16,7 @@ function compactions({ context }: RunState): string[] {
 }
 
 describe('a full window', () => {
-  test('drops texts recalled for earlier messages first, and is not summarised if that is enough', async () => {
+  test('drops texts recalled for earlier messages first, and is not summarized if that is enough', async () => {
     const run = await watched({
       snapshot: agent({}, { memory }),
       model: [
@@ -46,13 +46,13 @@ describe('a full window', () => {
       ],
       tools: giving(100, 3_000),
     });
-    expect(compactions(run.state)).toEqual(['dropped', 'summarised']);
+    expect(compactions(run.state)).toEqual(['dropped', 'summarized']);
     expect(read(run.windows[2])).toEqual(['Q', 'Summary of the conversation so far:', letters(40), 'call c2', 'c2: 3000']);
   });
 
-  test('loses it, too, if the agent summarises nothing', async () => {
+  test('loses it, too, if the agent summarizes nothing', async () => {
     const run = await watched({
-      snapshot: agent({ summarise: false, keepResults: 0 }, { memory }),
+      snapshot: agent({ summarize: false, keepResults: 0 }, { memory }),
       model: [responded([message(letters(7_500)), call('c1', 't')], { recalled }), said('done')],
       tools: giving(10),
     });
@@ -80,5 +80,5 @@ test('a summary by an agent named "memory" is nothing that was recalled', async 
     model: [...[1, 2, 3].map((n) => responded([message(letters(3_000)), call(`c${n}`, 't')])), said('done')],
     tools: giving(100, 100, 2_000),
   });
-  expect(compactions(run.state)).toEqual(['summarised']);
+  expect(compactions(run.state)).toEqual(['summarized']);
 });

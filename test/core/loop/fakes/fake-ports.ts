@@ -62,7 +62,7 @@ export interface FakeScript {
   ports?: Partial<
     Pick<
       AllPorts,
-      | 'summarise'
+      | 'summarize'
       | 'askAtPoint'
       | 'abortModelCall'
       | 'authorize'

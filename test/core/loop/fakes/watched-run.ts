@@ -7,7 +7,7 @@ import { testSnapshot, testTool } from './snapshot.ts';
 
 /** An agent with a tool and a small window. */
 export function agent(window: Partial<WindowPolicy> = {}, changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
-  const policy = { maxTokens: 1_000_000, maxBytes: 10_000, keepResults: 1, summarise: true, ...window };
+  const policy = { maxTokens: 1_000_000, maxBytes: 10_000, keepResults: 1, summarize: true, ...window };
   return testSnapshot({ tools: [testTool('t')], window: policy, limits: { steps: 300, finalAttempt: false }, ...changes });
 }
 
@@ -22,11 +22,11 @@ export async function watched(
     windows.push(run.state.window);
     return typeof one === 'function' ? one(run) : one;
   });
-  const summarise = (request: SummaryRequest): Promise<SummaryOutcome> => {
+  const summarize = (request: SummaryRequest): Promise<SummaryOutcome> => {
     const id = `summary-${summaries.push(request)}`;
     return Promise.resolve({ type: 'summary', id, text: 'what came before', usage: tokens(100, 10), ...summary } as SummaryOutcome);
   };
-  const run = await runFake({ ...script, model, ports: { summarise, ...script.ports } });
+  const run = await runFake({ ...script, model, ports: { summarize, ...script.ports } });
   return { ...run, windows, summaries };
 }
 

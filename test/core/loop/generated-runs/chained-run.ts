@@ -106,7 +106,7 @@ function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before
     callModel: async ({ earlierIds: _, ...modelCall }) =>
       acted(await actors.during(actors.model({ ...modelCall, window: structuredClone(state.window) }, run))),
     runTool: async (invocation) => acted(await actors.during(actors.tool(invocation, run))),
-    summarise: async (request) => acted(actors.summary(request, run)),
+    summarize: async (request) => acted(actors.summary(request, run)),
     cancelRequested: () => actors.cancelled,
     until: (isMet, deadline) => actors.until(isMet, deadline),
     // A paused run that continues as new is compacted before it, and so before the messages that come while it waits.

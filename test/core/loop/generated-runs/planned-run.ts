@@ -18,10 +18,10 @@ export type PlannedDecision =
 /** The decision on a limit about which the run asks. */
 export type PlannedAnswer = 'approve' | 'raise' | 'reject' | 'message' | 'pause';
 
-/** The behaviour of a tool for one call of a generated run, and the requests during it. */
+/** The behavior of a tool for one call of a generated run, and the requests during it. */
 export interface PlannedCall {
   name: string;
-  behaviour: 'now' | 'later' | 'error' | 'cancelled';
+  behavior: 'now' | 'later' | 'error' | 'cancelled';
   /** Characters of its arguments and of its result. */
   asks: number;
   gives: number;
@@ -47,7 +47,7 @@ export interface PlannedTurn {
   pauses: boolean;
 }
 
-/** The behaviour of every actor of a generated run, in whichever execution it happens. */
+/** The behavior of every actor of a generated run, in whichever execution it happens. */
 export interface PlannedRun {
   turns: PlannedTurn[];
   summaries: ('short' | 'long' | 'failed')[];
@@ -79,7 +79,7 @@ const chars = fc.constantFrom(1, 10, 10, 100, 100, 400, 1_500);
 
 const plannedCall: fc.Arbitrary<PlannedCall> = fc.record({
   name: fc.constantFrom('known', 'known', 'known', 'known', 'asked', 'asked', 'lonely', 'nope', '__proto__', 'final_answer'),
-  behaviour: usually(['now', 'later', 'error'] as const, 'cancelled' as const, 200),
+  behavior: usually(['now', 'later', 'error'] as const, 'cancelled' as const, 200),
   asks: chars,
   gives: chars,
   setsState: fc.boolean(),
@@ -148,7 +148,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
     maxTokens: fc.constantFrom(1_200, 3_000, 100_000),
     maxBytes: fc.constantFrom(3_000, 6_000, 12_000, 1_000_000),
     keepResults: fc.nat(4),
-    summarise: usually([true], false, 4),
+    summarize: usually([true], false, 4),
   }),
   steps: fc.constantFrom(0, 1, 3, 8, 20, 30),
   finalAttempt: fc.boolean(),

@@ -205,7 +205,7 @@ describe('a paused run with a full window', () => {
   it.each([
     [undefined, 1, 'final_answer'],
     [100, 0, 'token_budget'],
-  ])('is summarised for its next execution, but not if it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
+  ])('is summarized for its next execution, but not if it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
     const limits = { steps: 9, finalAttempt: false, ...(totalTokens === undefined ? {} : { totalTokens }) };
     const run = await watched({ ...script, snapshot: agent({ maxBytes: 3_000, keepResults: 9 }, { limits }) });
     expect(run.summaries).toHaveLength(summaries);

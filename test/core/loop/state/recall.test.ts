@@ -74,7 +74,7 @@ test('the recall of a call that was given up is lost: the next call queries agai
 
 test('a conversation that was too long is sent again without entries', async () => {
   const tooLong: ModelCallOutcome = { type: 'failed', code: 'context_length_exceeded', message: 'the model takes less' };
-  const window = { maxTokens: 1_000_000, maxBytes: 10_000, keepResults: 0, summarise: false };
+  const window = { maxTokens: 1_000_000, maxBytes: 10_000, keepResults: 0, summarize: false };
   const given = [
     message('Q'),
     call('c0', 't'),

@@ -117,7 +117,7 @@ function portsOf(
       check('tool call');
       return acted(await actors.during(actors.tool(invocation, run)));
     },
-    summarise: async (request) => acted(actors.summary(request)),
+    summarize: async (request) => acted(actors.summary(request)),
     cancelRequested: () => actors.cancelled || isInterrupted(),
     until: (isMet, deadline) => actors.until(() => isMet() || isInterrupted(), deadline),
     continueDue: isDue,

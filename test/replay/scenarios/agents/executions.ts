@@ -44,7 +44,7 @@ export const executions: Record<string, AgentScenario> = {
     script: [together(lookUp, callTool('nope', {}, 'c2')), say('done')],
     continueAt: 8,
   },
-  'compacted-and-summarised': {
+  'compacted-and-summarized': {
     agent: 'compacting',
     script: [...longLookUps.slice(0, 3), say('a summary'), ...longLookUps.slice(3), say('done')],
   },

@@ -9,7 +9,7 @@ import { Testbed } from '../../testbed/testbed.ts';
 
 test('a session whose provider refuses its conversation continues with a summary of it, and its history says the same', async () => {
   const provider = await startFakeOpenAI((reply, request) => {
-    if (request.text.includes('Summarise it.')) return says('They met.')(reply, request);
+    if (request.text.includes('Summarize it.')) return says('They met.')(reply, request);
     if (request.text.includes('poison')) return reply.json(400, { error: { message: `Something is odd (request ${randomUUID()})` } });
     return says('Hello.')(reply, request);
   });

@@ -7,7 +7,7 @@ import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
 import type { ActivityNotes } from '../../src/core/domain/parts.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
-import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
+import type { SummarizeInput, SummarizeOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
 import { preparedByParts, requireModelCalls } from '../all-parts.ts';
 import { callContext } from '../governor/governed-call.ts';
@@ -17,12 +17,12 @@ import { askModel, modelActivity } from './ask-model.ts';
 import { type AskedModel, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 
-/** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
-export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
-  return modelActivity((input, patience) => summarise(runtime, input, patience));
+/** Creates the activity that summarizes the older part of a conversation, or gives it a title, by one model call. */
+export function summarizeActivity(runtime: ActivityRuntime): (input: SummarizeInput) => Promise<SummarizeOutput> {
+  return modelActivity((input, patience) => summarize(runtime, input, patience));
 }
 
-async function summarise(runtime: ActivityRuntime, input: SummariseInput, patience: Patience): Promise<SummariseOutput> {
+async function summarize(runtime: ActivityRuntime, input: SummarizeInput, patience: Patience): Promise<SummarizeOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
   const isTitle = input.purpose === 'title';
@@ -64,7 +64,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
 }
 
 /** Returns the events of the window between two kept events. */
-function between({ events }: Window, { head, tail }: SummariseInput): WindowEvent[] {
+function between({ events }: Window, { head, tail }: SummarizeInput): WindowEvent[] {
   const from = events.findIndex(({ offset }) => offset === head) + 1;
   const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);
   return events.slice(from, to);
@@ -98,7 +98,7 @@ interface SummaryBounds {
  */
 export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
   const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));
-  const quoted = `The conversation:\n\n${quoteEvents(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
+  const quoted = `The conversation:\n\n${quoteEvents(events, tokens * BYTES_PER_TOKEN)}\n\nSummarize it.`;
   return {
     model: partsOfModelName(model).id,
     instructions: [`${INSTRUCTIONS} At most ${words} words.`],
