@@ -1,6 +1,8 @@
 import type { PeersOptions } from '../options/options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
+import type { LatencyFigures } from '../latency/latency.ts';
+import type { Machine } from '../figures/machine.ts';
 
 /** One set-up of `peers`: its sides and their options. Each has its own server and processes. */
 export interface Phase {
@@ -20,7 +22,7 @@ export interface Phase {
 }
 
 /** The names of the set-ups, in the order of measurement. */
-export const PHASE_NAMES = ['long results', 'short results', 'at once', 'compressed', 'longest results', 'longest compressed'] as const;
+const PHASE_NAMES = ['long results', 'short results', 'at once', 'compressed', 'longest results', 'longest compressed'] as const;
 
 /** One of `PHASE_NAMES`. */
 export type PhaseName = (typeof PHASE_NAMES)[number];
@@ -54,4 +56,37 @@ export function phasesOf(options: PeersOptions): Phase[] {
 /** Returns true if a set-up has a side that is installed separately. */
 export function needsPlugins(phases: readonly Phase[]): boolean {
   return phases.some(({ sides }) => sides.some((side) => PLUGINS.includes(side)));
+}
+
+/** The ending of a run: with the final answer, or by the server, which terminates a run whose history exceeds its limit. */
+export type Ending = { type: 'completed' } | { type: 'killed'; step: number; reason: string };
+
+/** A run's history, over all executions of its chain. */
+export interface StoredHistory {
+  executions: number;
+  events: number;
+  bytes: number;
+  /** Bytes before the first step, and of each step. */
+  bytesBefore: number;
+  stepBytes: number[];
+}
+
+/** One side's turn in one round. */
+export interface Sample {
+  ending: Ending;
+  latency: LatencyFigures;
+  /** CPU time of the side's process (worker, and the client that starts the runs), divided by the calls of the turn. */
+  cpuMsPerCall: number;
+  /** Milliseconds per call, step by step: each step is the mean of its two calls. Only for a single run. */
+  stepMs: number[];
+  history?: StoredHistory;
+}
+
+/** The result of a set-up: the samples of each side, round by round. */
+export interface PhaseSamples {
+  phase: Phase;
+  machine: Machine;
+  samples: Partial<Record<SideName, Sample[]>>;
+  /** Attempts of activities beyond the first, by side. If there are any, the figures contain their waits. */
+  retries: Partial<Record<SideName, number>>;
 }

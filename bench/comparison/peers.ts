@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installPeers } from './install-peers.ts';
 import { measurePhase } from './measure-phase.ts';
 import type { PeersOptions } from '../options/options.ts';
-import { needsPlugins, type Phase, phasesOf } from './peer-phases.ts';
-import { historyPlot, latencyPlot } from './peer-plots.ts';
+import { needsPlugins, type Phase, phasesOf, type PhaseSamples } from './peer-phases.ts';
+import { historyPlot, latencyPlot, peerTable } from './peer-page.ts';
 import { type PeersReport, reportOf } from './peer-report.ts';
-import type { PhaseSamples } from './peer-samples.ts';
-import { peerTable } from './peer-table.ts';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 
 type Say = (line: string) => void;
 
@@ -55,4 +55,23 @@ function write(folder: string, measured: readonly PhaseSamples[], report: PeersR
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   say(`wrote ${Object.keys(files).join(', ')} to ${folder}`);
+}
+
+const PEERS = fileURLToPath(new URL('../peers', import.meta.url));
+const LOCKFILE = join(PEERS, 'package-lock.json');
+const INSTALLED = join(PEERS, 'node_modules', '.installed-from');
+
+/**
+ * Installs the plugins into `bench/peers/node_modules`, from the lockfile there, unless they are installed. They pin versions
+ * of the SDK that are not Longhaul's, so they stay out of the project's own tree. Throws if npm fails.
+ */
+async function installPeers(say: (line: string) => void): Promise<void> {
+  const digest = createHash('sha256').update(readFileSync(LOCKFILE)).digest('hex');
+  if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === digest) return;
+  say('installing the plugins (350 MB, once)');
+  const npm = spawn('npm', ['ci', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund'], { stdio: ['ignore', 2, 2] });
+  const [code] = (await once(npm, 'exit')) as [number | null];
+  if (code !== 0)
+    throw new Error('npm could not install the plugins: see its output above, or leave them out with "--sides longhaul,loop,value-loop"');
+  writeFileSync(INSTALLED, digest);
 }

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
 import { measureHistory } from './encoded-history.ts';
-import type { StoredHistory } from '../comparison/peer-samples.ts';
+import type { StoredHistory } from '../comparison/peer-phases.ts';
 import { sum } from './statistics.ts';
 
 /** Reads the histories of all executions of a run, the newest last, and measures them as one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reportOf } from '../../bench/comparison/peer-report.ts';
-import { peerTable } from '../../bench/comparison/peer-table.ts';
+import { peerTable } from '../../bench/comparison/peer-page.ts';
 import { contentBytes } from '../../bench/script/scripted-run.ts';
 import { historyOf, latencyOf, phaseOf, sampleOf } from './peer-samples.ts';
 

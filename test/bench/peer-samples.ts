@@ -1,6 +1,5 @@
 import type { LatencyFigures } from '../../bench/latency/latency.ts';
-import type { Phase, PhaseName } from '../../bench/comparison/peer-phases.ts';
-import type { PhaseSamples, Sample } from '../../bench/comparison/peer-samples.ts';
+import type { Phase, PhaseName, PhaseSamples, Sample } from '../../bench/comparison/peer-phases.ts';
 import type { SideName } from '../../bench/comparison/peer-sides.ts';
 
 /** Latency figures that are all equal, except for those that are named. */
