@@ -8,7 +8,7 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { agentTool, defineAgent } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
-import { weighChain } from '../figures/chain-history.ts';
+import { weighChain } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
 import type { ChildrenOptions } from '../options/options.ts';

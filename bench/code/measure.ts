@@ -8,7 +8,7 @@ import { quickjs } from '../../src/define/code.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
-import { weighChain } from '../figures/chain-history.ts';
+import { weighChain } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import type { CodeOptions } from '../options/options.ts';

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
-import { weighChain } from '../figures/chain-history.ts';
+import { weighChain } from '../figures/encoded-history.ts';
 import { startFakeProvider } from '../../test/processes/fake-provider.ts';
-import { inTurn } from '../figures/in-turn.ts';
+import { inTurn, callsOf } from '../sides/side.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { Phase, PhaseSamples, Ending, Sample } from './peer-phases.ts';
 import { callsMadeBy, PEER_SIDES, type SideName } from './peer-sides.ts';
@@ -14,7 +14,6 @@ import proto from '@temporalio/proto';
 import { randomUUID } from 'node:crypto';
 import { runHistory } from '../../src/history/history-events.ts';
 import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency/latency.ts';
-import { callsOf } from '../sides/side.ts';
 import { rounded, sum } from '../figures/statistics.ts';
 
 type Say = (line: string) => void;

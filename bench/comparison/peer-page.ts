@@ -1,8 +1,7 @@
 import type { Bound, Range, StoredFigures, TimedFigures, PeersReport } from './peer-report.ts';
 import type { Ending, PhaseName, PhaseSamples, Sample } from './peer-phases.ts';
 import { PEER_SIDES, SIDE_NAMES, type SideName } from './peer-sides.ts';
-import { linearScale, logScale } from '../figures/plot-scale.ts';
-import { type Axis, type Plot, type Series, svgPlot } from '../figures/plot.ts';
+import { linearScale, logScale, type Axis, type Plot, type Series, svgPlot } from '../figures/plot.ts';
 import { median } from '../figures/statistics.ts';
 
 /** The page that `peers` writes: its figures as Markdown, with the two plots. */

@@ -1,3 +1,4 @@
+import type { StoredHistory } from '../figures/encoded-history.ts';
 import type { PeersOptions } from '../options/options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
@@ -60,16 +61,6 @@ export function needsPlugins(phases: readonly Phase[]): boolean {
 
 /** The ending of a run: with the final answer, or by the server, which terminates a run whose history exceeds its limit. */
 export type Ending = { type: 'completed' } | { type: 'killed'; step: number; reason: string };
-
-/** A run's history, over all executions of its chain. */
-export interface StoredHistory {
-  executions: number;
-  events: number;
-  bytes: number;
-  /** Bytes before the first step, and of each step. */
-  bytesBefore: number;
-  stepBytes: number[];
-}
 
 /** One side's turn in one round. */
 export interface Sample {

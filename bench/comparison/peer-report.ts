@@ -1,8 +1,8 @@
 import { type LatencyFigures, middle } from '../latency/latency.ts';
-import type { Ending, PhaseName, PhaseSamples, Sample, StoredHistory } from './peer-phases.ts';
+import type { Ending, PhaseName, PhaseSamples, Sample } from './peer-phases.ts';
 import { type SideName, SIDE_NAMES, PLUGINS } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
-import { edges } from '../figures/encoded-history.ts';
+import { type StoredHistory, edges } from '../figures/encoded-history.ts';
 import type { Machine } from '../figures/machine.ts';
 import { contentBytes } from '../script/scripted-run.ts';
 import { median, rounded, sum } from '../figures/statistics.ts';

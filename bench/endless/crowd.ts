@@ -4,7 +4,7 @@ import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker, type CreateWorkerOptions } from '../../worker/index.ts';
 import { CallClock } from '../sides/call-clock.ts';
-import { type CrowdModel, crowdModel, runsThatDiffer } from '../script/crowd-model.ts';
+import { type CrowdModel, crowdModel, runsThatDiffer } from '../script/scripted-models.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { CrowdOptions } from '../options/options.ts';
 import { readerAgent } from '../sides/reader-agent.ts';

@@ -1,6 +1,7 @@
 import proto from '@temporalio/proto';
-import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { mean } from './statistics.ts';
+import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
+import { mean, sum } from './statistics.ts';
+import type { Client } from '@temporalio/client';
 
 const { HistoryEvent: EncodedEvent } = proto.temporal.api.history.v1;
 const { EventType } = proto.temporal.api.enums.v1;
@@ -45,4 +46,27 @@ export const EDGE_STEPS = 20;
 /** The mean of the first and of the last 20 steps. */
 export function edges(values: readonly number[]): { first20: number; last20: number } {
   return { first20: mean(values.slice(0, EDGE_STEPS)), last20: mean(values.slice(-EDGE_STEPS)) };
+}
+
+/** A run's history, over all executions of its chain. */
+export interface StoredHistory {
+  executions: number;
+  events: number;
+  bytes: number;
+  /** Bytes before the first step, and of each step. */
+  bytesBefore: number;
+  stepBytes: number[];
+}
+
+/** Reads the histories of all executions of a run, the newest last, and measures them as one. */
+export async function weighChain(client: Client, workflowId: string, modelActivity: string): Promise<StoredHistory> {
+  const chain: HistoryEvent[][] = [];
+  for (let runId: string | null | undefined, first = true; first || runId; first = false) {
+    const events: HistoryEvent[] = [];
+    for await (const event of runHistory(client, workflowId, runId ?? undefined)) events.push(event);
+    chain.unshift(events);
+    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+  }
+  const { events, bytes, stepBytes, answerBytes } = measureHistory(chain.flat(), modelActivity);
+  return { executions: chain.length, events, bytes, bytesBefore: bytes - sum(stepBytes) - answerBytes, stepBytes };
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EDGE_STEPS } from '../figures/encoded-history.ts';
-import { inTurn } from '../figures/in-turn.ts';
+import { inTurn, type Side } from '../sides/side.ts';
 import type { AfterCalls } from '../local/command-clock.ts';
 import type { BenchOptions } from '../options/options.ts';
-import type { Side } from '../sides/side.ts';
 import { mean, median, percentile, rounded } from '../figures/statistics.ts';
 import type { Surroundings } from '../sides/surroundings.ts';
 

@@ -11,7 +11,7 @@ import { readerAgent } from '../sides/reader-agent.ts';
 import { runsAgent } from '../sides/runs-agent.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
-import { sequenceAnswers, sequenceModel } from '../script/sequence-model.ts';
+import { sequenceAnswers, sequenceModel } from '../script/scripted-models.ts';
 import { callsOf, type Side, type SideSurroundings } from '../sides/side.ts';
 import { CommandClock } from './command-clock.ts';
 import { emptyToolAgent } from './empty-tool-agent.ts';

@@ -1,8 +1,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import { openai } from '../../activities/models/openai/openai.ts';
 import { createWorker } from '../../worker/index.ts';
-import { EndlessClock } from '../endless/endless-clock.ts';
-import type { EndlessReply, EndlessRequest, EndlessSetting } from '../endless/endless-messages.ts';
+import { EndlessClock, type EndlessReply, type EndlessRequest, type EndlessSetting } from '../endless/endless-clock.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { answerRequests, endAfter, readSetting, reply } from '../../test/processes/program.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';

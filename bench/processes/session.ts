@@ -1,10 +1,10 @@
 import { NativeConnection } from '@temporalio/worker';
 import { createWorker } from '../../worker/index.ts';
 import { EndlessClock } from '../endless/endless-clock.ts';
-import { collectHeaps } from '../endless/thread-heap.ts';
+import { collectHeaps } from '../sides/measured-memory.ts';
 import { echoModel } from '../session/echo-model.ts';
 import { EMPTY } from '../session/empty-protocol.ts';
-import { now } from '../figures/machine-clock.ts';
+import { now } from '../figures/machine.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from '../session/session-messages.ts';
 import { talker } from '../session/talker.ts';
 import { answerRequests, endAfter, readSetting, reply } from '../../test/processes/program.ts';

@@ -1,6 +1,6 @@
 import type { ModelClient, ModelRequest } from '../../src/core/domain/model.ts';
 import { uniqueText } from '../script/unique-text.ts';
-import { now } from '../figures/machine-clock.ts';
+import { now } from '../figures/machine.ts';
 import { answerText, questionIn } from './question.ts';
 
 /** The length of a summary in characters. */

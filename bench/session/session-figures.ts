@@ -1,6 +1,5 @@
-import type { StepTimes, WorkerSample } from '../endless/endless-messages.ts';
+import { type StepTimes, type WorkerSample, cpuMsPerStep, ends, tenths } from '../endless/endless-clock.ts';
 import { mean, median, rounded, sum } from '../figures/statistics.ts';
-import { cpuMsPerStep, ends, tenths } from '../figures/tenths.ts';
 import type { SessionHistories } from './session-histories.ts';
 
 /** The measurements of one long session. */

@@ -1,4 +1,4 @@
-import type { StepTimes, WorkerSample } from '../endless/endless-messages.ts';
+import type { StepTimes, WorkerSample } from '../endless/endless-clock.ts';
 
 /** The settings of the process of a worker for sessions, passed as the JSON of its first argument. */
 export interface SessionSetting {

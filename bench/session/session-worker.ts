@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { WorkerSample, StepTimes } from '../endless/endless-messages.ts';
+import type { WorkerSample, StepTimes } from '../endless/endless-clock.ts';
 import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from './session-messages.ts';

@@ -4,7 +4,7 @@ import type { LonghaulClient, SessionHandle } from '../../src/client/index.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { askSession } from './ask-session.ts';
 import { EMPTY_ACTIVITIES, EMPTY_ON_UPDATE } from './empty-protocol.ts';
-import { now } from '../figures/machine-clock.ts';
+import { now } from '../figures/machine.ts';
 import type { SessionWorker } from './session-worker.ts';
 
 /** The workflows of the comparison are on the task queue of the worker. */

@@ -1,4 +1,4 @@
-import { collectHeaps } from '../endless/thread-heap.ts';
+import { collectHeaps } from './measured-memory.ts';
 import { CallClock } from './call-clock.ts';
 import type { Runner } from './side.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';

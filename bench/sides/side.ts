@@ -57,3 +57,9 @@ export interface SideSurroundings {
 export function callsOf(steps: number): number {
   return 2 * steps + 1;
 }
+
+/** The second side runs with the garbage and timers of the first: each round begins with another side. */
+export function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+  const first = (round - 1) % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

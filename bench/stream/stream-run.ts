@@ -1,5 +1,5 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
-import { now } from '../figures/machine-clock.ts';
+import { now } from '../figures/machine.ts';
 import { ReceivedTokens } from './received-tokens.ts';
 import { QUEUES } from './stream-workers.ts';
 import { streamer } from './streamer.ts';

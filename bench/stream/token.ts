@@ -1,4 +1,4 @@
-import { now, timeText } from '../figures/machine-clock.ts';
+import { now, timeText } from '../figures/machine.ts';
 
 /** A token that a reader got. */
 export interface Token {

@@ -4,8 +4,8 @@ import type { LonghaulClient } from '../../src/client/index.ts';
 import { createHandler, type HandlerOptions } from '../../src/server/index.ts';
 import { listen } from '../../src/server/node-server.ts';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
-import { weighChain } from '../figures/chain-history.ts';
-import { serverCpuClock } from '../figures/server-cpu.ts';
+import { weighChain } from '../figures/encoded-history.ts';
+import { serverCpuClock } from '../figures/machine.ts';
 import { median, rounded } from '../figures/statistics.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/studio-pages.ts', import.meta.url));

@@ -5,7 +5,7 @@ import { AGENT_RUN } from '../../src/core/protocol.ts';
 import { createWorker } from '../../worker/index.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { promptFor } from '../script/scripted-run.ts';
-import { sequenceModel } from '../script/sequence-model.ts';
+import { sequenceModel } from '../script/scripted-models.ts';
 import type { TuningOption } from './tuning-options.ts';
 
 const RESULT_CHARS = 200;

@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { connect } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
-import { inTurn } from '../figures/in-turn.ts';
+import { inTurn } from '../sides/side.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { TuningCommand } from '../options/options.ts';
 import { median, rounded } from '../figures/statistics.ts';

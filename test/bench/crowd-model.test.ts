@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crowdModel, runsThatDiffer } from '../../bench/script/crowd-model.ts';
+import { crowdModel, runsThatDiffer } from '../../bench/script/scripted-models.ts';
 import { promptFor } from '../../bench/script/scripted-run.ts';
 import type { ModelRequest } from '../../src/core/domain/model.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkExport, type CheckedExport } from '../../bench/endless/endless-export.ts';
+import { checkExport, type CheckedExport } from '../../bench/endless/endless.ts';
 import { pageText, scriptedAnswer } from '../../bench/script/scripted-run.ts';
 import type { ExportLine } from '../../src/client/export-run.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endlessFigures, type EndlessRun } from '../../bench/endless/endless-figures.ts';
+import { endlessFigures, type EndlessRun } from '../../bench/endless/endless.ts';
 
 const STEPS = 100;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { now, timeText } from '../../bench/figures/machine-clock.ts';
+import { now, timeText } from '../../bench/figures/machine.ts';
 import { impossibleFigures } from '../../bench/figures/impossible-figures.ts';
 import { tokenText, tokensIn } from '../../bench/stream/token.ts';
 import { execFileSync } from 'node:child_process';

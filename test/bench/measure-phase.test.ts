@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTurn } from '../../bench/figures/in-turn.ts';
+import { inTurn } from '../../bench/sides/side.ts';
 import { parseOptions, type PeersOptions } from '../../bench/options/options.ts';
 import { needsPlugins, phasesOf } from '../../bench/comparison/peer-phases.ts';
 

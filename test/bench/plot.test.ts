@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { historyPlot, latencyPlot, shortBytes, smoothed } from '../../bench/comparison/peer-page.ts';
-import { linearScale, logScale } from '../../bench/figures/plot-scale.ts';
-import { type Plot, svgPlot } from '../../bench/figures/plot.ts';
+import { linearScale, logScale, type Plot, svgPlot } from '../../bench/figures/plot.ts';
 import { historyOf, phaseOf, sampleOf } from './peer-samples.ts';
 
 describe('scales', () => {

@@ -1,5 +1,5 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { now } from '../../figures/machine-clock.ts';
+import { now } from '../../figures/machine.ts';
 
 /** The time of an answer, in its text. */
 const STAMP = /@(\d+\.\d+) /g;

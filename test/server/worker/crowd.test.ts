@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CrowdModel, crowdModel } from '../../../bench/script/crowd-model.ts';
+import { type CrowdModel, crowdModel } from '../../../bench/script/scripted-models.ts';
 import { readerAgent } from '../../../bench/sides/reader-agent.ts';
 import { promptFor } from '../../../bench/script/scripted-run.ts';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
