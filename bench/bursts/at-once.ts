@@ -12,7 +12,7 @@ import { rounded } from '../figures/statistics.ts';
 import type { CrowdOptions } from '../options/options.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
-import type { SideProcess, SideSetting } from '../sides/side-messages.ts';
+import type { SideProcess, SideSetting } from '../sides/side-process.ts';
 
 type Say = (line: string) => void;
 

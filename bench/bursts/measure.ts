@@ -16,8 +16,8 @@ import { describeMachine, serverCpuClock } from '../figures/machine.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import type { HistoryOptions, LatencyOptions } from '../options/options.ts';
 import { contentBytes, TOOL_NAME } from '../script/scripted-run.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
-import type { SideProcess } from '../sides/side-messages.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
+import type { SideProcess } from '../sides/side-process.ts';
 import { medians, ratios, runOnSide, takeTurn, type Turn, type TurnFigures, turnLine, warmUp } from '../sides/turn.ts';
 
 /** The sides: Longhaul without bursts and with them, and the hand-written loop. Each has a separate process. */

@@ -12,7 +12,7 @@ import { weighChain } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
 import type { ChildrenOptions } from '../options/options.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { AGENT_TOOL, delegatingModel, readingModel, requestOf, type Responses, silentModel, UNKNOWN_TOOL } from './delegating-model.ts';
 
 const TASK_QUEUE = 'bench-children';

@@ -15,7 +15,7 @@ import type { CodeOptions } from '../options/options.ts';
 import { activityTurns } from '../program/histories.ts';
 import { TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 import { uniqueText } from '../script/unique-text.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { codeOfStep, codingModel, type Way } from './coding-model.ts';
 import { measureNamespaces } from './namespaces.ts';
 

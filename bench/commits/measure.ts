@@ -12,7 +12,7 @@ import { inTurn } from '../sides/side.ts';
 import { describeMachine, serverCpuClock } from '../figures/machine.ts';
 import type { LatencyOptions } from '../options/options.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
-import type { SideProcess } from '../sides/side-messages.ts';
+import type { SideProcess } from '../sides/side-process.ts';
 import { medians, ratios, takeTurn, type TurnFigures, turnLine, warmUp } from '../sides/turn.ts';
 
 type Say = (line: string) => void;

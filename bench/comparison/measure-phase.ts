@@ -7,7 +7,7 @@ import { inTurn, callsOf } from '../sides/side.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { Phase, PhaseSamples, Ending, Sample } from './peer-phases.ts';
 import { callsMadeBy, PEER_SIDES, type SideName } from './peer-sides.ts';
-import type { SideProcess, SideRun } from '../sides/side-messages.ts';
+import type { SideProcess, SideRun } from '../sides/side-process.ts';
 import { ProgramProcess } from '../../test/processes/program-process.ts';
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';

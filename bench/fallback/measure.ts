@@ -8,7 +8,7 @@ import { createWorker } from '../../worker/index.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
 import type { FallbackOptions } from '../options/options.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { failingModels, FIRST, PRICES, SECOND, type Seen, TOOL } from './failing-models.ts';
 
 const TASK_QUEUE = 'bench-fallback';

@@ -1,6 +1,17 @@
+import type { Sinks } from '@temporalio/workflow';
 import { native } from '@temporalio/core-bridge';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
-import type { CommandSinks } from './protocol.ts';
+
+/** The sink through which a workflow reports its commands. */
+export interface CommandSinks extends Sinks {
+  bench: {
+    /**
+     * Activities were scheduled at that time: milliseconds since the epoch. The worker sees the commands only once it has
+     * encoded them.
+     */
+    asked(at: number): void;
+  };
+}
 
 /** Times of one activity of a run, in milliseconds since the epoch. */
 interface Notes {

@@ -1,6 +1,6 @@
 import { proxySinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes.js';
-import type { CommandSinks } from './protocol.ts';
+import type { CommandSinks } from './command-clock.ts';
 
 const { bench } = proxySinks<CommandSinks>();
 

@@ -8,14 +8,16 @@ import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { CallClock } from '../sides/call-clock.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
-import { runsAgent } from '../sides/runs-agent.ts';
-import { TOOL_NAME } from '../script/scripted-run.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { runsAgent } from '../sides/longhaul-side.ts';
+import { TOOL_NAME, INSTRUCTIONS, TOOL_DESCRIPTION } from '../script/scripted-run.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { sequenceAnswers, sequenceModel } from '../script/scripted-models.ts';
 import { callsOf, type Side, type SideSurroundings } from '../sides/side.ts';
 import { CommandClock } from './command-clock.ts';
-import { emptyToolAgent } from './empty-tool-agent.ts';
-import { EMPTY_CALL, EMPTY_CALLS } from './protocol.ts';
+import { z } from 'zod';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import type { ModelName } from '../../src/core/domain/model.ts';
 
 const TASK_QUEUE = 'bench-local';
 
@@ -23,7 +25,7 @@ const TASK_QUEUE = 'bench-local';
 const CALLS_AT_ONCE = 20;
 
 /** The sides that are compared if tools are local. One worker runs all of them, with the same options. */
-export interface LocalSides {
+interface LocalSides {
   /** Longhaul with a local tool. */
   longhaul: Side;
   /**
@@ -100,3 +102,31 @@ function emptySide({ temporal }: LonghaulClient, stop: () => Promise<void>): Sid
     stop,
   };
 }
+
+/**
+ * An agent whose local tool has no arguments, does nothing and returns nothing, like the empty activity: the time between two
+ * calls is their cost. The tool reports when it begins.
+ */
+function emptyToolAgent(model: ModelName, begins: (runId: string) => void): AnyAgent {
+  return defineAgent({
+    name: 'empty_tool',
+    model,
+    parallel: false,
+    instructions: INSTRUCTIONS,
+    tools: [
+      defineTool({
+        name: TOOL_NAME,
+        description: TOOL_DESCRIPTION,
+        parameters: z.object({}),
+        tier: 'local',
+        execute: (_, { runId }) => begins(runId),
+      }),
+    ],
+  });
+}
+
+/** The workflow type of a run of empty local activities. */
+const EMPTY_CALLS = 'emptyCalls';
+
+/** The activity that does nothing. */
+export const EMPTY_CALL = 'empty';

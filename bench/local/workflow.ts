@@ -1,5 +1,5 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
-import type { EMPTY_CALL } from './protocol.ts';
+import type { EMPTY_CALL } from './sides.ts';
 
 const { empty } = proxyLocalActivities<Record<typeof EMPTY_CALL, () => Promise<void>>>({ startToCloseTimeout: '1 minute' });
 

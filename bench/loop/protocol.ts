@@ -26,3 +26,13 @@ export const PAGE_LOOP = 'pageLoop';
 
 /** The query for the events from an offset on. */
 export const EVENTS_QUERY = 'events';
+
+/** The workflow type of the loop by value. */
+export const VALUE_LOOP = 'valueLoop';
+
+/** The activities of the loop by value, by their activity types. */
+export interface ValueActivities {
+  /** An input with the whole conversation. */
+  askModel(conversation: LoopMessage[]): Promise<AssistantMessage>;
+  read_page(call: PageCall): Promise<string>;
+}

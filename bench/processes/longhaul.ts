@@ -1,7 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import { connect } from '../../src/client/index.ts';
-import { codecOptions } from '../sides/codec-options.ts';
-import { longhaulSide } from '../sides/longhaul-side.ts';
+import { codecOptions, longhaulSide } from '../sides/longhaul-side.ts';
 import { serveSide } from '../sides/side-process.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 

@@ -4,8 +4,8 @@ import OpenAI from 'openai';
 import { fileURLToPath } from 'node:url';
 import { promptFor } from '../script/scripted-run.ts';
 import { serveSide } from '../sides/side-process.ts';
-import { valueActivities } from '../value-loop/activities.ts';
-import { VALUE_LOOP } from '../value-loop/protocol.ts';
+import { valueActivities } from '../loop/activities.ts';
+import { VALUE_LOOP } from '../loop/protocol.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 const TASK_QUEUE = 'bench-value-loop';
@@ -18,7 +18,7 @@ await serveSide(async ({ address, namespace, baseURL, resultChars }, clock) => {
     connection: await NativeConnection.connect({ address }),
     namespace,
     taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../value-loop/workflow.ts', import.meta.url)),
+    workflowsPath: fileURLToPath(new URL('../loop/value-workflow.ts', import.meta.url)),
     activities: valueActivities(openai, 'pages', resultChars),
     interceptors: { activity: [clock.interceptor] },
     shutdownGraceTime: 1_000,

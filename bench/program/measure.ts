@@ -4,7 +4,7 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { createWorker } from '../../worker/index.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { weighChain, edges } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { readerAgent } from '../sides/reader-agent.ts';

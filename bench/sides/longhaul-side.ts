@@ -4,12 +4,12 @@ import type { LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker } from '../../worker/index.ts';
 import type { CallClock } from './call-clock.ts';
-import { codecOptions } from './codec-options.ts';
-import { AS_PUBLISHED } from './as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { readerAgent } from './reader-agent.ts';
-import { runsAgent } from './runs-agent.ts';
-import { TOOL_NAME } from '../script/scripted-run.ts';
-import { callsOf, type Pace, type Side, type SideSurroundings } from './side.ts';
+import { TOOL_NAME, promptFor } from '../script/scripted-run.ts';
+import { callsOf, type Pace, type Side, type SideSurroundings, type Codec } from './side.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { CodecOptions } from '../../src/codec/encryption.ts';
 
 const TASK_QUEUES: Readonly<Record<Pace, string>> = { step: 'bench-longhaul', burst: 'bench-bursts' };
 
@@ -44,4 +44,17 @@ export async function longhaulSide(
       await running;
     },
   };
+}
+
+/** The part of a side that runs an agent through the client. Rejects for a run that did not end with its answer. */
+export function runsAgent(client: LonghaulClient, agent: AnyAgent, taskQueue: string): Side['run'] {
+  return async (runId, steps, reasoningChars) => {
+    const result = await client.run(agent, { runId, input: promptFor(steps, reasoningChars), limits: { steps: steps + 1 }, taskQueue });
+    if (result.status !== 'completed') throw new Error(`Run "${runId}" of the agent ended as "${result.status}": ${result.error}`);
+  };
+}
+
+/** The options of a worker and of a client for a codec of the bench: `zstd` compresses at every size. */
+export function codecOptions(codec: Codec): { codec?: CodecOptions } {
+  return codec === 'none' ? {} : { codec: { compression: { threshold: 0 } } };
 }

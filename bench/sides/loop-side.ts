@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import OpenAI from 'openai';
 import { fileURLToPath } from 'node:url';
-import { AS_PUBLISHED } from './as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import type { CallClock } from './call-clock.ts';
 import { loopActivities } from '../loop/activities.ts';
 import { PAGE_LOOP } from '../loop/protocol.ts';

@@ -1,8 +1,40 @@
+import type { ProgramProcess } from '../../test/processes/program-process.ts';
+import type { SideSurroundings, Runner } from './side.ts';
 import { collectHeaps } from './measured-memory.ts';
 import { CallClock } from './call-clock.ts';
-import type { Runner } from './side.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
-import type { SideReply, SideRequest, SideRun, SideSetting } from './side-messages.ts';
+
+/** The settings of a side's process, passed as the JSON of its first argument. */
+export interface SideSetting extends SideSurroundings {
+  /** The activity types that are model or tool calls. */
+  calls: string[];
+}
+
+/** A message to such a process. */
+type SideRequest = { type: 'run'; runId: string; steps: number } | { type: 'cpu' } | { type: 'heap' } | { type: 'stop' };
+
+/**
+ * A message from such a process. It sends `ready` once its worker polls. `bytes` are the sizes of both heaps after a collection: a process
+ * that was started with `MEASURED_MEMORY` knows them.
+ */
+type SideReply = { type: 'ready' } | SideRun | { type: 'cpu'; ms: number } | { type: 'heap'; bytes: number };
+
+/** The measurements of one run in its process. */
+export interface SideRun {
+  type: 'ran';
+  runId: string;
+  /** Milliseconds from the client's start to its result. */
+  ms: number;
+  /** The start of each call, in milliseconds of the process's clock. */
+  starts: number[];
+  /** Attempts of activities beyond the first, of all runs of the process so far. */
+  retries: number;
+  /** The reason why the run has no final answer. */
+  error?: string;
+}
+
+/** The process of a side. */
+export type SideProcess = ProgramProcess<SideRequest, SideReply>;
 
 /**
  * Serves one side from this process: its worker and the client that starts its runs, alone with an event loop, a heap and a CPU

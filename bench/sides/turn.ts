@@ -1,5 +1,5 @@
 import { median, rounded } from '../figures/statistics.ts';
-import type { SideProcess } from './side-messages.ts';
+import type { SideProcess } from './side-process.ts';
 import { callsOf } from './side.ts';
 
 /** The figures of one turn of a side. */

@@ -11,7 +11,7 @@ import { type FakeOpenAI, startFakeOpenAI } from '../../test/fakes/openai-server
 import { createWorker } from '../../worker/index.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { judged } from './bounds.ts';
 import { type LoadFigures, measureLoad } from './load.ts';
 import { measureOnScreen } from './on-screen.ts';

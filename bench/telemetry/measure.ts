@@ -17,7 +17,7 @@ import { median, rounded, sum } from '../figures/statistics.ts';
 import type { TelemetryBenchOptions } from '../options/options.ts';
 import { crowdModel } from '../script/scripted-models.ts';
 import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
-import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { CollectorProcess } from './collector-process.ts';
 
 const SPANS_MEASURED = 20_000;

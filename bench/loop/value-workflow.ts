@@ -1,6 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { LoopMessage } from '../loop/protocol.ts';
-import type { ValueActivities } from './protocol.ts';
+import type { LoopMessage, ValueActivities } from './protocol.ts';
 
 const { askModel, read_page: readPage } = proxyActivities<ValueActivities>({ startToCloseTimeout: '1 minute' });
 
