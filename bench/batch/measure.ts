@@ -8,7 +8,7 @@ import { ProgramProcess } from '../../test/processes/program-process.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
-import type { BatchBenchOptions } from '../options/options.ts';
+import type { BatchBenchOptions } from '../options.ts';
 import { AGENT, type BatchWorkerReply, type BatchWorkerRequest, type BatchWorkerSetting, TASK_QUEUE } from './batch-messages.ts';
 
 /** The figures of `batch`. */

@@ -9,7 +9,7 @@ import { ProgramProcess } from '../../test/processes/program-process.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
-import type { CrowdOptions } from '../options/options.ts';
+import type { CrowdOptions } from '../options.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
 import type { SideProcess, SideSetting } from '../sides/side-process.ts';

@@ -14,7 +14,7 @@ import { weighChain } from '../figures/encoded-history.ts';
 import { inTurn } from '../sides/side.ts';
 import { describeMachine, serverCpuClock } from '../figures/machine.ts';
 import { median, rounded } from '../figures/statistics.ts';
-import type { HistoryOptions, LatencyOptions } from '../options/options.ts';
+import type { HistoryOptions, LatencyOptions } from '../options.ts';
 import { contentBytes, TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import type { SideProcess } from '../sides/side-process.ts';

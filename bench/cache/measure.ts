@@ -1,7 +1,7 @@
 import { FakeServer } from '../../test/ai-sdk/fake-server.ts';
 import { runWithCache } from '../../test/ai-sdk/caching-run.ts';
 import { rounded } from '../figures/statistics.ts';
-import type { CacheOptions } from '../options/options.ts';
+import type { CacheOptions } from '../options.ts';
 
 /** What the cache of a provider saves in a run. */
 export interface CacheFigures {

@@ -11,7 +11,7 @@ import { createWorker } from '../../worker/index.ts';
 import { weighChain } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
-import type { ChildrenOptions } from '../options/options.ts';
+import type { ChildrenOptions } from '../options.ts';
 import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { AGENT_TOOL, delegatingModel, readingModel, requestOf, type Responses, silentModel, UNKNOWN_TOOL } from './delegating-model.ts';
 

@@ -11,7 +11,7 @@ import { createWorker } from '../../worker/index.ts';
 import { weighChain } from '../figures/encoded-history.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { median, rounded } from '../figures/statistics.ts';
-import type { CodeOptions } from '../options/options.ts';
+import type { CodeOptions } from '../options.ts';
 import { activityTurns } from '../program/histories.ts';
 import { TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 import { uniqueText } from '../script/unique-text.ts';

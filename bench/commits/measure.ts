@@ -10,7 +10,7 @@ import { ProgramProcess } from '../../test/processes/program-process.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 import { inTurn } from '../sides/side.ts';
 import { describeMachine, serverCpuClock } from '../figures/machine.ts';
-import type { LatencyOptions } from '../options/options.ts';
+import type { LatencyOptions } from '../options.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 import type { SideProcess } from '../sides/side-process.ts';
 import { medians, ratios, takeTurn, type TurnFigures, turnLine, warmUp } from '../sides/turn.ts';

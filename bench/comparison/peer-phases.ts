@@ -1,5 +1,5 @@
 import type { StoredHistory } from '../figures/encoded-history.ts';
-import type { PeersOptions } from '../options/options.ts';
+import type { PeersOptions } from '../options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
 import type { LatencyFigures } from '../latency/latency.ts';

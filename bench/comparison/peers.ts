@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { measurePhase } from './measure-phase.ts';
-import type { PeersOptions } from '../options/options.ts';
+import type { PeersOptions } from '../options.ts';
 import { needsPlugins, type Phase, phasesOf, type PhaseSamples } from './peer-phases.ts';
 import { historyPlot, latencyPlot, peerTable } from './peer-page.ts';
 import { type PeersReport, reportOf } from './peer-report.ts';

@@ -6,7 +6,7 @@ import { createWorker, type CreateWorkerOptions } from '../../worker/index.ts';
 import { CallClock } from '../sides/call-clock.ts';
 import { type CrowdModel, crowdModel, runsThatDiffer } from '../script/scripted-models.ts';
 import { describeMachine } from '../figures/machine.ts';
-import type { CrowdOptions } from '../options/options.ts';
+import type { CrowdOptions } from '../options.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { promptFor, TOOL_NAME } from '../script/scripted-run.ts';
 import { rounded } from '../figures/statistics.ts';

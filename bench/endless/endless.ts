@@ -3,7 +3,7 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import { describeMachine } from '../figures/machine.ts';
-import type { EndlessOptions } from '../options/options.ts';
+import type { EndlessOptions } from '../options.ts';
 import { promptFor, pageText, scriptedAnswer } from '../script/scripted-run.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';

@@ -7,7 +7,7 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
-import type { FallbackOptions } from '../options/options.ts';
+import type { FallbackOptions } from '../options.ts';
 import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';
 import { failingModels, FIRST, PRICES, SECOND, type Seen, TOOL } from './failing-models.ts';
 

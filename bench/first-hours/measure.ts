@@ -11,7 +11,7 @@ import { missingTools } from '../../test/first-hours/tools.ts';
 import { TwoTerminals } from '../../test/first-hours/two-terminals.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
 import { measureDoctor } from './doctor.ts';
-import type { FirstHoursOptions } from './hours-options.ts';
+import type { FirstHoursOptions } from '../options.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 

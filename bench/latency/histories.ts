@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
 import { edges, type EncodedHistory, measureHistory } from '../figures/encoded-history.ts';
-import type { BenchOptions } from '../options/options.ts';
+import type { BenchOptions } from '../options.ts';
 import { contentBytes } from '../script/scripted-run.ts';
 import type { Side } from '../sides/side.ts';
 import { median, rounded } from '../figures/statistics.ts';

@@ -1,5 +1,5 @@
 import type { LatencyFigures } from './latency.ts';
-import type { LatencyOptions } from '../options/options.ts';
+import type { LatencyOptions } from '../options.ts';
 import type { Side } from '../sides/side.ts';
 import { rounded } from '../figures/statistics.ts';
 

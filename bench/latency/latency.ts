@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EDGE_STEPS } from '../figures/encoded-history.ts';
 import { inTurn, type Side } from '../sides/side.ts';
 import type { AfterCalls } from '../local/command-clock.ts';
-import type { BenchOptions } from '../options/options.ts';
+import type { BenchOptions } from '../options.ts';
 import { mean, median, percentile, rounded } from '../figures/statistics.ts';
 import type { Surroundings } from '../sides/surroundings.ts';
 

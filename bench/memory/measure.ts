@@ -5,7 +5,7 @@ import type { NewEntry } from '../../src/memory/memory-store.ts';
 import { insertEntry, openDatabase, sqliteMemory } from '../../src/memory/sqlite-memory.ts';
 import { checkedEntry } from '../../src/memory/stored-entries.ts';
 import { percentile, rounded } from '../figures/statistics.ts';
-import type { MemoryOptions } from '../options/options.ts';
+import type { MemoryOptions } from '../options.ts';
 import { uniqueText } from '../script/unique-text.ts';
 
 const OWN = 'own';

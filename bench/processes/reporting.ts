@@ -1,6 +1,6 @@
 import { redisStreams } from 'longhaul/worker';
-import { startReporter } from '../stream/served/reporter-worker.ts';
-import type { ServiceSetting } from '../stream/served/serving-messages.ts';
+import { startReporter } from '../stream/reporter.ts';
+import type { ServiceSetting } from '../stream/serve.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
 /** The worker of a service without its own worker, in a separate process. */

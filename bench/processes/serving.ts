@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, memoryStreams, redisStreams } from 'longhaul/client';
 import { createHandler, nodeListener } from 'longhaul/server';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
-import type { ServiceReply, ServiceRequest, ServiceSetting } from '../stream/served/serving-messages.ts';
+import type { ServiceReply, ServiceRequest, ServiceSetting } from '../stream/serve.ts';
 
 /**
  * The service of the built package, without a limit of callers: as `longhaul serve --no-worker` runs it, or with a worker inside, as
@@ -58,6 +58,6 @@ answerRequests<ServiceRequest, ServiceReply>({
 
 /** Runs a worker in this process. Its packages are loaded here alone: a service without one does not have them. */
 async function workInside(sinkOfBoth: NonNullable<typeof streams>): Promise<() => Promise<void>> {
-  const { startReporter } = await import('../stream/served/reporter-worker.ts');
+  const { startReporter } = await import('../stream/reporter.ts');
   return startReporter(setting, sinkOfBoth);
 }

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { tokenText } from '../stream/token.ts';
-import type { TokenScript } from '../stream/token-script.ts';
+import { tokenText, type TokenScript } from '../stream/token.ts';
 import { readSetting, reply } from '../../test/processes/program.ts';
 
 /**

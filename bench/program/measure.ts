@@ -12,7 +12,7 @@ import { sequenceModel } from '../script/scripted-models.ts';
 import { mean, median, rounded } from '../figures/statistics.ts';
 import { activityTurns, executionBytes } from './histories.ts';
 import { chainProgram, fanOutProgram, textModel } from './measured-program.ts';
-import type { ProgramOptions } from '../options/options.ts';
+import type { ProgramOptions } from '../options.ts';
 import { promptFor } from '../script/scripted-run.ts';
 
 const TASK_QUEUE = 'bench-program';

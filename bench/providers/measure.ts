@@ -9,7 +9,7 @@ import { COMPATIBLE } from '../../test/ai-sdk/families.ts';
 import { type Package, PACKAGES } from '../../test/ai-sdk/packages.ts';
 import { aiSdk, openai } from '../../worker/index.ts';
 import { median, rounded } from '../figures/statistics.ts';
-import type { ProvidersOptions } from '../options/options.ts';
+import type { ProvidersOptions } from '../options.ts';
 
 /** The measurements of one package. */
 interface PackageFigures {

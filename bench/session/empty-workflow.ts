@@ -1,5 +1,5 @@
 import { condition, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
-import type { EMPTY } from './empty-protocol.ts';
+import type { EMPTY } from './questions.ts';
 
 const { empty } = proxyActivities<Record<typeof EMPTY, (id: string) => Promise<void>>>({ startToCloseTimeout: '1 minute' });
 

@@ -3,12 +3,10 @@ import { connect, type LonghaulClient, type SessionHandle } from '../../src/clie
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded, sum } from '../figures/statistics.ts';
-import type { IdleSessionsOptions } from './session-options.ts';
+import type { IdleSessionsOptions } from '../options.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
-import { questionText } from './question.ts';
-import { checkRecord, type CheckedRecord } from './session-record.ts';
+import { questionText, checkRecord, type CheckedRecord, talker } from './questions.ts';
 import { SessionWorker } from './session-worker.ts';
-import { talker } from './talker.ts';
 
 type Say = (line: string) => void;
 

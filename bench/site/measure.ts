@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { missingSitePackages, site } from '../../test/site/built/built-site.ts';
 import { search, SiteBrowser } from '../../test/site/built/site-browser.ts';
 import { QUESTIONS } from '../../test/site/questions.ts';
-import type { SiteBenchOptions } from '../first-hours/hours-options.ts';
+import type { SiteBenchOptions } from '../options.ts';
 import { percentile, rounded } from '../figures/statistics.ts';
 
 /** A slow machine, in the words of Chromium. */

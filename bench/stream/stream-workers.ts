@@ -1,8 +1,28 @@
+import { z } from 'zod';
+import { defineAgent } from '../../src/define/define-agent.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import { NativeConnection } from '@temporalio/worker';
 import type { StreamSink } from '../../src/client/index.ts';
 import { openai } from '../../activities/models/openai/openai.ts';
 import { createWorker } from '../../worker/index.ts';
-import { streamer } from './streamer.ts';
+
+const note = defineTool({ name: 'note', description: 'Notes something', parameters: z.object({}), execute: () => 'noted' });
+const ask = defineTool({
+  name: 'ask',
+  description: 'Waits for a decision',
+  parameters: z.object({}),
+  approval: 'always',
+  execute: () => 'decided',
+});
+
+/** The agent of all runs that stream. */
+export const streamer = defineAgent({
+  name: 'streamer',
+  model: 'tokens/model',
+  instructions: 'You count.',
+  tools: [note, ask],
+  limits: { steps: 10_000 },
+});
 
 /** The task queues of the workers with a sink and without one. Their names have the same length, because they are in histories. */
 export const QUEUES = { with: 'streams-yes', without: 'streams-not' } as const;

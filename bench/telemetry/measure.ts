@@ -14,7 +14,7 @@ import { createWorker, LonghaulPlugin, type LonghaulWorker, prometheusMetrics } 
 import { bundleWorkflows, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, rounded, sum } from '../figures/statistics.ts';
-import type { TelemetryBenchOptions } from '../options/options.ts';
+import type { TelemetryBenchOptions } from '../options.ts';
 import { crowdModel } from '../script/scripted-models.ts';
 import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../../test/processes/workflow-bundle.ts';

@@ -3,7 +3,7 @@ import { connect } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { inTurn } from '../sides/side.ts';
 import { describeMachine } from '../figures/machine.ts';
-import type { TuningCommand } from '../options/options.ts';
+import type { TuningCommand } from '../options.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { type LoadName, LOADS, TunedWorker, type TuningStage } from './tuned-worker.ts';
 import { type TuningOption, TUNING_OPTIONS } from './tuning-options.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inTurn } from '../../bench/sides/side.ts';
-import { parseOptions, type PeersOptions } from '../../bench/options/options.ts';
+import { parseOptions, type PeersOptions } from '../../bench/options.ts';
 import { needsPlugins, phasesOf } from '../../bench/comparison/peer-phases.ts';
 
 const optionsOf = (...args: string[]): PeersOptions => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseOptions } from '../../bench/options/options.ts';
+import { parseOptions } from '../../bench/options.ts';
 
 describe('the command line of the bench', () => {
   it('has defaults for everything but the command', () => {

@@ -1,13 +1,19 @@
 import { parseArgs } from 'node:util';
-import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
-import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from '../governor/governor-options.ts';
-import { type FirstHoursOptions, firstHoursOptions, HOURS_USAGE, type SiteBenchOptions } from '../first-hours/hours-options.ts';
-import { count, oneOf } from '../../test/processes/option-values.ts';
-import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
-import { type Codec, CODECS, type Pace, PACES, type Tier, TIERS } from '../sides/side.ts';
-import { SERVE_FLAGS, SERVE_USAGE, serveOptions, type ServeBenchOptions } from '../stream/served/serve-options.ts';
-import { STUDIO_FLAGS, STUDIO_USAGE, type StudioBenchOptions, studioOptions } from '../studio/studio-options.ts';
-import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '../stream/stream-options.ts';
+import { SIDE_NAMES, type SideName } from './comparison/peer-sides.ts';
+import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from './governor/governor-options.ts';
+import { count, oneOf } from '../test/processes/option-values.ts';
+import { type Codec, CODECS, type Pace, PACES, type Tier, TIERS } from './sides/side.ts';
+import {
+  SERVE_FLAGS,
+  SERVE_USAGE,
+  serveOptions,
+  type ServeBenchOptions,
+  STREAM_FLAGS,
+  STREAM_USAGE,
+  type StreamOptions,
+  streamOptions,
+} from './stream/stream-options.ts';
+import { STUDIO_FLAGS, STUDIO_USAGE, type StudioBenchOptions, studioOptions } from './studio/studio-options.ts';
 
 /** The options of a command line, checked. */
 export type BenchOptions =
@@ -202,6 +208,43 @@ export interface BatchBenchOptions {
   /** How often a worker is killed meanwhile. */
   kills: number;
   quiet: boolean;
+}
+
+const HOURS_PARTS = ['create', 'completion', 'doctor'] as const;
+
+/** The options of `first-hours`. */
+export interface FirstHoursOptions {
+  command: 'first-hours';
+  part: (typeof HOURS_PARTS)[number];
+  rounds: number;
+  quiet: boolean;
+}
+
+/** The options of `site`. */
+export interface SiteBenchOptions {
+  command: 'site';
+  /** Searches of each question. */
+  rounds: number;
+  quiet: boolean;
+}
+
+/** The usage of both commands. */
+const HOURS_USAGE = `  npm run bench -- first-hours [--part create|completion|doctor] [--rounds 11] [--json]
+  npm run bench -- site [--rounds 3] [--json]`;
+
+/** Reads the options of `first-hours`. Throws an error whose message describes the mistake. */
+function firstHoursOptions({
+  part = 'create',
+  rounds = part === 'doctor' ? '3' : '11',
+}: {
+  part?: string | undefined;
+  rounds?: string | undefined;
+}): Omit<FirstHoursOptions, 'quiet'> {
+  return {
+    command: 'first-hours',
+    part: oneOf('part', part, HOURS_PARTS),
+    rounds: count('rounds', rounds),
+  };
 }
 
 /** The usage of the command. */
@@ -439,4 +482,25 @@ function peersOptions({
     resume,
     out,
   };
+}
+
+/** The options of `session`. */
+export interface SessionBenchOptions {
+  command: 'session';
+  messages: number;
+  /** The length of an answer in characters. */
+  resultChars: number;
+  /** How long the session is left idle. */
+  idleSeconds: number;
+  quiet: boolean;
+}
+
+/** The options of `idle-sessions`. */
+export interface IdleSessionsOptions {
+  command: 'idle-sessions';
+  sessions: number;
+  /** Number of sessions that the worker caches. */
+  cached: number;
+  resultChars: number;
+  quiet: boolean;
 }

@@ -1,6 +1,43 @@
+import { uniqueText } from '../script/unique-text.ts';
+import { defineAgent } from '../../src/define/define-agent.ts';
 import type { ExportLine } from '../../src/client/export-run.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
-import { answerIn, questionIn } from './question.ts';
+
+const QUESTION = /^Question (\S+): /;
+const ANSWER = /^Answer to (\S+): /;
+
+/** The length of a question in characters, without its id. */
+const QUESTION_CHARS = 200;
+
+/** Returns the text of a question. Its id is not part of any other text. */
+export function questionText(id: string, seed: number): string {
+  return `Question ${id}: ${uniqueText(seed, QUESTION_CHARS)}`;
+}
+
+/** Returns the id of a question; undefined for any other text. */
+export function questionIn(text: string): string | undefined {
+  return QUESTION.exec(text)?.[1];
+}
+
+/** Returns the answer to a question. */
+export function answerText(id: string, seed: number, chars: number): string {
+  return `Answer to ${id}: ${uniqueText(seed, chars)}`;
+}
+
+/** Returns the id of the question that a text answers; undefined for any other text. */
+function answerIn(text: string): string | undefined {
+  return ANSWER.exec(text)?.[1];
+}
+
+/** The agent of all sessions: it has no tools, and defaults for everything else. */
+export const talker = defineAgent({ name: 'talker', model: 'echo/model', instructions: 'You answer each question.' });
+
+/** The activity that does nothing. */
+export const EMPTY = 'empty';
+
+/** The workflow types in addition to Longhaul's: empty activities in a chain, and one for each Update. */
+export const EMPTY_ACTIVITIES = 'emptyActivities';
+export const EMPTY_ON_UPDATE = 'emptyOnUpdate';
 
 /** The content of the record of a session. */
 export interface CheckedRecord {
