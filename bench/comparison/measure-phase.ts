@@ -13,7 +13,7 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { randomUUID } from 'node:crypto';
 import { runHistory } from '../../src/history/history-events.ts';
-import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency/latency.ts';
+import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency.ts';
 import { rounded, sum } from '../figures/statistics.ts';
 
 type Say = (line: string) => void;

@@ -2,7 +2,7 @@ import type { StoredHistory } from '../figures/encoded-history.ts';
 import type { PeersOptions } from '../options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
-import type { LatencyFigures } from '../latency/latency.ts';
+import type { LatencyFigures } from '../latency.ts';
 import type { Machine } from '../figures/machine.ts';
 
 /** One set-up of `peers`: its sides and their options. Each has its own server and processes. */

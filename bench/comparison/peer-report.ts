@@ -1,4 +1,4 @@
-import { type LatencyFigures, middle } from '../latency/latency.ts';
+import { type LatencyFigures, middle } from '../latency.ts';
 import type { Ending, PhaseName, PhaseSamples, Sample } from './peer-phases.ts';
 import { type SideName, SIDE_NAMES, PLUGINS } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import { defineAgent, defineTool } from '../../src/index.ts';
 
 /** The tool that each answer but the last one calls. */
-export const TOOL = 'look_up';
+const TOOL = 'look_up';
 
 /** What the provider takes. */
 interface ProviderPace {
@@ -118,3 +120,21 @@ export class PacedProvider {
 function between([least, most]: readonly [number, number]): number {
   return least + Math.random() * (most - least);
 }
+
+/** The agent of all runs, which looks something up until the provider says that it is done. */
+export const governedAgent = defineAgent({
+  name: 'reader',
+  model: 'paced/model',
+  instructions: 'You read pages.',
+  tools: [
+    defineTool({
+      name: TOOL,
+      description: 'Reads a page',
+      parameters: z.object({ page: z.int() }),
+      tier: 'local',
+      execute: () => 'a page',
+    }),
+  ],
+  window: { keepResults: 4 },
+  limits: { steps: 10_000 },
+});

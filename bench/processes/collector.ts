@@ -1,7 +1,7 @@
 import { answerRequests, readSetting } from '../../test/processes/program.ts';
 import { OtlpReceiver } from '../../test/telemetry/otlp-receiver.ts';
 import { traceProblems } from '../../test/telemetry/trace-problems.ts';
-import type { CollectorReply, CollectorRequest } from '../telemetry/collector-process.ts';
+import type { CollectorReply, CollectorRequest } from '../telemetry.ts';
 
 /** A collector of spans, alone in its process: its work is not a cost of the worker that sends them. */
 

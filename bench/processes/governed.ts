@@ -2,7 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 import { createWorker, openai, type ProviderLimitOptions, redisGovernor } from '../../worker/index.ts';
-import { governedAgent } from '../governor/governed-agent.ts';
+import { governedAgent } from '../governor/paced-provider.ts';
 
 /** The setting of one of the workers that share a limit. */
 export interface GovernedSetting {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { roundFigures } from '../../bench/latency/latency.ts';
+import { roundFigures } from '../../bench/latency.ts';
 import { mean, median, percentile } from '../../bench/figures/statistics.ts';
 
 describe('percentiles', () => {

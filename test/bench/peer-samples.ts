@@ -1,4 +1,4 @@
-import type { LatencyFigures } from '../../bench/latency/latency.ts';
+import type { LatencyFigures } from '../../bench/latency.ts';
 import type { Phase, PhaseName, PhaseSamples, Sample } from '../../bench/comparison/peer-phases.ts';
 import type { SideName } from '../../bench/comparison/peer-sides.ts';
 

@@ -8,7 +8,7 @@ export interface FakeProvider {
   stop: () => Promise<void>;
 }
 
-const PROGRAM = fileURLToPath(new URL('../../bench/script/provider-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../bench/processes/provider.ts', import.meta.url));
 
 /** Starts a fake provider on a free port of the loopback interface, by default the script's. Throws if its process ends at once. */
 export async function startFakeProvider(program: string = PROGRAM): Promise<FakeProvider> {
