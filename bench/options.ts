@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from './comparison/peer-sides.ts';
 import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from './governor/governor-options.ts';
-import { count, oneOf } from '../test/processes/option-values.ts';
+import { count, oneOf } from '../test/processes/command.ts';
 import { type Codec, CODECS, type Pace, PACES, type Tier, TIERS } from './sides/side.ts';
 import {
   SERVE_FLAGS,

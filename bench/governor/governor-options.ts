@@ -1,4 +1,4 @@
-import { count } from '../../test/processes/option-values.ts';
+import { count } from '../../test/processes/command.ts';
 
 /** The options of `governor`. */
 export interface GovernorBenchOptions {

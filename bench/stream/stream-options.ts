@@ -1,4 +1,4 @@
-import { count, oneOf } from '../../test/processes/option-values.ts';
+import { count, oneOf } from '../../test/processes/command.ts';
 
 /** The sinks that `stream` measures. */
 const SINKS = ['memory', 'redis'] as const;

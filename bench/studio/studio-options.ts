@@ -1,4 +1,4 @@
-import { count, oneOf } from '../../test/processes/option-values.ts';
+import { count, oneOf } from '../../test/processes/command.ts';
 
 export const STUDIO_PARTS = ['size', 'page', 'request', 'feed', 'load'] as const;
 

@@ -1,23 +1,19 @@
 import { everyNth } from '../matrix-sample.ts';
-import { checkLines, closingLine } from '../processes/check.ts';
-import { beginCommand, endCommand } from '../processes/command.ts';
+import { checkLines, closingLine, beginCommand, endCommand } from '../processes/command.ts';
 import { secondsSince } from '../processes/timings.ts';
 import { withResources, withTestbeds } from './processes/shared-resources.ts';
-import type { SharedResources } from './processes/crash-testbed.ts';
-import { runPass } from './runs/matrix.ts';
+import type { SharedResources, Pass } from './processes/crash-testbed.ts';
+import { runPass, runRandomly } from './runs/matrix.ts';
 import { parseOptions, USAGE } from './options.ts';
-import type { Outcome } from './runs/outcome.ts';
-import type { Pass } from './pass.ts';
-import { codeSubject } from './code/code-subject.ts';
-import { fallbackSubjects } from './fallback/fallback-subject.ts';
+import type { Outcome, RecordOfRun, RunName, Subject, SubjectName } from './subject.ts';
+import { codeSubject } from './code-subject.ts';
+import { fallbackSubjects } from './fallback-subject.ts';
 import { programSubject } from './program/program-subject.ts';
 import { agentSubject, burstSubject } from './reference/agent-subject.ts';
 import { measureRecovery } from './recovery/recovery.ts';
-import { runRandomly } from './runs/random-runs.ts';
 import { burstSessionSubject, sessionSubject } from './session/session-subject.ts';
-import { runUndisturbed } from './runs/undisturbed-run.ts';
+import { runUndisturbed } from './runs/checked-run.ts';
 import { treeSubject } from './tree/tree-subject.ts';
-import type { RecordOfRun, RunName, Subject, SubjectName } from './subject.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent, with bursts and without, and at points of runs of a

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { count, oneOf } from '../processes/option-values.ts';
-import { type Pass, PASSES } from './pass.ts';
+import { count, oneOf } from '../processes/command.ts';
+import { type Pass, PASSES } from './processes/crash-testbed.ts';
 import type { RecoveryOptions } from './recovery/recovery.ts';
 import { type SubjectName, SUBJECTS } from './subject.ts';
 

@@ -5,8 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PROPERTIES } from '../matrices.ts';
 import { checkOut } from '../processes/checkout.ts';
-import { beginCommand, endCommand } from '../processes/command.ts';
-import { count } from '../processes/option-values.ts';
+import { beginCommand, endCommand, count } from '../processes/command.ts';
 import { PROPERTY_RUNS } from '../property-runs.ts';
 import { chooseMutants, type Mutant, mutantsOf } from './mutants.ts';
 

@@ -1,5 +1,45 @@
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { type Check, closingLine } from './check.ts';
+
+/** Reads a whole number of a command line. Throws an error that names the option. */
+export function count(name: string, text: string, least = 1): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw new Error(`--${name} is "${text}": write a whole number of at least ${least}`);
+}
+
+/** Reads one of several words of a command line. Throws an error that lists them. */
+export function oneOf<Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new Error(`--${name} has "${text}": choose of ${words.join(', ')}`);
+}
+
+/** A condition that must hold, and every case where it did not. */
+export interface Check {
+  name: string;
+  problems: string[];
+}
+
+/** The number of cases of one check that are printed. */
+const SHOWN = 10;
+
+/** A check as lines: one if it holds, or one for each case where it did not. */
+export function checkLines(part: string, { name, problems }: Check): string[] {
+  if (problems.length === 0) return [`ok ${part}: ${name}`];
+  const more = problems.length > SHOWN ? [`    … and ${problems.length - SHOWN} more`] : [];
+  return [`FAILED ${part}: ${name}`, ...problems.slice(0, SHOWN).map((problem) => `    ${problem}`), ...more];
+}
+
+/** The closing line. */
+export function closingLine(checks: readonly Pick<Check, 'problems'>[]): string {
+  const failed = checks.filter(({ problems }) => problems.length > 0).length;
+  return `${checks.length - failed} passed, ${failed} failed`;
+}
+
+/** The sentence, if the condition does not hold. */
+export function unless(holds: boolean, problem: string): string[] {
+  return holds ? [] : [problem];
+}
 
 /** Reports the progress of a command on stderr. */
 export type Say = (line: string) => void;

@@ -1,9 +1,8 @@
 import { awaitReady } from '../../src/dev-server/dev-server.ts';
 import { findServer } from '../../src/dev-server/find-server.ts';
 import { type GuardedProcess, startProcess } from '../../src/dev-server/guarded-process.ts';
-import { cliEnvironment, SERVER_IP, startFlags } from '../../src/dev-server/start-flags.ts';
+import { cliEnvironment, SERVER_IP, startFlags, freePorts } from '../../src/dev-server/start-flags.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
-import { unusedPort } from './unused-port.ts';
 
 const NAMESPACE = 'default';
 const READY_MS = 60_000;
@@ -101,4 +100,24 @@ export class CrashServer {
     this.kills += 1;
     void this.#launch();
   }
+}
+
+/** Below the ports that the system assigns, so that no other process gets the port between death and restart. */
+const FIRST_PORT = 17_100;
+const LAST_PORT = 18_900;
+
+let nextPort = FIRST_PORT + (process.pid % 100) * 10;
+
+/** Returns a port for a process that is killed and started again. */
+export async function unusedPort(): Promise<number> {
+  while (nextPort < LAST_PORT) {
+    const port = nextPort++;
+    try {
+      await freePorts([port]);
+      return port;
+    } catch {
+      // Another process has the port.
+    }
+  }
+  throw new Error(`All ports up to ${LAST_PORT} are taken`);
 }

@@ -5,7 +5,7 @@ import type { Event } from '../../src/core/domain/record.ts';
 import type { Answer } from './approvals/answers.ts';
 import { approvalChecks, type ApprovalsRecord } from './approvals/approvals-checks.ts';
 import { busyChecks } from './messages/busy-checks.ts';
-import { type Check, checkLines, closingLine } from '../processes/check.ts';
+import { type Check, checkLines, closingLine } from '../processes/command.ts';
 import { messagesChecks, type MessagesRecord } from './messages/messages-checks.ts';
 import type { Effect } from './processes/ledger.ts';
 

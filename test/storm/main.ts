@@ -1,7 +1,6 @@
 import { arrivalsStorm } from './arrivals/arrivals-storm.ts';
 import { approvalsStorm } from './approvals/approvals-storm.ts';
-import { type Check, checkLines } from '../processes/check.ts';
-import { beginCommand, endCommand } from '../processes/command.ts';
+import { type Check, checkLines, beginCommand, endCommand } from '../processes/command.ts';
 import { messagesStorm } from './messages/messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';

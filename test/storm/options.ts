@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { count, oneOf } from '../processes/option-values.ts';
+import { count, oneOf } from '../processes/command.ts';
 
 /** The parts of the storm. */
 export const PARTS = ['approvals', 'messages', 'busy', 'queries', 'arrivals'] as const;

@@ -1,4 +1,4 @@
-import type { Check } from '../processes/check.ts';
+import type { Check } from '../processes/command.ts';
 
 /** The outcome of a part of the storm. */
 export interface Outcome {

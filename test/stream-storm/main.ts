@@ -1,8 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkLines } from '../processes/check.ts';
-import { beginCommand, endCommand } from '../processes/command.ts';
+import { checkLines, beginCommand, endCommand } from '../processes/command.ts';
 import { bundleFor, openStage } from '../processes/stage.ts';
 import { redisProgram } from '../streams/redis-server.ts';
 import { parseOptions, USAGE } from './options.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { count } from '../processes/option-values.ts';
+import { count } from '../processes/command.ts';
 
 /** The options of the command line, checked. */
 export interface StormOptions {

@@ -1,6 +1,6 @@
 import { seeded } from '../crash/runs/random-kills.ts';
 import { atOnce } from '../processes/at-once.ts';
-import type { Check } from '../processes/check.ts';
+import type { Check } from '../processes/command.ts';
 import { secondsSince } from '../processes/timings.ts';
 import { type StormFigures, stormChecks } from './checks/storm-checks.ts';
 import { type StormPlace, withStorm } from './processes/storm-testbed.ts';

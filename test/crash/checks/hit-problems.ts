@@ -1,6 +1,6 @@
-import { unless } from '../../processes/check.ts';
+import { unless } from '../../processes/command.ts';
 import type { Hit } from '../subject.ts';
-import { difference } from './difference.ts';
+import { difference } from './plain-record.ts';
 
 /** A model call: its request, how often it was made, and whether such a call was in flight at a kill. */
 interface Ask {

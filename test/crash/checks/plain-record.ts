@@ -1,6 +1,7 @@
 import type { Event } from '../../../src/core/domain/record.ts';
 import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import type { AggregatedUsage } from '../../../src/core/domain/usage.ts';
+import { diff } from 'node:util';
 
 /** The parts of a record that are equal in all runs of the same conversation, as JSON. */
 export interface PlainRecord {
@@ -43,4 +44,20 @@ function usageOfAnswers({ estimated: _ofLostAttempts, ...usage }: AggregatedUsag
     }),
     usage,
   );
+}
+
+/** The number of lines of a difference that are printed. */
+const SHOWN = 40;
+
+/** The lines where two values differ as JSON: `-` is missing, `+` is additional. Undefined for equal values. */
+export function difference(expected: unknown, actual: unknown): string | undefined {
+  const [wanted, given] = [linesOf(expected), linesOf(actual)];
+  if (wanted.join('\n') === given.join('\n')) return undefined;
+  const changes = diff(wanted, given).flatMap(([change, line]) => (change === 0 ? [] : [`${change > 0 ? '-' : '+'} ${line}`]));
+  const more = changes.length > SHOWN ? [`… and ${changes.length - SHOWN} more lines`] : [];
+  return [...changes.slice(0, SHOWN), ...more].join('\n');
+}
+
+function linesOf(value: unknown): string[] {
+  return JSON.stringify(value, null, 1).split('\n');
 }

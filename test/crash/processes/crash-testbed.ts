@@ -7,13 +7,19 @@ import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { CrashServer } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
-import type { Kill } from '../points/crash-trigger.ts';
+import type { Kill } from '../points/activity-points.ts';
 import { defined } from '../../../src/core/domain/json.ts';
 import type { CollectedTraces } from '../../telemetry/collected-traces.ts';
-import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
-import type { Pass } from '../pass.ts';
 import { TASK_TIMEOUT_MS } from '../points/points.ts';
+import { Replayer } from '../../../worker/index.ts';
+import { readChain } from '../../storm/queries/read-chain.ts';
+import { replayed } from '../../storm/queries/replayed.ts';
+
+/** The process that is killed: the worker or the Temporal server. */
+export const PASSES = ['worker', 'server'] as const;
+
+export type Pass = (typeof PASSES)[number];
 
 /** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {
@@ -54,7 +60,7 @@ export interface Waiting {
 }
 
 /** A worker that is started again at once if it is killed. */
-export type CrashWorker = ProgramProcess<ToWorker, FromWorker>;
+type CrashWorker = ProgramProcess<ToWorker, FromWorker>;
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
@@ -169,4 +175,33 @@ export async function kill(testbed: CrashTestbed, victim: Pass): Promise<void> {
   const { kills } = testbed[victim];
   void testbed[victim].kill();
   while (testbed[victim].kills === kills) await pause(1);
+}
+
+/** Replays histories: a run that a query has made inconsistent does not replay. */
+export class HistoryCheck {
+  readonly #replayer: Replayer;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `bundlePath`: the workflows of the workers. */
+  constructor(bundlePath: string) {
+    const nothing = { fn: () => undefined, callDuringReplay: false };
+    this.#replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath }, sinks: { crash: { reached: nothing } } } });
+  }
+
+  /** The problems with the histories of a run. Runs are checked sequentially, because a replayer does one replay at a time. */
+  problems(client: Client, runId: string): Promise<string[]> {
+    const checked = this.#last.then(async () => {
+      const executions = await replayed(this.#replayer, runId, await readChain(client, runId));
+      return executions.flatMap(({ failedTasks, divergence }, index) => [
+        ...failedTasks.map((failure) => `a workflow task of execution ${index + 1} failed: ${failure}`),
+        ...(divergence === undefined ? [] : [`execution ${index + 1} does not replay: ${divergence}`]),
+      ]);
+    });
+    this.#last = checked.catch(() => undefined);
+    return checked;
+  }
+
+  close(): Promise<void> {
+    return this.#replayer.close();
+  }
 }

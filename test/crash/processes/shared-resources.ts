@@ -1,15 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleInto } from '../points/bundle.ts';
 import { CrashServer, findCli } from '../../processes/crash-server.ts';
 import { defined } from '../../../src/core/domain/json.ts';
-import { HistoryCheck } from '../checks/history-check.ts';
+import { HistoryCheck, type CrashTestbed, openTestbed, type RunTiming, type SharedResources, type Pass } from './crash-testbed.ts';
 import { CollectedTraces } from '../../telemetry/collected-traces.ts';
-import { type CrashTestbed, openTestbed, type RunTiming, type SharedResources } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';
-import type { Outcome } from '../runs/outcome.ts';
-import type { Pass } from '../pass.ts';
+import type { Outcome } from '../subject.ts';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { fileURLToPath } from 'node:url';
+import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
+import { LonghaulPlugin } from '../../../worker/index.ts';
+import { withoutSources } from '../../../worker/write-packaged-bundle.ts';
 
 /** Opens one testbed after the other for a pass. */
 export type OpenTestbed = () => Promise<CrashTestbed>;
@@ -65,4 +67,17 @@ export async function withTestbeds<Result>(
   } finally {
     await sharedServer.stop();
   }
+}
+
+/** Bundles Longhaul's workflows, which report their points, into a file of the folder. */
+async function bundleInto(folder: string): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: RUNS_MODULE,
+    workflowInterceptorModules: [fileURLToPath(new URL('../points/workflow-points.ts', import.meta.url))],
+    plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
+    logger: new DefaultLogger('ERROR'),
+  });
+  const path = join(folder, 'workflows.js');
+  await writeFile(path, withoutSources(code));
+  return path;
 }

@@ -1,24 +1,18 @@
 import { NativeConnection } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
 import { createWorker, fileMemory, prometheusMetrics, telemetry } from '../../../worker/index.ts';
-import { coderAgent } from '../code/coder-agent.ts';
-import { coderModel } from '../code/coder-model.ts';
+import { coderAgent, coderModel } from '../coder.ts';
 import { answerRequests, readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
-import { activityPoints, currentExecution, watchCheckpoints } from '../points/activity-points.ts';
+import { activityPoints, currentExecution, watchCheckpoints, CrashTrigger } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
-import { agentsInOutages, failingModels } from '../fallback/outages.ts';
-import { errand } from '../program/errand.ts';
-import { errandModel } from '../program/errand-model.ts';
+import { agentsInOutages, failingModels } from '../outages.ts';
+import { errand, errandModel } from '../program/errand.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
-import { CrashTrigger } from '../points/crash-trigger.ts';
-import { attendant, burstingAttendant } from '../session/conversation.ts';
-import { attendantModel } from '../session/attendant-model.ts';
+import { attendant, burstingAttendant, attendantModel } from '../session/conversation.ts';
 import { Ledger } from './ledger.ts';
-import { burstingAgent, referenceAgent } from '../reference/reference-agent.ts';
-import { referenceModel } from '../reference/reference-model.ts';
-import { delegation } from '../tree/delegation.ts';
-import { delegationModel } from '../tree/delegation-model.ts';
+import { burstingAgent, referenceAgent, referenceModel } from '../reference/reference-agent.ts';
+import { delegation, delegationModel } from '../tree/delegation.ts';
 
 /** A worker of the crash matrix, in a separate process. */
 

@@ -1,17 +1,43 @@
 import type { Event } from '../../../src/core/domain/record.ts';
-import type { ProgramResult } from '../../../src/core/domain/result.ts';
+import type { ProgramResultJson, RunResultJson, ProgramResult } from '../../../src/core/domain/result.ts';
+import type { ExecutionTraceJson } from '../../../src/core/domain/trace.ts';
+import { type FoundEntry, memoryNamespace } from '../../../src/memory/memory-store.ts';
+import type { Ask, Effect } from '../processes/ledger.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../../src/core/protocol.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
-import { type FoundEntry, memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { ofTopRun } from '../points/points.ts';
-import type { CrashTestbed } from '../processes/crash-testbed.ts';
-import { retryWhileDown, within } from '../processes/retry-while-down.ts';
-import { armFor, type Disturbance, disturbUntilEnded, killsOf } from '../runs/disturbance.ts';
-import { startOnce } from '../runs/start-once.ts';
-import { ErrandDecisions } from './errand-decisions.ts';
-import { attemptsGivenUp } from './given-up.ts';
-import type { ChildRecord, ErrandRecord } from './errand-record.ts';
+import type { CrashTestbed, Waiting } from '../processes/crash-testbed.ts';
+import { retryWhileDown, within, startOnce, attemptsGivenUp, untilRun } from '../runs/run-on-server.ts';
+import { armFor, type Disturbance, disturbUntilEnded, killsOf, killIdle } from '../subject.ts';
 import { PROGRAM } from './errand.ts';
+
+/** The result and the events of a run, a child's for instance. */
+export interface ChildRecord {
+  result: RunResultJson<unknown>;
+  events: Event[];
+}
+
+/** The data about a run of the program after its end. */
+export interface ErrandRecord {
+  runId: string;
+  result: ProgramResultJson<unknown>;
+  events: Event[];
+  trace: ExecutionTraceJson;
+  /** By the steps that have started them. */
+  children: Record<string, ChildRecord>;
+  /** The status of the run while it waited for the answer to its question. */
+  waiting: { status: string; waitingFor: string[] };
+  /** The number of its executions. */
+  executions: number;
+  effects: Effect[];
+  asks: Ask[];
+  /** The number of attempts that the server has given up because their heartbeats stopped, by the points of `asks`. */
+  givenUp: ReadonlyMap<string, number>;
+  /** The entries that it has stored in the memory. */
+  memory: FoundEntry[];
+  /** The number of times that worker or server were killed meanwhile. */
+  kills: number;
+}
 
 /** The longest waits are those for attempts without heartbeats. */
 const PATIENCE_MS = 150_000;
@@ -73,4 +99,80 @@ async function childRecord({ client }: CrashTestbed, runId: string): Promise<Chi
 async function entriesOf(file: string, key: string): Promise<FoundEntry[]> {
   const found = await fileMemory({ file }).recall({ namespace: memoryNamespace({ scope: PROGRAM }), text: key, topK: 1_000 });
   return found.filter((entry) => entry.key === key);
+}
+
+/** The question that the run waits for when nothing else is in progress. */
+const QUESTION = 'work.Who';
+
+/** The run whose requests are decided. */
+interface DecidedRun {
+  runId: string;
+  disturbance: Disturbance;
+  deadline: number;
+}
+
+/** The decisions of people in one run of the program, also those about its children. */
+class ErrandDecisions {
+  /** The status of the run while it waited for the answer to its question. */
+  waiting: { status: string; waitingFor: string[] } | undefined;
+  /** Rejects if a decision cannot be made. */
+  readonly failed: Promise<never>;
+  readonly #testbed: CrashTestbed;
+  readonly #run: DecidedRun;
+  readonly #begun = new Set<string>();
+
+  /** Decides from now on, each call once. */
+  constructor(testbed: CrashTestbed, run: DecidedRun) {
+    this.#testbed = testbed;
+    this.#run = run;
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.failed = promise;
+    this.failed.catch(() => undefined);
+    testbed.worker.listen('waiting', (waiting) => {
+      const key = `${waiting.runId} ${waiting.callId}`;
+      if (ofTopRun(waiting.runId, '').runId !== run.runId || this.#begun.has(key)) return;
+      this.#begun.add(key);
+      this.#decide(waiting).catch(reject);
+    });
+  }
+
+  async #decide({ runId, callId, digest }: Waiting): Promise<void> {
+    const handle = this.#testbed.client.handle(runId);
+    const about = { callId, digest };
+    const sent = { id: callId, by: 'boss' };
+    await retryWhileDown(`The decision on ${callId}`, this.#run.deadline, async () => {
+      switch (callId) {
+        case 'd2':
+          // The program continues as new while its child waits: the next execution takes the result of the child.
+          await this.#until(({ hasContinued }) => hasContinued);
+          return handle.approve(about, sent);
+        case QUESTION:
+          await this.#atRest();
+          return handle.respond(about, 'Ann', sent);
+        case 'close.Send':
+          return handle.approve(about, { ...sent, arguments: { prompt: 'Send it by post' } });
+        case 'close.Send.review':
+          return handle.reject(about, { ...sent, reason: 'Name the price' });
+        case 'close.Send.review#2':
+          return handle.approve(about, sent);
+        default:
+          throw new Error(`The run waits for a decision on "${callId}", which no other run of the program does`);
+      }
+    });
+  }
+
+  /** Waits until nothing is in progress, disturbs the run there, and records its status. */
+  async #atRest(): Promise<void> {
+    const { runId, disturbance, deadline } = this.#run;
+    if (this.waiting !== undefined) return;
+    await this.#until(({ isIdle }) => isIdle);
+    await killIdle(this.#testbed, runId, disturbance);
+    const { status, waitingFor } = await retryWhileDown('The status', deadline, () => this.#testbed.client.handle(runId).status());
+    this.waiting = { status, waitingFor };
+  }
+
+  #until(isMet: Parameters<typeof untilRun>[1]['isMet']): Promise<void> {
+    const { runId, deadline } = this.#run;
+    return untilRun(this.#testbed, { runId, deadline, isMet });
+  }
 }

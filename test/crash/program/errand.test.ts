@@ -3,10 +3,8 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import { allSteps, kindOf, STEP_KINDS } from '../../../src/core/domain/program-document.ts';
 import type { Ask } from '../processes/ledger.ts';
 import { errand } from './errand.ts';
-import { pointProblems, randomProblems, undisturbedProblems } from './errand-problems.ts';
-import type { ErrandRecord } from './errand-record.ts';
-import { plainErrand } from './plain-errand.ts';
-import { samplePoints, stepsWithoutPoint } from './step-points.ts';
+import { pointProblems, randomProblems, undisturbedProblems, plainErrand, samplePoints, stepsWithoutPoint } from './program-subject.ts';
+import type { ErrandRecord } from './errand-run.ts';
 
 const { document } = errand(() => undefined);
 

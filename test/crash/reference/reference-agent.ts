@@ -4,8 +4,10 @@ import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { ToolPolicyOptions } from '../../../src/define/tool-definition.ts';
 import { contextUpdate, defineAgent, defineTool, mcpServer, type RunContext, withUpdate } from '../../../src/index.ts';
 import type { Ledger } from '../processes/ledger.ts';
-import { ABSENT } from './reference-model.ts';
-import { effectOf } from './reference-script.ts';
+import { effectOf, answerOf, SCRIPT } from './reference-script.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 
 const deps = z.object({ customer: z.string(), rank: z.string(), visits: z.array(z.string()).optional() });
 type Deps = z.output<typeof deps>;
@@ -79,4 +81,38 @@ export function referenceAgent(ledger: Ledger, onceTimeoutMs: number, pace: Pace
 /** The reference agent in bursts: each has as many steps as the calls that it may make let it have. */
 export function burstingAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent {
   return referenceAgent(ledger, onceTimeoutMs, { name: BURSTING, burst: { steps: 16, seconds: 60 } });
+}
+
+/** The usage of every answer. */
+const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
+
+/** The name of a model that never answers. */
+const ABSENT = 'absent';
+
+/**
+ * Models whose answers depend on the conversation alone: they are the same for every worker and every repetition. `movesOn` is called in an
+ * attempt where one model has failed and the next one is called.
+ */
+export function referenceModel(movesOn: () => void): ModelClient {
+  let hasFailed = false;
+  return {
+    capabilities: { structuredOutput: true },
+    call: async (request) => {
+      if (request.model === ABSENT) {
+        hasFailed = true;
+        throw new ModelCallError('model_server_error', 'It is down');
+      }
+      if (hasFailed) movesOn();
+      hasFailed = false;
+      return respond(request);
+    },
+  };
+}
+
+function respond({ conversation }: ModelRequest): ModelResponse {
+  const asked = conversation.filter(({ content }) => content.some(isToolCall)).length;
+  const toolCalls = SCRIPT[asked];
+  if (toolCalls !== undefined) return { content: `step ${asked + 1}`, toolCalls: [...toolCalls], usage: USAGE, finishReason: 'tool_calls' };
+  const results = conversation.flatMap(({ content }) => content).filter((item) => item.type === 'tool_result');
+  return { content: JSON.stringify(answerOf(results)), toolCalls: [], usage: USAGE, finishReason: 'stop' };
 }

@@ -4,13 +4,14 @@ import { executionHistory, historyJson } from '../../../src/history/history-even
 import { RunChain } from '../../../src/client/executions.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { secondsSince } from '../../processes/timings.ts';
-import { queryConstantly } from './query-constantly.ts';
-import type { HistoryCheck } from '../checks/history-check.ts';
-import type { CrashTestbed } from '../processes/crash-testbed.ts';
-import type { Outcome } from './outcome.ts';
-import { within } from '../processes/retry-while-down.ts';
-import type { Disturbance } from './disturbance.ts';
-import type { RecordOfRun, Subject } from '../subject.ts';
+import type { HistoryCheck, CrashTestbed, SharedResources } from '../processes/crash-testbed.ts';
+import type { Outcome, Disturbance, RecordOfRun, Subject } from '../subject.ts';
+import { within } from './run-on-server.ts';
+import type { Client } from '@temporalio/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import { QUERIES } from '../../../src/core/protocol.ts';
+import type { OpenTestbed } from '../processes/shared-resources.ts';
+import { END, IDLE, queryPoint } from '../points/points.ts';
 
 const KEEP_MS = 30_000;
 
@@ -74,4 +75,57 @@ async function keep({ client: { temporal }, ledger }: CrashTestbed, runId: strin
     await writeFile(join(folder, `history-${index + 1}.json`), historyJson(history));
   }
   if (!(await chain.newest()).closed) await temporal.workflow.getHandle(runId).terminate('the crash matrix has seen enough');
+}
+
+/** The queries of Longhaul's client, and of the Temporal UI for the page of a run. */
+const ASKED = [QUERIES.status, '__temporal_workflow_metadata', QUERIES.approvals, '__stack_trace'];
+const EVERY_MS = 30;
+const DEADLINE_MS = 3_000;
+
+/** Queries a run, even if it does not answer, until it is aborted. */
+async function queryConstantly(client: Client, runId: string, enough: AbortSignal): Promise<void> {
+  const handle = client.workflow.getHandle(runId);
+  for (let asked = 0; !enough.aborted; asked += 1) {
+    const name = ASKED[asked % ASKED.length] ?? '';
+    await client.withDeadline(Date.now() + DEADLINE_MS, () => handle.query(name)).catch(() => undefined);
+    await pause(EVERY_MS, undefined, { signal: enough }).catch(() => undefined);
+  }
+}
+
+/** The undisturbed run, the reference for all other runs. */
+interface Undisturbed<Plain> {
+  record: Plain;
+  /** The points that it reached, in order. */
+  points: string[];
+}
+
+/** Does a run without a disturbance. Its outcome counts like any other; `undisturbed` is undefined if it had a problem. */
+export async function runUndisturbed<Recorded extends RecordOfRun, Plain>(
+  open: OpenTestbed,
+  resources: SharedResources,
+  subject: Subject<Recorded, Plain>,
+): Promise<{ outcome: Outcome; undisturbed: Undisturbed<Plain> | undefined }> {
+  let undisturbed: Undisturbed<Plain> | undefined;
+  const testbed = await open();
+  try {
+    const outcome = await checkedRun(testbed, subject, {
+      name: 'undisturbed',
+      folder: resources.folder,
+      disturbance: { type: 'none' },
+      check: (record) => {
+        const points = pointsOf(resources.ledger.points(record.runId));
+        undisturbed = { record: subject.plain(record), points };
+        return subject.undisturbedProblems(record, points);
+      },
+    });
+    return { outcome, undisturbed: outcome.problems.length === 0 ? undisturbed : undefined };
+  } finally {
+    await testbed.close();
+  }
+}
+
+/** Points after the end do not count; and the run is idle when its status is queried. */
+function pointsOf(reached: readonly string[]): string[] {
+  const untilEnd = reached.slice(0, reached.indexOf(END) + 1);
+  return untilEnd.toSpliced(untilEnd.indexOf(queryPoint('status')), 0, IDLE);
 }

@@ -1,14 +1,11 @@
-import { withTestbeds } from '../processes/shared-resources.ts';
-import { checkedRun } from './checked-run.ts';
-import type { SharedResources, CrashTestbed } from '../processes/crash-testbed.ts';
-import type { Outcome } from './outcome.ts';
-import type { Pass } from '../pass.ts';
-import type { RecordOfRun, Subject } from '../subject.ts';
-import { runUndisturbed } from './undisturbed-run.ts';
-import { handleInTurn } from './handle-in-turn.ts';
+import { withTestbeds, type OpenTestbed } from '../processes/shared-resources.ts';
+import { checkedRun, runUndisturbed } from './checked-run.ts';
+import type { SharedResources, CrashTestbed, Pass } from '../processes/crash-testbed.ts';
+import type { Outcome, RecordOfRun, Subject } from '../subject.ts';
+import { killAsPlanned, planKills, seeded } from './random-kills.ts';
 
 /** The options of a pass. */
-export interface PassOptions {
+interface PassOptions {
   parallel: number;
   /**
    * Hits the points where a check failed again, alone: on a busy machine a run may take longer than the test waits. The second try counts.
@@ -68,4 +65,72 @@ function queuesOf(
 
 function* inTurn<Item>(...queues: Iterable<Item>[]): Generator<Item> {
   for (const queue of queues) yield* queue;
+}
+
+/** The options of random runs. */
+interface RandomOptions {
+  seed: number;
+  /** New runs are started for this many milliseconds. */
+  ms: number;
+  parallel: number;
+  /** Called with every outcome as it comes. */
+  report: (outcome: Outcome) => void;
+}
+
+/**
+ * Does runs that are hit at random times, until the time is over. The kills of a run depend on the seed and the number of the
+ * run alone.
+ */
+export async function runRandomly<Recorded extends RecordOfRun, Plain>(
+  resources: SharedResources,
+  { pass, subject }: { pass: Pass; subject: Subject<Recorded, Plain> },
+  { seed, ms, parallel, report }: RandomOptions,
+): Promise<Outcome[]> {
+  const { folder } = resources;
+  return withTestbeds(resources, { pass, subject }, async (open) => {
+    const { outcome, undisturbed } = await runUndisturbed(open, resources, subject);
+    report(outcome);
+    if (undisturbed === undefined) return [outcome];
+    const outcomes = [outcome];
+    const next = async (testbed: CrashTestbed, number: number): Promise<Outcome> => {
+      const kills = planKills(seeded(seed * 10_000 + number), pass === 'server');
+      const plan = kills.map(({ afterMs, victim }) => `${victim} after ${afterMs} ms`).join(', ');
+      const runOutcome = await checkedRun(testbed, subject, {
+        name: `random ${seed}/${number}: ${plan}`,
+        folder,
+        disturbance: { type: 'meanwhile', work: (ended) => killAsPlanned(testbed, kills, ended) },
+        check: (record) => subject.randomProblems(undisturbed.record, record),
+      });
+      outcomes.push(runOutcome);
+      report(runOutcome);
+      return runOutcome;
+    };
+    const numbers = countUntil(Date.now() + ms);
+    await Promise.all(Array.from({ length: parallel }, () => handleInTurn(open, numbers, next)));
+    return outcomes;
+  });
+}
+
+function* countUntil(deadline: number): Generator<number> {
+  for (let number = 1; Date.now() < deadline; number += 1) yield number;
+}
+
+/** Handles one item after the other on a testbed. After a problem the testbed may be damaged: another is opened. */
+async function handleInTurn<Item>(
+  open: OpenTestbed,
+  items: Iterable<Item>,
+  handle: (testbed: CrashTestbed, item: Item) => Promise<Outcome>,
+): Promise<void> {
+  let testbed: CrashTestbed | undefined;
+  try {
+    for (const item of items) {
+      testbed ??= await open();
+      const { problems } = await handle(testbed, item);
+      if (problems.length === 0) continue;
+      await testbed.close();
+      testbed = undefined;
+    }
+  } finally {
+    await testbed?.close();
+  }
 }

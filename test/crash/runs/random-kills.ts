@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { kill, type CrashTestbed } from '../processes/crash-testbed.ts';
-import type { Pass } from '../pass.ts';
+import { kill, type CrashTestbed, type Pass } from '../processes/crash-testbed.ts';
 
 /** Gives numbers in [0, 1) that depend on the seed alone. */
 export type Random = () => number;

@@ -1,17 +1,35 @@
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
+import type { Effect } from '../processes/ledger.ts';
 import { runHistory } from '../../../src/history/history-events.ts';
 import { RunChain } from '../../../src/client/executions.ts';
 import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
-import { retryWhileDown, within } from '../processes/retry-while-down.ts';
-import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from './disturbance.ts';
-import type { RunRecord } from './run-record.ts';
-import { startOnce, untilRun } from './start-once.ts';
+import { retryWhileDown, within, startOnce, untilRun } from './run-on-server.ts';
+import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '../subject.ts';
+
+/** The data about a run after its end. */
+export interface RunRecord {
+  runId: string;
+  /** With its steps. */
+  result: RunResultJson<unknown>;
+  events: Event[];
+  /** The status of the run while it waited for the decision. */
+  waiting: { status: string; waitingFor: string[] };
+  /** The number of its executions. */
+  executions: number;
+  effects: Effect[];
+  /** The number of times that worker or server were killed meanwhile. */
+  kills: number;
+  /** The types of the activities whose last attempt the server has given up. */
+  timedOut: string[];
+}
 
 /** The longest wait is for an attempt without heartbeats, which is given up after a minute. */
 const PATIENCE_MS = 150_000;
 
 /** A run of an agent with one call that waits for an approval. */
-export interface ApprovedRun {
+interface ApprovedRun {
   runId: string;
   input: RunInput;
   /** The id of the call. */

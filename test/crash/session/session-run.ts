@@ -1,16 +1,30 @@
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SessionHandle, TurnResult } from '../../../src/client/index.ts';
+import type { SessionHandle, TurnResult, RunHandle } from '../../../src/client/index.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { ASLEEP, KILLED } from '../points/points.ts';
 import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
-import { retryWhileDown, within } from '../processes/retry-while-down.ts';
-import { type Disturbance, killIdle } from '../runs/disturbance.ts';
-import { callerOf, untilRun } from '../runs/start-once.ts';
+import { retryWhileDown, within, callerOf, untilRun, attemptsGivenUp } from '../runs/run-on-server.ts';
+import { type Disturbance, killIdle, armFor, disturbUntilEnded, killsOf } from '../subject.ts';
 import { FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
-import { closeSession, type HeldSession, holdToEnd } from './held-session.ts';
-import type { SessionRecord } from './session-record.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { Ask, Effect } from '../processes/ledger.ts';
+
+/** The data about a session after its end. */
+export interface SessionRecord extends RecordOfSession {
+  /** The results of all turns, read after the end. */
+  turns: RunResultJson<unknown>[];
+  /** The numbers of the turns that answered, by the messages, as they were read when they had ended. */
+  answeredIn: Record<string, number>;
+  /** The code of the refusal of a message at the limit of the session. */
+  refusal: string;
+  /** The status of the session while a call waited for the decision. */
+  waiting: { status: string; waitingFor: string[] };
+  /** The keys of the entries that the memory has for its user. */
+  memory: string[];
+}
 
 const LOOK_EVERY_MS = 50;
 
@@ -124,4 +138,77 @@ async function killAsleep({ testbed, session, disturbance, deadline }: HeldSessi
   if (disturbance.type !== 'at' || disturbance.point !== ASLEEP) return;
   testbed.ledger.reached(session.id, KILLED);
   await kill(testbed, testbed.pass);
+}
+
+/** The longest waits are those for attempts without heartbeats. */
+const PATIENCE_MS = 150_000;
+
+/** A session that is held, and disturbed. */
+export interface HeldSession {
+  testbed: CrashTestbed;
+  session: SessionHandle;
+  disturbance: Disturbance;
+  deadline: number;
+}
+
+/** The data that every session has after its end. */
+export interface RecordOfSession {
+  runId: string;
+  /** The result of the whole session, with its steps. */
+  result: RunResultJson<unknown>;
+  events: Event[];
+  /** The number of its executions. */
+  executions: number;
+  effects: Effect[];
+  asks: Ask[];
+  /** The number of attempts that the server has given up because their heartbeats stopped, by the points of `asks`. */
+  givenUp: ReadonlyMap<string, number>;
+  /** The number of times that worker or server were killed meanwhile. */
+  kills: number;
+}
+
+/** Holds a session to its end, and reads its record. Throws if it does not end. `talk` sends its messages. */
+export async function holdToEnd<Said>(
+  testbed: CrashTestbed,
+  { session, disturbance }: Pick<HeldSession, 'session' | 'disturbance'>,
+  talk: (held: HeldSession) => Promise<Said>,
+): Promise<RecordOfSession & { said: Said }> {
+  const { worker, ledger } = testbed;
+  const { id: runId } = session;
+  const deadline = Date.now() + PATIENCE_MS;
+  const kills = killsOf(testbed);
+  await armFor(testbed, runId, disturbance);
+  const conversation = talk({ testbed, session, disturbance, deadline });
+  const disturbed = disturbUntilEnded(disturbance, conversation);
+  const said = await conversation;
+  await disturbed;
+  const read = <Result>(what: string, work: () => Promise<Result>): Promise<Result> => retryWhileDown(what, deadline, work);
+  const run: RunHandle<unknown, unknown> = session.run;
+  const result = await read('The result', () => run.result({ steps: true }));
+  const events = await read('Reading the events', () => Array.fromAsync(run.events()));
+  const givenUp = await read('Reading the history', () => attemptsGivenUp(testbed, [runId]));
+  const { executions } = await read('The status', () => run.status());
+  await worker.whenReady();
+  return {
+    runId,
+    said,
+    result: result.toJSON(),
+    events,
+    executions,
+    effects: ledger.effects(runId),
+    asks: ledger.asks(runId),
+    givenUp,
+    kills: killsOf(testbed) - kills,
+  };
+}
+
+/** Closes a session. Somebody may have done so before, and lost the answer. */
+export async function closeSession({ session, deadline }: HeldSession): Promise<void> {
+  await retryWhileDown('The end', deadline, async () => {
+    try {
+      await session.close({ by: 'ada' });
+    } catch (error) {
+      if (!(error instanceof LonghaulError) || error.code !== 'run_ended') throw error;
+    }
+  });
 }

@@ -2,10 +2,8 @@ import { expect, test } from 'vitest';
 import type { Event } from '../../../src/core/domain/record.ts';
 import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import { answerTo, EFFECTS, FORGETS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';
-import { plainSession } from './plain-session.ts';
-import { pointProblems, randomProblems, undisturbedProblems } from './session-problems.ts';
-import { NAMED_POINTS, sampleOfSession } from './session-subject.ts';
-import type { SessionRecord } from './session-record.ts';
+import { plainSession, pointProblems, randomProblems, undisturbedProblems, NAMED_POINTS, sampleOfSession } from './session-subject.ts';
+import type { SessionRecord } from './session-run.ts';
 
 const POINTS = Array.from({ length: 25 }, (_, index) => `told callModel ${index}`);
 const HIT = { pass: 'worker', point: 'begin' } as const;

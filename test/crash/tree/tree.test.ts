@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { ofTopRun } from '../points/points.ts';
 import { EFFECTS } from './delegation.ts';
-import { plainTree } from './plain-tree.ts';
-import { pointProblems, randomProblems, undisturbedProblems } from './tree-problems.ts';
-import type { RunOfTree, TreeRecord } from './tree-record.ts';
+import { plainTree, pointProblems, randomProblems, undisturbedProblems } from './tree-subject.ts';
+import type { RunOfTree, TreeRecord } from './delegation-run.ts';
 
 const PATHS = ['', 'researcher.1.1', 'researcher.1.2', 'cashier.3.0', 'manager.3.1', 'manager.3.1/researcher.1.0'];
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../../../src/core/domain/approvals.ts';
 import { type Answer, untruth } from './answers.ts';
-import { type Check, unless } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/command.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 
 /** A decided run, according to its record. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { Worker as Thread } from 'node:worker_threads';
 import { runHistory } from '../../../src/history/history-events.ts';
-import { unless } from '../../processes/check.ts';
+import { unless } from '../../processes/command.ts';
 import { atOnce } from '../../processes/at-once.ts';
 import type { Outcome } from '../outcome.ts';
 import { agentOf } from '../processes/storm-agents.ts';

@@ -1,4 +1,4 @@
-import { type Check, unless } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/command.ts';
 import type { FilledExecution } from './fill-execution.ts';
 import { decisionsIn, type MessagesRecord } from './messages-checks.ts';
 

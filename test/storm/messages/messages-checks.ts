@@ -1,7 +1,7 @@
 import type { Decision } from '../../../src/core/domain/approvals.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { outputText } from '../../../src/core/domain/content.ts';
-import { type Check, unless } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/command.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 
 /** The requests to a run, and its record of them. */

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Say } from '../../processes/command.ts';
+import { type Say, type Check, unless } from '../../processes/command.ts';
 import { bundleFor, openStage } from '../../processes/stage.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
@@ -9,7 +9,6 @@ import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
 import { replayed } from '../queries/replayed.ts';
-import { type Check, unless } from '../../processes/check.ts';
 import type { Outcome } from '../outcome.ts';
 import { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import { AGENT_RUN } from '../../../src/core/protocol.ts';

@@ -1,4 +1,4 @@
-import { type Check, unless } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/command.ts';
 import type { Effect } from '../processes/ledger.ts';
 
 /** One execution of a run, according to its history. */

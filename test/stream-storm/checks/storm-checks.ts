@@ -1,4 +1,4 @@
-import { type Check, unless } from '../../processes/check.ts';
+import { type Check, unless } from '../../processes/command.ts';
 import { type Kind, KINDS } from '../processes/storm-testbed.ts';
 import type { StreamedRun } from '../runs/streamed-run.ts';
 

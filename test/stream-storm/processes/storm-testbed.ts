@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../../src/client/index.ts';
 import type { Random } from '../../crash/runs/random-kills.ts';
-import { unusedPort } from '../../processes/unused-port.ts';
+import { unusedPort } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 import { RedisServer } from '../../streams/redis-server.ts';
 import { BalancingProxy } from './balancing-proxy.ts';

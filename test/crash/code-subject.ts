@@ -1,10 +1,25 @@
-import { unless } from '../../processes/check.ts';
-import { difference } from '../checks/difference.ts';
-import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
-import type { Effect } from '../processes/ledger.ts';
-import type { RunRecord } from '../runs/run-record.ts';
-import type { Hit } from '../subject.ts';
-import { CELLS, CHARGE, EFFECTS } from './coder-script.ts';
+import { type PlainRecord, plainRecord, difference } from './checks/plain-record.ts';
+import { runApproved, type RunRecord } from './runs/run-approved.ts';
+import type { Subject, Hit } from './subject.ts';
+import { CODER, REFUND, CELLS, CHARGE, EFFECTS } from './coder.ts';
+import { unless } from '../processes/command.ts';
+import type { Effect } from './processes/ledger.ts';
+
+/** The run of an agent that answers with code. */
+export const codeSubject: Subject<RunRecord, PlainRecord> = {
+  name: 'code',
+  eventsOfExecution: 75,
+  heartbeatMs: 400,
+  run: (testbed, runId, disturbance) =>
+    runApproved(testbed, { runId, input: { agent: CODER, input: 'Please see to the orders' }, callId: REFUND }, disturbance),
+  plain: plainRecord,
+  undisturbedProblems,
+  pointProblems,
+  randomProblems,
+  isSlow: (point) => /(before|after) (resolveAgent|notifyWaiting|authorizeDecision)/.test(point),
+  // Every third of the points for workers, so that each segment and each call is hit at one moment of it, and every ninth for servers.
+  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 6 : 12) === 1),
+};
 
 /** The output of the last cell, which shows the values of all cells before. */
 const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 28';
@@ -13,7 +28,7 @@ const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 28';
 const FEWEST_POINTS = 25;
 
 /** The problems with the undisturbed run, the reference for all others. */
-export function undisturbedProblems(record: RunRecord, points: readonly string[]): string[] {
+function undisturbedProblems(record: RunRecord, points: readonly string[]): string[] {
   const { result, executions, kills } = record;
   return [
     ...unless(result.status === 'completed', `it ended with status ${result.status}: ${result.error ?? result.stopReason}`),
@@ -28,7 +43,7 @@ export function undisturbedProblems(record: RunRecord, points: readonly string[]
 }
 
 /** The problems with a run that was hit at a point. A call that must happen once may have another outcome, which the code prints. */
-export function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, record: RunRecord): string[] {
+function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, record: RunRecord): string[] {
   const isUnclear = pass === 'worker' && point.endsWith(` ${CHARGE}`);
   return [
     ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
@@ -38,7 +53,7 @@ export function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, re
 }
 
 /** The problems with a run that was hit at random. */
-export function randomProblems(_undisturbed: PlainRecord, record: RunRecord): string[] {
+function randomProblems(_undisturbed: PlainRecord, record: RunRecord): string[] {
   return endProblems(record);
 }
 

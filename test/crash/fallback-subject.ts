@@ -1,12 +1,12 @@
-import type { JsonValue } from '../../../src/core/domain/json.ts';
-import { unless } from '../../processes/check.ts';
-import { difference } from '../checks/difference.ts';
-import { OF_ONE_RUN } from '../checks/plain-record.ts';
-import { CONTINUE, CONTINUED } from '../points/points.ts';
-import type { Pass } from '../pass.ts';
-import type { Subject } from '../subject.ts';
-import { type FallbackRecord, holdThroughOutages } from './fallback-run.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { unless } from '../processes/command.ts';
+import { difference, OF_ONE_RUN } from './checks/plain-record.ts';
+import { CONTINUE, CONTINUED } from './points/points.ts';
+import type { Pass, CrashTestbed } from './processes/crash-testbed.ts';
+import { type Subject, type Disturbance, killIdle } from './subject.ts';
 import { answerTo, effectOf, FIRST, OUTAGES, RETURNING, SECOND, STEADFAST } from './outages.ts';
+import { retryWhileDown, callerOf } from './runs/run-on-server.ts';
+import { closeSession, type HeldSession, holdToEnd, type RecordOfSession } from './session/session-run.ts';
 
 /** The parts of a record that are equal in all runs, as JSON. */
 interface PlainFallback {
@@ -110,3 +110,32 @@ export const fallbackSubjects: readonly FallbackSubject[] = [
   ofTurns,
   { ...ofTurns, name: 'fallback-by-call', run: holdThroughOutages(RETURNING) },
 ];
+
+/** The data about the session after its end. */
+interface FallbackRecord extends RecordOfSession {
+  /** The answers, in the order of the messages. */
+  answers: string[];
+}
+
+/** Returns the function that holds a session with an agent whose first model fails in another way in each turn. It throws if that does not end. */
+function holdThroughOutages(agent: string): (testbed: CrashTestbed, runId: string, disturbance: Disturbance) => Promise<FallbackRecord> {
+  return async (testbed, runId, disturbance) => {
+    const { client, taskQueue } = testbed;
+    const limits = { turns: OUTAGES.length, totalTokens: 1_000_000 };
+    const session = client.session(agent, { id: runId, taskQueue, limits, ...callerOf(testbed, runId) });
+    const { said: answers, ...record } = await holdToEnd(testbed, { session, disturbance }, converse);
+    return { ...record, answers };
+  };
+}
+
+async function converse(held: HeldSession): Promise<string[]> {
+  const { testbed, session, disturbance, deadline } = held;
+  const answers: string[] = [];
+  for (const { message } of OUTAGES) {
+    const { output } = await retryWhileDown(`Message ${message}`, deadline, () => session.ask(message, { id: message }));
+    answers.push(typeof output === 'string' ? output : JSON.stringify(output));
+    if (answers.length === 1) await killIdle(testbed, session.id, disturbance);
+  }
+  await closeSession(held);
+  return answers;
+}

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { MOVES_ON } from '../../../src/core/domain/fallback.ts';
-import { type ErrorCode, ModelCallError } from '../../../src/core/domain/errors.ts';
-import type { ModelClient } from '../../../src/core/domain/model.ts';
-import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import { defineAgent, defineTool, type RunContext } from '../../../src/index.ts';
-import type { Act } from '../processes/ledger.ts';
+import { MOVES_ON } from '../../src/core/domain/fallback.ts';
+import { type ErrorCode, ModelCallError } from '../../src/core/domain/errors.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { defineAgent, defineTool, type RunContext } from '../../src/index.ts';
+import type { Act } from './processes/ledger.ts';
 
 /** The agents: one keeps to the model that has answered until the turn ends, and one asks the first one again with each call. */
 export const STEADFAST = 'steadfast';
@@ -15,7 +15,7 @@ export const FIRST = 'outages/first';
 export const SECOND = 'outages/second';
 
 /** A failure of the first model: without a byte of an answer, or in the middle of one. */
-export interface Outage {
+interface Outage {
   code: ErrorCode;
   when: 'before' | 'middle';
   /** The message of its turn. */
