@@ -2,11 +2,9 @@ import { expect, test } from 'vitest';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import type { Event } from '../../src/core/domain/record.ts';
-import type { Answer } from './approvals/answers.ts';
-import { approvalChecks, type ApprovalsRecord } from './approvals/approvals-checks.ts';
-import { busyChecks } from './messages/busy-checks.ts';
+import { type Answer, approvalChecks, type ApprovalsRecord } from './approvals-storm.ts';
+import { busyChecks, messagesChecks, type MessagesRecord } from './messages-storm.ts';
 import { type Check, checkLines, closingLine } from '../processes/command.ts';
-import { messagesChecks, type MessagesRecord } from './messages/messages-checks.ts';
 import type { Effect } from './processes/ledger.ts';
 
 const AT = '2026-01-01T00:00:01.000Z';

@@ -1,11 +1,10 @@
-import { arrivalsStorm } from './arrivals/arrivals-storm.ts';
-import { approvalsStorm } from './approvals/approvals-storm.ts';
+import { arrivalsStorm } from './arrivals-storm.ts';
+import { approvalsStorm } from './approvals-storm.ts';
 import { type Check, checkLines, beginCommand, endCommand } from '../processes/command.ts';
-import { messagesStorm } from './messages/messages-storm.ts';
+import { messagesStorm } from './messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
-import type { Outcome } from './outcome.ts';
-import { queriesStorm } from './queries/queries-storm.ts';
-import { type WithTestbed, withTestbeds } from './processes/storm-testbed.ts';
+import { type Outcome, type WithTestbed, withTestbeds } from './processes/storm-testbed.ts';
+import { queriesStorm } from './queries-storm.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 
 /**

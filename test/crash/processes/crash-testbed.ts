@@ -13,8 +13,7 @@ import type { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import type { Ledger } from './ledger.ts';
 import { TASK_TIMEOUT_MS } from '../points/points.ts';
 import { Replayer } from '../../../worker/index.ts';
-import { readChain } from '../../storm/queries/read-chain.ts';
-import { replayed } from '../../storm/queries/replayed.ts';
+import { readChain, replayed } from '../../storm/replayed.ts';
 
 /** The process that is killed: the worker or the Temporal server. */
 export const PASSES = ['worker', 'server'] as const;

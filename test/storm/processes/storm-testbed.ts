@@ -1,18 +1,23 @@
+import { type Check, type Say, unless } from '../../processes/command.ts';
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Say, type Check, unless } from '../../processes/command.ts';
 import { bundleFor, openStage } from '../../processes/stage.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { Replayer } from '../../../worker/index.ts';
-import type { ReplayedExecution } from '../queries/queries-checks.ts';
-import { replayed } from '../queries/replayed.ts';
-import type { Outcome } from '../outcome.ts';
+import { type ReplayedExecution, replayed } from '../replayed.ts';
 import { CollectedTraces } from '../../telemetry/collected-traces.ts';
 import { AGENT_RUN } from '../../../src/core/protocol.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
+
+/** The outcome of a part of the storm. */
+export interface Outcome {
+  checks: Check[];
+  /** The measurements, for the line of figures. */
+  figures: object;
+}
 
 /** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {
@@ -34,7 +39,7 @@ export interface WorkerSetting {
 }
 
 /** A worker in a separate process: it can be killed and replaced. */
-export type StormWorker = ProgramProcess;
+type StormWorker = ProgramProcess;
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));

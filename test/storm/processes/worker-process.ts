@@ -2,8 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createWorker, prometheusMetrics, telemetry } from '../../../worker/index.ts';
 import { readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
-import { stormAgents } from './storm-agents.ts';
-import { stormModel } from './storm-model.ts';
+import { stormAgents, stormModel } from './storm-agents.ts';
 import type { WorkerSetting } from './storm-testbed.ts';
 
 /** A worker of the storm, in a separate process, so that it can be killed. */

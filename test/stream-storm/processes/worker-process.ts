@@ -2,8 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createWorker, redisStreams } from '../../../worker/index.ts';
 import { readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
-import { drafts, teller } from './streaming-agents.ts';
-import { streamingModel } from './streaming-model.ts';
+import { drafts, teller, streamingModel } from './streaming-agents.ts';
 import type { WorkerReply, WorkerSetting } from './settings.ts';
 
 /** A worker of the storm, in a separate process, so that it can be killed. */

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { readingProblems } from '../../../stream-storm/checks/reading-problems.ts';
+import { readingProblems, recordOf } from '../../../stream-storm/reading-problems.ts';
 import { AGENT } from '../../../stream-storm/processes/streaming-agents.ts';
 import { type StormTestbed, withStorm } from '../../../stream-storm/processes/storm-testbed.ts';
-import { stay } from '../../../stream-storm/readers/reading.ts';
-import { recordOf } from '../../../stream-storm/runs/recorded-run.ts';
+import { stay } from '../../../stream-storm/reading.ts';
 import { REDIS_MISSING, redisProgram } from '../../../streams/redis-server.ts';
 import { until } from '../../testbed/testbed.ts';
 

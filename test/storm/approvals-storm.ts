@@ -1,15 +1,15 @@
-import type { LonghaulClient } from '../../../src/client/index.ts';
-import type { RunResult } from '../../../src/core/domain/result.ts';
-import type { Event } from '../../../src/core/domain/record.ts';
-import { errorMessage } from '../../../src/core/domain/errors.ts';
-import { type Answer, answerCounts, refusedWith, type SentDecision } from './answers.ts';
-import { approvalChecks, type DecidedRun } from './approvals-checks.ts';
-import { atOnce } from '../../processes/at-once.ts';
-import { readEffects } from '../processes/ledger.ts';
-import type { Outcome } from '../outcome.ts';
-import { agentOf } from '../processes/storm-agents.ts';
-import type { StormTestbed } from '../processes/storm-testbed.ts';
-import { secondsSince, timings } from '../../processes/timings.ts';
+import type { LonghaulClient } from '../../src/client/index.ts';
+import type { RunResult } from '../../src/core/domain/result.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { atOnce } from '../processes/at-once.ts';
+import { readEffects, callOf, type Effect, effectProblems } from './processes/ledger.ts';
+import type { Outcome, StormTestbed } from './processes/storm-testbed.ts';
+import { agentOf } from './processes/storm-agents.ts';
+import { secondsSince, timings } from '../processes/timings.ts';
+import type { Decision } from '../../src/core/domain/approvals.ts';
+import type { DecisionReceipt } from '../../src/core/protocol.ts';
+import { type Check, unless } from '../processes/command.ts';
 
 /** The number of clients that decide, each on a separate connection. */
 const CLIENTS = 20;
@@ -129,4 +129,111 @@ async function readDecided(client: LonghaulClient, runId: string): Promise<Decid
   }
   const decisions = events.flatMap(({ decision }) => (decision === undefined ? [] : [decision]));
   return { runId, status: result.status, output: result.outputText, decisions };
+}
+
+/** A decision of a client. */
+interface SentDecision {
+  runId: string;
+  callId: string;
+  digest: string;
+  type: 'approve' | 'reject';
+  id: string;
+}
+
+/** The answer that a client got. */
+export interface Answer {
+  sent: SentDecision;
+  /** Milliseconds until the answer, repeated requests included. */
+  ms: number;
+  outcome: { type: 'receipt'; receipt: DecisionReceipt } | { type: 'refused'; code: string; message: string };
+}
+
+/** The code and message of an error for the client. */
+function refusedWith(error: unknown): Answer['outcome'] {
+  const code = error instanceof LonghaulError ? error.code : 'no code';
+  // Only the cause of an SDK failure says what has happened.
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : '';
+  return { type: 'refused', code, message: `${errorMessage(error)}${cause}` };
+}
+
+/** The reason why the answer is not true, compared with the decision in the run's record; undefined if it is true. */
+function untruth({ sent, outcome }: Answer, winner: Decision): string | undefined {
+  const who = `decision "${sent.id}" (${sent.type}) on run "${sent.runId}"`;
+  const won = `"${winner.id}" (${winner.type})`;
+  const hasWon = sent.id === winner.id;
+  if (outcome.type === 'receipt') {
+    const { id, type } = outcome.receipt.decision;
+    return hasWon && id === winner.id && type === winner.type
+      ? undefined
+      : `${who} was told that "${id}" (${type}) counts, where ${won} does`;
+  }
+  const { code, message } = outcome;
+  if (hasWon || code !== 'already_decided') return `${who} was refused with ${code}: ${message}`;
+  const verb = { approve: 'approved', reject: 'rejected', respond: 'answered' }[winner.type];
+  const isNamed = message.includes(`"${winner.id}"`) && message.includes(verb) && message.includes(winner.at);
+  return isNamed ? undefined : `${who} was not told that ${won} counts, but: ${message}`;
+}
+
+/** The number of answers of each kind, for the figures. */
+function answerCounts(answers: readonly Answer[]): Record<string, number> {
+  const kinds = answers.map(({ outcome }) => (outcome.type === 'receipt' ? outcome.receipt.status : outcome.code));
+  const names = [...new Set(kinds)].toSorted();
+  return Object.fromEntries(names.map((name) => [name, kinds.filter((kind) => kind === name).length]));
+}
+
+/** A decided run, according to its record. */
+interface DecidedRun {
+  runId: string;
+  /** Its status, or the reason why it has no status. */
+  status: string;
+  output: string;
+  decisions: Decision[];
+}
+
+/** All data after the storm. */
+export interface ApprovalsRecord {
+  runs: DecidedRun[];
+  answers: Answer[];
+  effects: Effect[];
+  /** The number of runs that waited at the same time. */
+  waited: number;
+}
+
+/** The checks. The number of a run's only payment is in its id. */
+export function approvalChecks({ runs, answers, effects, waited }: ApprovalsRecord): Check[] {
+  const winners = new Map(runs.flatMap(({ runId, decisions: [winner] }) => (winner === undefined ? [] : [[runId, winner] as const])));
+  const approved = runs.map(({ runId }) => [callOf({ runId, number: numberOf(runId) }), winners.get(runId)?.type === 'approve'] as const);
+  return [
+    { name: 'all runs wait at once', problems: unless(waited === runs.length, `${waited} of ${runs.length} runs waited`) },
+    {
+      name: 'no run is lost: all complete',
+      problems: runs.flatMap(({ runId, status }) => unless(status === 'completed', `run "${runId}": ${status}`)),
+    },
+    {
+      name: 'each run sees exactly one decision',
+      problems: runs.flatMap(({ runId, decisions }) =>
+        unless(decisions.length === 1, `run "${runId}" has ${decisions.length}: ${decisions.map(({ id }) => id).join(', ')}`),
+      ),
+    },
+    {
+      name: 'the model reads the decision',
+      problems: runs.flatMap((run) => unless(run.output === expectedOutput(run), `run "${run.runId}" answered "${run.output}"`)),
+    },
+    { name: 'an approved call takes effect once, a rejected call never', problems: effectProblems(effects, new Map(approved)) },
+    { name: 'every client gets a truthful answer', problems: answers.flatMap((answer) => answerProblem(answer, winners)) },
+  ];
+}
+
+function answerProblem(answer: Answer, winners: ReadonlyMap<string, Decision>): string[] {
+  const winner = winners.get(answer.sent.runId);
+  const problem = winner === undefined ? `run "${answer.sent.runId}" has no decision` : untruth(answer, winner);
+  return problem === undefined ? [] : [problem];
+}
+
+function numberOf(runId: string): number {
+  return Number(runId.split('-').at(-1));
+}
+
+function expectedOutput({ runId, decisions: [winner] }: DecidedRun): string {
+  return winner?.type === 'approve' ? `paid ${numberOf(runId)}` : 'User denied the tool execution.';
 }

@@ -1,22 +1,25 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LonghaulClient } from '../../../src/client/index.ts';
-import { queryRun } from '../../../src/client/executions.ts';
-import { errorMessage } from '../../../src/core/domain/errors.ts';
-import { type ContextPage, QUERIES } from '../../../src/core/protocol.ts';
-import { seeded } from '../../crash/runs/random-kills.ts';
-import { atOnce } from '../../processes/at-once.ts';
-import { readEffects } from '../processes/ledger.ts';
-import type { Outcome } from '../outcome.ts';
-import { queriesChecks, type QueriedRun } from './queries-checks.ts';
-import { readChain } from './read-chain.ts';
-import { keptHistory } from './replayed.ts';
-import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
-import { agentOf } from '../processes/storm-agents.ts';
-import type { StormTestbed } from '../processes/storm-testbed.ts';
-import type { ClerkInput } from '../processes/storm-model.ts';
-import { secondsSince, timings } from '../../processes/timings.ts';
-import { describeProgress } from './describe-progress.ts';
+import type { LonghaulClient } from '../../src/client/index.ts';
+import { queryRun } from '../../src/client/executions.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import {
+  type ContextPage,
+  QUERIES,
+  type ApprovalsPage,
+  type ApproveInput,
+  scopedName,
+  type SendInput,
+  UPDATES,
+} from '../../src/core/protocol.ts';
+import { seeded } from '../crash/runs/random-kills.ts';
+import { atOnce } from '../processes/at-once.ts';
+import { readEffects } from './processes/ledger.ts';
+import type { Outcome, StormTestbed } from './processes/storm-testbed.ts';
+import { queriesChecks, type QueriedRun, readChain, keptHistory } from './replayed.ts';
+import { agentOf, type ClerkInput } from './processes/storm-agents.ts';
+import { secondsSince, timings } from '../processes/timings.ts';
+import { isRetryableQueryError } from '../../src/temporal/server-calls.ts';
 
 /** The number of runs at the same time: more than the workers cache. */
 const AT_ONCE = 8;
@@ -31,7 +34,7 @@ const HOSTED = 4;
 const KILL_EVERY_MS = { least: 1_500, most: 5_000 };
 
 /** The options of this part. */
-export interface QueriesOptions {
+interface QueriesOptions {
   runs: number;
   /** Rounds of tool calls of each run. */
   rounds: number;
@@ -179,4 +182,101 @@ async function killAtRandom(workers: readonly StormTestbed['worker'][], random: 
     await workers[Math.floor(random() * workers.length)]?.killAndStart();
     kills += 1;
   }
+}
+
+/** A run, or a run inside a user's workflow with its key. */
+interface RunAddress {
+  runId: string;
+  key?: string;
+}
+
+/** The requests that were sent. */
+interface SentRequests {
+  queries: number;
+  /** The number of queries that were refused with the request to ask again. */
+  refused: number;
+  msQuery: number[];
+  /** Messages that the run has accepted, by their text. */
+  messages: string[];
+  /** Calls that were approved, by their id. */
+  approvals: string[];
+}
+
+/** Queries of the Temporal UI. */
+const UI_QUERIES = ['__temporal_workflow_metadata', '__stack_trace'];
+const LONGEST_PAUSE_MS = 150;
+const DEADLINE_MS = 5_000;
+
+/** Sends queries and Updates to the run until it has ended. A failed request is repeated or dropped. Never rejects. */
+async function sendRequests(client: Client, { runId, key }: RunAddress, random: () => number, ended: AbortSignal): Promise<SentRequests> {
+  const sent: SentRequests = { queries: 0, refused: 0, msQuery: [], messages: [], approvals: [] };
+  const handle = client.workflow.getHandle(runId);
+  const within = <Answer>(call: () => Promise<Answer>): Promise<Answer> => client.withDeadline(Date.now() + DEADLINE_MS, call);
+
+  const ask = async <Answer>(name: string, ...args: unknown[]): Promise<Answer | undefined> => {
+    const start = performance.now();
+    sent.queries += 1;
+    try {
+      return await within(() => handle.query<Answer, unknown[]>(name, ...args));
+    } catch (error) {
+      if (isRetryableQueryError(error)) sent.refused += 1;
+      return undefined;
+    } finally {
+      sent.msQuery.push(performance.now() - start);
+    }
+  };
+  const update = async (name: string, input: SendInput | ApproveInput | { id?: never }): Promise<boolean> => {
+    const args: [unknown] = [input];
+    return within(() =>
+      handle.executeUpdate<unknown, [unknown]>(scopedName(name, key), { args, ...(input.id === undefined ? {} : { updateId: input.id }) }),
+    ).then(
+      () => true,
+      () => false,
+    );
+  };
+  const approveAll = async (): Promise<void> => {
+    const page = await ask<ApprovalsPage>(scopedName(QUERIES.approvals, key), { from: 0 });
+    for (const { callId, digest } of page?.pending ?? []) {
+      const approve: ApproveInput = { callId, digest, id: `${callId}-yes` };
+      if (await update(UPDATES.approve, approve)) sent.approvals.push(callId);
+    }
+  };
+  const send = async (): Promise<void> => {
+    const content = `message ${sent.messages.length}`;
+    if (await update(UPDATES.send, { id: `m${sent.messages.length}`, content })) sent.messages.push(content);
+  };
+
+  // A run may be paused by a request whose answer came too late: it is resumed in any case.
+  const pauseAwhile = async (): Promise<void> => {
+    await update(UPDATES.pause, {});
+    do await rest();
+    while (!(await update(UPDATES.resume, {})) && !ended.aborted);
+  };
+  const rest = (): Promise<unknown> => pause(random() * LONGEST_PAUSE_MS, undefined, { signal: ended }).catch(() => undefined);
+
+  while (!ended.aborted) {
+    const chance = random();
+    if (chance < 0.05) await pauseAwhile();
+    else if (chance < 0.4) await approveAll();
+    else if (chance < 0.7) await send();
+    else await ask(UI_QUERIES[Math.floor(random() * UI_QUERIES.length)] ?? '');
+    await rest();
+  }
+  return sent;
+}
+
+/** The number of events that are shown. */
+const SHOWN = 8;
+
+/** Describes the state of a workflow that has not ended: its pending activities, its pending workflow task, its newest events. */
+async function describeProgress(client: Client, workflowId: string): Promise<string> {
+  const { raw } = await client.workflow.getHandle(workflowId).describe();
+  const activities = (raw.pendingActivities ?? []).map(
+    ({ activityType, attempt, lastFailure }) =>
+      `${activityType?.name} (attempt ${attempt}${lastFailure ? `: ${lastFailure.message}` : ''})`,
+  );
+  const task = raw.pendingWorkflowTask ? [`a workflow task (attempt ${raw.pendingWorkflowTask.attempt})`] : [];
+  const newest = (await readChain(client, workflowId)).at(-1)?.events.slice(-SHOWN) ?? [];
+  const types = newest.map((event) => Object.entries(event).find(([name, value]) => name.endsWith('Attributes') && value)?.[0] ?? '');
+  return `it waits for ${[...activities, ...task].join(', ') || 'nothing'}; its newest events: ${types.map((name) => name.replace('EventAttributes', '')).join(', ')}`;
 }

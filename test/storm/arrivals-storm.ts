@@ -1,18 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { Worker as Thread } from 'node:worker_threads';
-import { runHistory } from '../../../src/history/history-events.ts';
-import { unless } from '../../processes/command.ts';
-import { atOnce } from '../../processes/at-once.ts';
-import type { Outcome } from '../outcome.ts';
-import { agentOf } from '../processes/storm-agents.ts';
-import type { StormTestbed } from '../processes/storm-testbed.ts';
-import { secondsSince, timings } from '../../processes/timings.ts';
+import { runHistory } from '../../src/history/history-events.ts';
+import { unless } from '../processes/command.ts';
+import { atOnce } from '../processes/at-once.ts';
+import type { Outcome, StormTestbed } from './processes/storm-testbed.ts';
+import { agentOf } from './processes/storm-agents.ts';
+import { secondsSince, timings } from '../processes/timings.ts';
 
 /** Requests of this client at a time. */
 const AT_ONCE = 20;
 
 /** The options of this part. */
-export interface ArrivalsOptions {
+interface ArrivalsOptions {
   /** The number of runs that wait for the worker. */
   runs: number;
   /** The number of threads that keep the processors busy meanwhile. */

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Event, newEvent } from '../../../src/core/domain/record.ts';
-import { newStep } from '../../../src/core/domain/tool-calls.ts';
-import type { StreamItem } from '../../../src/client/index.ts';
-import { seeded } from '../../crash/runs/random-kills.ts';
-import { parseOptions } from '../options.ts';
-import { shuffled } from '../runs/kill-at-random.ts';
+import { type Event, newEvent } from '../../src/core/domain/record.ts';
+import { newStep } from '../../src/core/domain/tool-calls.ts';
+import type { StreamItem } from '../../src/client/index.ts';
+import { seeded } from '../crash/runs/random-kills.ts';
+import { parseOptions } from './options.ts';
+import { shuffled, type StormFigures, stormChecks } from './storm.ts';
 import { type RecordedRun, readingProblems } from './reading-problems.ts';
-import { type StormFigures, stormChecks } from './storm-checks.ts';
 
 function eventOf(id: string, content: Event['content'], more: Partial<Event> = {}): Event {
   return { ...newEvent({ id, now: 0 }, 'run', 'teller', content), ...more };

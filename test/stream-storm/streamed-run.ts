@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorMessage } from '../../../src/core/domain/errors.ts';
-import { historyJson } from '../../../src/history/history-events.ts';
-import type { Random } from '../../crash/runs/random-kills.ts';
-import { type RecordedRun, readingProblems } from '../checks/reading-problems.ts';
-import { AGENT, drafts } from '../processes/streaming-agents.ts';
-import type { TellerInput } from '../processes/streaming-model.ts';
-import type { StormTestbed } from '../processes/storm-testbed.ts';
-import { readChain } from '../../storm/queries/read-chain.ts';
-import { recordOf } from './recorded-run.ts';
-import { goOn, moveOn, type Reading, stay } from '../readers/reading.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { historyJson } from '../../src/history/history-events.ts';
+import type { Random } from '../crash/runs/random-kills.ts';
+import { type RecordedRun, readingProblems, recordOf } from './reading-problems.ts';
+import { AGENT, drafts, type TellerInput } from './processes/streaming-agents.ts';
+import type { StormTestbed } from './processes/storm-testbed.ts';
+import { readChain } from '../storm/replayed.ts';
+import { goOn, moveOn, type Reading, stay } from './reading.ts';
 
 /** Rounds of calls of a run of the agent. */
 const ROUNDS = 6;

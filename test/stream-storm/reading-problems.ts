@@ -1,7 +1,7 @@
-import { fold, newView, type StreamItem, type StreamView } from '../../../src/client/index.ts';
-import type { Event } from '../../../src/core/domain/record.ts';
-import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
-import { difference } from '../../crash/checks/plain-record.ts';
+import { fold, newView, type StreamItem, type StreamView, type RunHandle } from '../../src/client/index.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { StepResult } from '../../src/core/domain/tool-calls.ts';
+import { difference } from '../crash/checks/plain-record.ts';
 
 /** The record of a run, as JSON. */
 export interface RecordedRun {
@@ -105,4 +105,12 @@ function unconfirmed({ live }: StreamView, { id, content }: Event): string[] {
 /** The calls whose output an event replaces: the model call by the id of the event, tools by their call ids. */
 function replacedBy({ id, content }: Event): string[] {
   return [id, ...content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []))];
+}
+
+/** Reads the record of an ended run. */
+export async function recordOf(run: Pick<RunHandle<unknown>, 'result' | 'events'>): Promise<RecordedRun> {
+  const json = (await run.result({ steps: true, timeout: '60s' })).toJSON();
+  // A result computes these from its other members, and a stream has only those.
+  const { steps = [], success: _, outputText: __, mediaTypes: ___, hasMedia: ____, maxIterations: _____, ...result } = json;
+  return { events: await Array.fromAsync(run.events()), steps, result };
 }
