@@ -8,18 +8,8 @@ import { promptFor, pageText, scriptedAnswer } from '../script/scripted-run.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { fileURLToPath } from 'node:url';
-import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
-import { ProgramProcess } from '../../test/processes/program-process.ts';
-import {
-  type EndlessReply,
-  type EndlessRequest,
-  type EndlessSetting,
-  type WorkerSample,
-  type StepTimes,
-  cpuMsPerStep,
-  ends,
-  tenths,
-} from './endless-clock.ts';
+import { MeasuredWorker } from './measured-worker.ts';
+import { type EndlessSetting, type WorkerSample, type StepTimes, cpuMsPerStep, ends, tenths } from './endless-clock.ts';
 import type { Client } from '@temporalio/client';
 import { executionChain, executionHistory } from '../../src/history/history-events.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
@@ -28,6 +18,8 @@ import { mean, median, rounded, sum } from '../figures/statistics.ts';
 import type { ExportLine } from '../../src/client/export-run.ts';
 
 type Say = (line: string) => void;
+
+const PROGRAM = fileURLToPath(new URL('../processes/endless.ts', import.meta.url));
 
 /**
  * The number of tool results that fill the window: it is full long before the first tenth of a run of a thousand steps or more
@@ -54,8 +46,8 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
   const { address, namespace } = server;
   const client = await connect({ address, namespace });
   const window = { maxBytes: Math.min(MOST_WINDOW_BYTES, WINDOW_RESULTS * (resultChars + BESIDE_RESULT_BYTES)) };
-  const setting = { address, namespace, baseURL: provider.baseURL, resultChars, window, bundlePath: bundle.path };
-  const worker = await EndlessWorker.start(setting);
+  const setting: EndlessSetting = { address, namespace, baseURL: provider.baseURL, resultChars, window, bundlePath: bundle.path };
+  const worker = await new MeasuredWorker(PROGRAM, setting).start();
   try {
     const play = { client, worker, agent: readerAgent(resultChars, { window }) };
     for (let run = 0; run < WARM_UP_RUNS; run += 1) await runSteps(play, `endless-warm-up-${randomUUID()}`, WARM_UP_STEPS);
@@ -84,7 +76,7 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
 
 interface Play {
   client: LonghaulClient;
-  worker: EndlessWorker;
+  worker: MeasuredWorker;
   agent: ReturnType<typeof readerAgent>;
 }
 
@@ -92,51 +84,6 @@ async function runSteps({ client, worker, agent }: Play, runId: string, steps: n
   const run = client.run(agent, { runId, input: promptFor(steps), limits: { steps: steps + 1 } });
   const { status, error } = await Promise.race([run, worker.died]);
   if (status !== 'completed') throw new Error(`Run "${runId}" ended as "${status}": ${String(error)}`);
-}
-
-const PROGRAM = fileURLToPath(new URL('../processes/endless.ts', import.meta.url));
-
-/** The worker of the endless run, in a separate process. */
-class EndlessWorker {
-  /** The readings of its memory since the last `watch`. */
-  readonly samples: WorkerSample[] = [];
-  readonly #process: ProgramProcess<EndlessRequest, EndlessReply>;
-
-  private constructor(process: ProgramProcess<EndlessRequest, EndlessReply>) {
-    this.#process = process;
-  }
-
-  /** Starts the process and waits until its worker is created. Throws if it ends before. */
-  static async start(setting: EndlessSetting): Promise<EndlessWorker> {
-    const process = new ProgramProcess<EndlessRequest, EndlessReply>(PROGRAM, setting, { execArgv: MEASURED_MEMORY });
-    await process.start();
-    return new EndlessWorker(process);
-  }
-
-  /** Rejects once the process has ended. */
-  get died(): Promise<never> {
-    return this.#process.died;
-  }
-
-  /** Measures the run of this id. `sampled` is called with every reading of the memory. */
-  async watch(runId: string, steps: number, sampled: (sample: WorkerSample) => void): Promise<void> {
-    this.samples.length = 0;
-    this.#process.listen('sampled', ({ type: _, ...sample }) => {
-      this.samples.push(sample);
-      sampled(sample);
-    });
-    await this.#process.ask({ type: 'watch', runId, steps }, 'watching');
-  }
-
-  /** Returns the start times of the run's steps. */
-  async times(): Promise<StepTimes> {
-    return this.#process.ask({ type: 'report' }, 'report');
-  }
-
-  /** Drains the worker and ends the process, by force if it takes too long. */
-  async stop(): Promise<void> {
-    await this.#process.stop({ type: 'stop' });
-  }
 }
 
 /** Measures the history of each execution of a run, the oldest first. Throws if the server has removed some. */

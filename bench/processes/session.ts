@@ -6,7 +6,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createWorker } from '../../worker/index.ts';
 import { EndlessClock } from '../endless/endless-clock.ts';
 import { collectHeaps } from '../sides/measured-memory.ts';
-import type { SessionReply, SessionRequest, SessionSetting } from '../session/session-worker.ts';
+import type { SessionReply, SessionRequest, SessionSetting } from '../endless/measured-worker.ts';
 import { answerRequests, endAfter, readSetting, reply } from '../../test/processes/program.ts';
 import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 

@@ -6,7 +6,7 @@ import { rounded, sum } from '../figures/statistics.ts';
 import type { IdleSessionsOptions } from '../options.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { questionText, checkRecord, type CheckedRecord, talker } from './questions.ts';
-import { SessionWorker } from './session-worker.ts';
+import { SessionWorker } from '../endless/measured-worker.ts';
 
 type Say = (line: string) => void;
 
@@ -34,7 +34,7 @@ export async function measureIdleSessions({ sessions: count, cached, resultChars
   const { address, namespace } = server;
   // On a busy machine messages wait for the worker for a while: that is expected here.
   const client = await connect({ address, namespace, onNotice: () => undefined });
-  const worker = await SessionWorker.start({ address, namespace, bundlePath: bundle.path, resultChars, cached });
+  const worker = await new SessionWorker({ address, namespace, bundlePath: bundle.path, resultChars, cached }).start();
   try {
     const sessions = Array.from({ length: count }, (_, index) => new IdleSession(client, index));
     await Promise.race([inTurns(sessions.slice(0, cached), (session) => session.ask()), worker.died]);

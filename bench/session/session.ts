@@ -8,7 +8,7 @@ import { rounded, mean, median, sum } from '../figures/statistics.ts';
 import type { SessionBenchOptions } from '../options.ts';
 import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { checkRecord, talker, questionText, EMPTY_ACTIVITIES, EMPTY_ON_UPDATE } from './questions.ts';
-import { SessionWorker } from './session-worker.ts';
+import { SessionWorker } from '../endless/measured-worker.ts';
 import { answeringTurn } from '../../src/client/session-handle.ts';
 import { queryRun } from '../../src/client/executions.ts';
 import { QUERIES, ACTIVITIES } from '../../src/core/protocol.ts';
@@ -43,7 +43,7 @@ export async function measureSession({ messages, resultChars, idleSeconds }: Ses
   const { address, namespace } = server;
   const client = await connect({ address, namespace });
   const setting = { address, namespace, bundlePath: bundle.path, resultChars };
-  let worker = await SessionWorker.start(setting);
+  let worker = await new SessionWorker(setting).start();
   try {
     const asked: string[] = [];
     const session = open(client);
@@ -63,7 +63,7 @@ export async function measureSession({ messages, resultChars, idleSeconds }: Ses
     say(`waking it ${WAKES} times from the cache`);
     const cached = await measureCached(woken, WAKES);
     await worker.stop();
-    worker = await SessionWorker.start({ ...setting, cached: SMALL_CACHE });
+    worker = await new SessionWorker({ ...setting, cached: SMALL_CACHE }).start();
     say(`waking it ${EVICTED_WAKES} times from its history`);
     const others = Array.from({ length: SMALL_CACHE }, () => ({ client, worker, session: open(client), next: counting([]) }));
     const { historyLength: evictedHistoryEvents } = await client.temporal.workflow.getHandle(session.id).describe();
