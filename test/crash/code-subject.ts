@@ -1,4 +1,4 @@
-import { type PlainRecord, plainRecord, difference } from './checks/plain-record.ts';
+import { type PlainRecord, plainRecord, difference } from './checks.ts';
 import { runApproved, type RunRecord } from './runs/run-approved.ts';
 import type { Subject, Hit } from './subject.ts';
 import { CODER, REFUND, CELLS, CHARGE, EFFECTS } from './coder.ts';

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import { unless } from '../processes/command.ts';
-import { difference, OF_ONE_RUN } from './checks/plain-record.ts';
+import { difference, OF_ONE_RUN } from './checks.ts';
 import { CONTINUE, CONTINUED } from './points/points.ts';
 import type { Pass, CrashTestbed } from './processes/crash-testbed.ts';
 import { type Subject, type Disturbance, killIdle } from './subject.ts';

@@ -1,7 +1,7 @@
 import { fold, newView, type StreamItem, type StreamView, type RunHandle } from '../../src/client/index.ts';
 import type { Event } from '../../src/core/domain/record.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';
-import { difference } from '../crash/checks/plain-record.ts';
+import { difference } from '../crash/checks.ts';
 
 /** The record of a run, as JSON. */
 export interface RecordedRun {

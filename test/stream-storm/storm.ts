@@ -2,11 +2,10 @@ import { seeded, type Random } from '../crash/runs/random-kills.ts';
 import { atOnce } from '../processes/at-once.ts';
 import { type Check, unless } from '../processes/command.ts';
 import { secondsSince } from '../processes/timings.ts';
-import { type StormPlace, withStorm, type Kind, KINDS, type Victim } from './processes/storm-testbed.ts';
+import { type StormPlace, withStorm, type Kind, KINDS, type Victim, type Waiting } from './processes/storm-testbed.ts';
 import { type StreamedRun, streamedRun } from './streamed-run.ts';
 import type { StreamItem, LonghaulClient } from '../../src/client/index.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Waiting } from './processes/settings.ts';
 
 /** The number of runs at the same time. */
 const AT_ONCE = 12;

@@ -1,4 +1,4 @@
-import { type PlainRecord, plainRecord, difference } from '../checks/plain-record.ts';
+import { type PlainRecord, plainRecord, difference } from '../checks.ts';
 import { activityPoint, isCallInside, isStored, queryPoint, executionName } from '../points/points.ts';
 import { runApproved, type RunRecord } from '../runs/run-approved.ts';
 import { AGENT, BURSTING } from './reference-agent.ts';

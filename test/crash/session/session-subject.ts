@@ -16,10 +16,9 @@ import {
 import { type SessionRecord, holdSession } from './session-run.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
-import { OF_ONE_RUN } from '../checks/plain-record.ts';
+import { OF_ONE_RUN, asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks.ts';
 import { outputText } from '../../../src/core/domain/content.ts';
 import { unless } from '../../processes/command.ts';
-import { asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks/hit-problems.ts';
 
 /** The points that every sample has: a session wakes, sleeps, switches, is refreshed, closed, and changes its memory. */
 export const NAMED_POINTS: readonly string[] = [

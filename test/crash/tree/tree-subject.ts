@@ -1,9 +1,8 @@
 import type { Subject, Hit } from '../subject.ts';
 import { runDelegation, type TreeRecord } from './delegation-run.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
-import { OF_ONE_RUN } from '../checks/plain-record.ts';
+import { OF_ONE_RUN, asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks.ts';
 import { unless } from '../../processes/command.ts';
-import { asksOver, hitProblems, partsThatDiffer, randomAsks } from '../checks/hit-problems.ts';
 import { EFFECTS } from './delegation.ts';
 
 /** The timeout of these activities does not depend on the heartbeats of the testbed. */

@@ -2,7 +2,7 @@ import { connect, redisStreams } from '../../../src/client/index.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { listen, shutDown } from '../../../src/server/node-server.ts';
 import { readSetting, reply } from '../../processes/program.ts';
-import type { ServiceSetting } from './settings.ts';
+import type { ServiceSetting } from './storm-testbed.ts';
 
 /** A service of the storm, in a separate process. SIGTERM ends it as it ends `longhaul serve`. */
 

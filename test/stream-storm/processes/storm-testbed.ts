@@ -5,10 +5,40 @@ import type { Random } from '../../crash/runs/random-kills.ts';
 import { unusedPort } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 import { RedisServer } from '../../streams/redis-server.ts';
-import type { ProcessSetting, ServiceSetting, Waiting, WorkerReply, WorkerSetting } from './settings.ts';
 import { once } from 'node:events';
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../../../src/dev-server/start-flags.ts';
+
+/** The settings of all processes of a storm, passed as the JSON of their first argument. */
+interface ProcessSetting {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  redisUrl: string;
+}
+
+/** The settings of a worker. */
+export interface WorkerSetting extends ProcessSetting {
+  /** The workflows, bundled once for all workers. */
+  bundlePath: string;
+}
+
+/** The settings of a service. */
+export interface ServiceSetting extends ProcessSetting {
+  port: number;
+  /** How long it keeps serving after SIGTERM, in milliseconds. */
+  drainMs: number;
+}
+
+/** A call that waits for an approval. */
+export interface Waiting {
+  runId: string;
+  callId: string;
+  digest: string;
+}
+
+/** A message from a worker. */
+export type WorkerReply = { type: 'ready' } | ({ type: 'waiting' } & Waiting);
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('instance-process.ts', import.meta.url));

@@ -3,7 +3,7 @@ import { createWorker, redisStreams } from '../../../worker/index.ts';
 import { readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { drafts, teller, streamingModel } from './streaming-agents.ts';
-import type { WorkerReply, WorkerSetting } from './settings.ts';
+import type { WorkerReply, WorkerSetting } from './storm-testbed.ts';
 
 /** A worker of the storm, in a separate process, so that it can be killed. */
 

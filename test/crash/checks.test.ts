@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record.ts';
-import type { RunResultJson } from '../../../src/core/domain/result.ts';
-import { notHappened, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
-import { difference, plainRecord } from './plain-record.ts';
-import type { Effect } from '../processes/ledger.ts';
-import type { Pass } from '../processes/crash-testbed.ts';
-import { answerOf, effectOf, SCRIPT } from '../reference/reference-script.ts';
-import { pointProblems, randomProblems, undisturbedProblems } from '../reference/agent-subject.ts';
-import type { RunRecord } from '../runs/run-approved.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../src/core/domain/result.ts';
+import { notHappened, unknownOutcome } from '../../src/core/domain/tool-calls.ts';
+import { difference, plainRecord } from './checks.ts';
+import type { Effect } from './processes/ledger.ts';
+import type { Pass } from './processes/crash-testbed.ts';
+import { answerOf, effectOf, SCRIPT } from './reference/reference-script.ts';
+import { pointProblems, randomProblems, undisturbedProblems } from './reference/agent-subject.ts';
+import type { RunRecord } from './runs/run-approved.ts';
 
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
