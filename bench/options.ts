@@ -228,7 +228,7 @@ export interface SiteBenchOptions {
   quiet: boolean;
 }
 
-/** The usage of both commands. */
+/** The usage of `first-hours` and `site`. */
 const HOURS_USAGE = `  npm run bench -- first-hours [--part create|completion|doctor] [--rounds 11] [--json]
   npm run bench -- site [--rounds 3] [--json]`;
 
