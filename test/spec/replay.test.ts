@@ -7,11 +7,9 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
-import { findSuite } from './adapters/index.ts';
-import { WITHOUT_COUNTERPART } from './adapters/without-counterpart.ts';
+import { findSuite, WITHOUT_COUNTERPART } from './adapters/index.ts';
 import type { SpecCase } from './case-file.ts';
-import { replayFile, type Replayed } from './replay.ts';
-import { closingLine, failureReport, skipReport } from './report.ts';
+import { closingLine, failureReport, type Replayed, replayFile, skipReport } from './replay.ts';
 
 const OWN_CASES = fileURLToPath(new URL('cases', import.meta.url));
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));

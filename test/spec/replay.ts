@@ -1,15 +1,11 @@
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
+import { CaseProblem, only, type Operation, type SuiteAdapter } from './adapters/adapter.ts';
 import type { CaseFile, SpecCase } from './case-file.ts';
-import { CaseProblem, only } from './adapters/fields.ts';
 import { INFORMATIONAL_KEYS, match, matcherOf, type MatchMemory, type Mismatch, UNORDERED_TAIL } from './match.ts';
 
 /** The verdict on a case. */
-export type Verdict =
-  | { type: 'passed' }
-  | { type: 'skipped'; reason: string }
-  | { type: 'failed'; problem?: string; mismatches: Mismatch[] };
+type Verdict = { type: 'passed' } | { type: 'skipped'; reason: string } | { type: 'failed'; problem?: string; mismatches: Mismatch[] };
 
 /** A case with its verdict. */
 export interface Replayed {
@@ -19,7 +15,7 @@ export interface Replayed {
 }
 
 /** The outcome of an operation. `unreadable`: its adapter cannot translate the case. */
-export type Outcome =
+type Outcome =
   | { type: 'returned'; value: unknown }
   | { type: 'threw'; message: string }
   | { type: 'unreadable'; problem: string }
@@ -100,7 +96,7 @@ function readable(operation: Operation, input: JsonValue, expect: JsonValue): Js
 }
 
 /** Compares an outcome with an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
-export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
+function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
   if (outcome.type === 'unreadable') return failure(outcome.problem);
   if (outcome.type === 'stuck') return failure(`There was no outcome within ${CASE_TIMEOUT_MS} ms.`);
   if (isJsonObject(expect) && Object.hasOwn(expect, 'raises_or_error')) return judgeError(expect, outcome, memory);
@@ -131,4 +127,46 @@ function verdictOf(mismatches: Mismatch[]): Verdict {
 
 function failure(problem: string): Verdict {
   return { type: 'failed', problem, mismatches: [] };
+}
+
+/** A value longer than this is cut: the case file has the whole value. */
+const VALUE_LENGTH = 1_000;
+
+/** A failed case as text: its name, and each difference with its path. Empty for every other case. */
+export function failureReport({ suite, specCase, verdict }: Replayed): string[] {
+  if (verdict.type !== 'failed') return [];
+  const { id, title, op, level } = specCase;
+  return [
+    `FAILED ${suite} ${id} [${level}] ${op}: ${title}`,
+    ...(verdict.problem === undefined ? [] : [`    ${verdict.problem}`]),
+    ...verdict.mismatches.flatMap(mismatchReport),
+  ];
+}
+
+function mismatchReport({ path, expected, actual }: Mismatch): string[] {
+  return [`    at ${path === '' ? '(the whole value)' : path}`, `      - expected ${shown(expected)}`, `      + actual   ${shown(actual)}`];
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? `(${typeof value})`;
+  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}… (${text.length} characters)` : text;
+}
+
+/** One line for each skipped operation, with the number of its cases and the reason. */
+export function skipReport(replayed: Replayed[]): string[] {
+  const counts = new Map<string, { label: string; count: number; reason: string }>();
+  for (const { suite, specCase, verdict } of replayed) {
+    if (verdict.type !== 'skipped') continue;
+    const key = JSON.stringify([suite, specCase.op, verdict.reason]);
+    const entry = counts.get(key) ?? { label: `${suite} ${specCase.op}`, count: 0, reason: verdict.reason };
+    entry.count += 1;
+    counts.set(key, entry);
+  }
+  return [...counts.values()].map(({ label, count, reason }) => `SKIPPED ${label} (${count}): ${reason}`);
+}
+
+/** The closing line. */
+export function closingLine(replayed: Replayed[], brokenFiles: number): string {
+  const count = (type: Replayed['verdict']['type']): number => replayed.filter(({ verdict }) => verdict.type === type).length;
+  return `${count('passed')} passed, ${count('failed') + brokenFiles} failed, ${count('skipped')} skipped`;
 }

@@ -1,7 +1,6 @@
 import { findSuite, hasPrograms } from './adapters/index.ts';
 import { BadDirectory, type CaseFile, readCaseFiles } from './case-file.ts';
-import { replayFile, type Replayed } from './replay.ts';
-import { closingLine, failureReport, skipReport } from './report.ts';
+import { closingLine, failureReport, type Replayed, replayFile, skipReport } from './replay.ts';
 
 /** Cases at the same time: one in Python waits for the start of its process longer than anything computes. */
 const AT_ONCE = { javascript: 1, python: 3 };

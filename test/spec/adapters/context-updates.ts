@@ -7,8 +7,7 @@ import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { applyOperations, touchedKeys } from '../../../src/core/domain/deps.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { callTool, say, type ScriptEntry, type ScriptedReply, together } from '../../../src/testing/index.ts';
-import type { Operation } from './adapter.ts';
-import { CaseProblem, list, number, object, only, text } from './fields.ts';
+import { CaseProblem, list, number, object, only, type Operation, text } from './adapter.ts';
 import { runWithKit } from './kit-run.ts';
 
 /** Suite `nous.context_update`: changes of the deps by tools. */

@@ -2,8 +2,7 @@ import { type ContentItem, isToolCall, type Message, type Role, type ToolResult 
 import { type ConversationEvent, patchDangling } from '../../../src/core/domain/model.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { parseToolCall } from '../../../src/model/interpret-response.ts';
-import type { Operation } from './adapter.ts';
-import { CaseProblem, list, only, text } from './fields.ts';
+import { CaseProblem, list, only, type Operation, text } from './adapter.ts';
 
 /** Suite `nous.patch_dangling_tool_calls`: results for calls without results. */
 export const danglingCallOperations: Readonly<Record<string, Operation>> = {

@@ -1,20 +1,23 @@
 import type { CodeLanguage } from '../../../src/core/domain/code.ts';
 import type { SuiteAdapter } from './adapter.ts';
-import { axonExecutorOperations } from './axon/executor.ts';
-import { axonAnchorOperations } from './axon/anchors.ts';
-import { axonRetrySuite } from './axon/retry.ts';
-import { axonSupportOperations } from './axon/support.ts';
-import { axonValidatorOperations } from './axon/validator.ts';
-import { jsonTypeNames } from './axon/wording.ts';
+import { axonAnchorOperations, axonValidatorOperations, jsonTypeNames } from './axon-checks.ts';
+import { axonExecutorOperations } from './axon-executor.ts';
+import { axonRetrySuite } from './axon-retry.ts';
+import { axonSupportOperations } from './axon-support.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
-import { nousRuntimeOperations } from './nous/runtime.ts';
-import { savedContextOperations } from './nous/saved-context.ts';
-import { reactRunResultSuite } from './react/react-run-result.ts';
-import { tinyagentAgentsSuite } from './tinyagent/agents.ts';
-import { tinyagentExecutorOperations } from './tinyagent/executor.ts';
-import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
+import { nousRuntimeOperations } from './nous-runtime.ts';
+import { savedContextOperations } from './nous-saved-context.ts';
+import { reactRunResultSuite } from './react-run-result.ts';
+import { tinyagentAgentsSuite } from './tinyagent-agents.ts';
+import { tinyagentExecutorOperations } from './tinyagent-executor.ts';
+
+/**
+ * The operations of the case files without a counterpart in the product, by suite, each with the reason. Their cases are
+ * skipped.
+ */
+export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {};
 
 const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['execution_context', executionContextSuite],

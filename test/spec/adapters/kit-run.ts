@@ -1,20 +1,28 @@
-import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { Event } from '../../../src/core/domain/record.ts';
+import { type FeedSources, RunFeed } from '../../../src/client/stream/run-feed.ts';
+import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
+import { streamRun } from '../../../src/client/stream/stream-run.ts';
 import { isToolCall } from '../../../src/core/domain/content.ts';
-import type { JsonObject } from '../../../src/core/domain/json.ts';
-import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
-import type { Duration } from '../../../src/core/domain/time.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import type { ModelCallContext, ModelClient, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import { completesStep, type Event } from '../../../src/core/domain/record.ts';
 import type { RunResult } from '../../../src/core/domain/result.ts';
-import type { StreamSink } from '../../../src/streams/stream-sink.ts';
+import type { StreamEntry } from '../../../src/core/domain/stream.ts';
+import type { Duration } from '../../../src/core/domain/time.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import type { StreamRead, StreamSink } from '../../../src/streams/stream-sink.ts';
 import {
   type Decide,
+  failWith,
   isUndecidedRun,
+  malformed,
   type Occurrence,
-  type ScriptEntry,
   scriptedModel,
+  type ScriptEntry,
   testAgent,
   type TestedRecord,
 } from '../../../src/testing/index.ts';
+import { CaseProblem, list, object, only, said, text } from './adapter.ts';
+import { toOurUsage } from './result-notation.ts';
 
 /** A run of a case. */
 export interface KitRun {
@@ -80,4 +88,126 @@ function givenIds(events: readonly Event[], answers: readonly ModelResponse[]): 
     content.filter(isToolCall).map(({ toolCallId }, call) => [toolCallId, answers[index]?.toolCalls[call]?.id] as const),
   );
   return new Map(pairs.filter((pair): pair is readonly [string, string] => typeof pair[1] === 'string' && pair[1] !== ''));
+}
+
+/** Translates an entry of `replies`: content items, or an error. */
+export function toReply(reply: JsonValue): ScriptEntry {
+  if (!Array.isArray(reply)) return failWith('model_error', text(only('A reply', reply, ['error_message'])['error_message']));
+  const texts: string[] = [];
+  const calls: RawToolCall[] = [];
+  for (const item of reply.map(object)) {
+    if (item['type'] === 'message') texts.push(text(only('A message', item, ['type', 'role', 'content'])['content']));
+    else if (item['type'] === 'tool_call') calls.push(toCallOfReply(item));
+    else throw new CaseProblem(`A reply has an item of type ${JSON.stringify(item['type'])}, which the adapter does not know`);
+  }
+  return exactly({ content: texts.join('\n'), toolCalls: calls, usage: null, finishReason: calls.length > 0 ? 'tool_calls' : 'stop' });
+}
+
+function toCallOfReply(item: JsonObject): RawToolCall {
+  const { tool_call_id: id, name, ...given } = only('A tool call', item, ['type', 'tool_call_id', 'name', ...ARGUMENTS]);
+  return rawCall(id, name, argumentsOf(given));
+}
+
+const ANSWER = ['text', 'tool_calls', 'usage', 'finish_reason', 'error'];
+
+/** Translates an entry of `model`: text, tool calls, usage and finish reason, or an error. */
+export function toAnswer(entry: JsonValue): ScriptEntry {
+  const { text: content, tool_calls, usage, finish_reason, error } = only('An entry of "model"', entry, ANSWER);
+  if (error !== undefined) return failWith('model_error', said(error));
+  const calls = list(tool_calls).map((call) => toRawCall(object(call)));
+  return exactly({
+    content: text(content),
+    toolCalls: calls,
+    usage: usage === undefined || usage === null ? null : toOurUsage(usage),
+    finishReason: text(finish_reason, calls.length > 0 ? 'tool_calls' : 'stop'),
+  });
+}
+
+/** `invalid_arguments` is the raw text of the model's arguments. */
+const ARGUMENTS = ['arguments', 'invalid_arguments'];
+
+function toRawCall(call: JsonObject): RawToolCall {
+  const { id, name, function: nested, ...given } = only('A tool call', call, ['id', 'type', 'name', 'function', ...ARGUMENTS]);
+  if (nested === undefined) return rawCall(id, name, argumentsOf(given));
+  const inner = only('The function of a tool call', nested, ['name', ...ARGUMENTS]);
+  return rawCall(id, inner['name'], argumentsOf(inner));
+}
+
+function argumentsOf({ arguments: args, invalid_arguments: raw }: JsonObject): JsonValue | undefined {
+  if (raw === undefined) return args;
+  if (args !== undefined) throw new CaseProblem('A tool call has both "arguments" and "invalid_arguments"');
+  return text(raw);
+}
+
+/** Leaves out the fields that a case leaves out: the product has to handle it. */
+function rawCall(id: JsonValue | undefined, name: JsonValue | undefined, args: JsonValue | undefined): RawToolCall {
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    ...(args === undefined ? {} : { arguments: args }),
+  };
+}
+
+function exactly(response: ModelResponse): ScriptEntry {
+  return malformed(response);
+}
+
+/** A sink that keeps what the worker publishes, in its order. */
+class RecordingSink implements StreamSink {
+  readonly name = 'recording';
+  readonly entries: StreamEntry[] = [];
+
+  open(): ReturnType<StreamSink['open']> {
+    return {
+      announces: false,
+      publish: (_, entry) => void this.entries.push(entry),
+      read: async function* nothing() {},
+      removeRun: () => Promise.resolve(),
+      health: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  }
+}
+
+/** Runs an agent, and returns all items of its stream, as a reader gets them that follows it from the beginning. */
+export async function streamWithKit(run: Omit<KitRun, 'streams'>): Promise<StreamItem[]> {
+  const sink = new RecordingSink();
+  const played = await runWithKit({ ...run, streams: sink });
+  const feed = new RunFeed(sourcesOf(played, sink.entries));
+  const items: StreamItem[] = [];
+  const reading = streamRun({ follow: () => ({ feed, release: () => undefined }) }, endOf(played).runId, {});
+  for await (const item of reading) items.push(item);
+  return items;
+}
+
+/** Returns what the product reads a stream by: the record, which grows as it did during the run, and the published entries. */
+function sourcesOf(played: PlayedRun, entries: readonly StreamEntry[]): FeedSources {
+  const { events, steps } = played;
+  const { runId, ...result } = endOf(played).toJSON();
+  let recorded = 0;
+  let closed = false;
+  const visibleSteps = () => (closed ? steps : steps.slice(0, events.slice(0, recorded).filter(completesStep).length));
+  const page: FeedSources['pages']['read'] = async ({ offset, step }) => ({
+    events: events.slice(offset, recorded),
+    steps: visibleSteps().slice(step),
+    isLast: true,
+    status: closed ? result.status : 'running',
+  });
+  const executionId = entries.flatMap((entry) => ('of' in entry ? [entry.of.executionId] : [entry.executionId]))[0] ?? runId;
+  return {
+    pages: { read: page, shared: page, ended: () => undefined, end: async () => ({ offset: 0, step: 0, status: 'running' }) },
+    news: { gatherMs: 0, pauseMs: () => 1, look: async () => ({ executionId, closed, isNew: true }) },
+    executions: async () => ({ ids: [executionId], isComplete: true }),
+    newest: async () => ({ executionId, closed }),
+    result: async () => ({ ...result, runId, output: result.output as never }),
+    announced: () => true,
+    async *live(): AsyncGenerator<StreamRead> {
+      for (const [index, entry] of entries.entries()) {
+        if ('of' in entry) recorded = Math.max(recorded, entry.of.through ?? 0);
+        yield { type: 'entry', position: String(index), entry };
+      }
+      recorded = events.length;
+      closed = true;
+    },
+  };
 }

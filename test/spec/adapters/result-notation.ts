@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { type ContentItem, type ContentPart, outputText } from '../../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
 import type { RunResult } from '../../../src/core/domain/result.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
-import { newRunResult } from '../../core/domain/new-run-result.ts';
-import { outputText } from '../../../src/core/domain/content.ts';
 import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run.ts';
 import {
   type CallCounts,
@@ -14,8 +14,46 @@ import {
   type ToolCallRecord,
 } from '../../../src/core/domain/tool-calls.ts';
 import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/usage.ts';
-import { toOurPart } from './content-notation.ts';
-import { CaseProblem, flag, list, number, object, only, text } from './fields.ts';
+import { newRunResult } from '../../core/domain/new-run-result.ts';
+import { CaseProblem, flag, list, number, object, only, text } from './adapter.ts';
+
+/** A content item of a case with its keys renamed and nothing else changed. */
+export function toOurItem({ tool_call_id: toolCallId, ...item }: JsonObject): JsonObject {
+  return toolCallId === undefined ? item : { ...item, toolCallId };
+}
+
+/** One of our content items in the notation of the cases. */
+export function toTheirItem(item: ContentItem): JsonObject {
+  switch (item.type) {
+    case 'message':
+      return { type: item.type, role: item.role, content: outputText(item.content) };
+    case 'tool_call':
+      return { type: item.type, tool_call_id: item.toolCallId, name: item.name, arguments: item.arguments };
+    case 'tool_result': {
+      const { type, toolCallId, name, status, content } = item;
+      return { type, tool_call_id: toolCallId, name, status, content };
+    }
+  }
+}
+
+/** One of our events in the notation of the cases. */
+export function toTheirEvent({ id, executionId, timestamp, author, content }: Event): JsonObject {
+  // In the seed, a time is a number of seconds.
+  return { id, execution_id: executionId, timestamp: Date.parse(timestamp) / 1000, author, content: content.map(toTheirItem) };
+}
+
+const PART = ['type', 'text', 'format', 'width', 'height', 'size'];
+
+/** Translates a part of an output in a case: a text, or media with its type and its description. */
+function toOurPart(part: JsonValue): ContentPart {
+  if (!isJsonObject(part)) return { type: 'text', text: text(part) };
+  const { type, text: said, format, width, height, size } = only('A part of an output', part, PART);
+  const [sizeWidth = 0, sizeHeight = 0] = list(size);
+  if (type === 'text') return { type, text: text(said) };
+  if (type === 'image') return { type, url: '', width: number(width ?? sizeWidth, 0), height: number(height ?? sizeHeight, 0) };
+  if (type === 'audio' || type === 'video') return { type, url: '', format: text(format) };
+  throw new CaseProblem(`An output has a part of type ${JSON.stringify(type)}, which the adapter does not know`);
+}
 
 /** The fields of a result that a case may give. */
 export const RESULT_FIELDS = [
@@ -44,7 +82,7 @@ export function toOurResult(fields: JsonObject): RunResult {
   return newRunResult({
     runId: text(run_id) || randomUUID(),
     agentName: text(agent_name),
-    ...status(fields['status']),
+    ...givenStatus(fields['status']),
     output: Array.isArray(output) ? output.map(toOurPart) : text(output),
     steps: typeof steps === 'number' ? Array.from({ length: steps }, (_, index) => newStep(index + 1)) : list(steps).map(toOurStep),
     usage: { ...toOurTotals(usage ?? {}), ...('total_tokens' in fields ? { totalTokens: number(fields['total_tokens'], 0) } : {}) },
@@ -60,7 +98,7 @@ function orNull<Ours>(value: JsonValue | undefined, translate: (value: JsonValue
   return value === undefined || value === null ? null : translate(value);
 }
 
-function status(value: JsonValue | undefined): { status?: TerminalStatus } {
+function givenStatus(value: JsonValue | undefined): { status?: TerminalStatus } {
   if (value === undefined) return {};
   const known = TERMINAL_STATUSES.find((one) => one === value);
   if (known === undefined) throw new CaseProblem(`The case gives a status that no result has: ${JSON.stringify(value)}`);

@@ -1,7 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
-import { errorMessage, UsageError } from '../../../../src/core/domain/errors.ts';
-import { errorLevel, formatError, seedNameOf, type StepError } from '../../../../src/core/program/step-errors.ts';
-import type { RefineDocument } from '../../../../src/core/domain/program-document.ts';
+import { ERROR_CODES, type ErrorCode, errorMessage, UsageError } from '../../../src/core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import type { RefineDocument } from '../../../src/core/domain/program-document.ts';
 import {
   type AttemptOutcome,
   type Backoff,
@@ -11,11 +10,44 @@ import {
   fallbackOf,
   makeAttempts,
   resolveRefine,
-} from '../../../../src/core/program/refine.ts';
-import type { SuiteAdapter } from '../adapter.ts';
-import { list, number, only, text } from '../fields.ts';
-import { mapTexts } from '../wording.ts';
-import { namedError } from './named-error.ts';
+} from '../../../src/core/program/refine.ts';
+import {
+  errorLevel,
+  formatError,
+  type GivenErrorContext,
+  newStepError,
+  seedNameOf,
+  type StepError,
+  type StepErrorContext,
+} from '../../../src/core/program/step-errors.ts';
+import { list, number, only, type SuiteAdapter, text } from './adapter.ts';
+import { mapTexts } from './wording.ts';
+
+/** The names of the fields of a context, and what the cases call them. */
+export const CONTEXT_NAMES: readonly [keyof StepErrorContext, string][] = [
+  ['step', 'step_name'],
+  ['unit', 'flow_name'],
+  ['attempt', 'attempt'],
+  ['expectedType', 'expected_type'],
+  ['actualValue', 'actual_value'],
+  ['anchorName', 'anchor_name'],
+  ['details', 'details'],
+];
+
+/** The fields of a context as the cases call them. */
+export const CONTEXT_KEYS = CONTEXT_NAMES.map(([, name]) => name);
+
+/** Returns the context of a case in the words of the product. */
+export function contextOf(input: JsonObject): GivenErrorContext {
+  return Object.fromEntries(CONTEXT_NAMES.flatMap(([field, name]) => (input[name] === undefined ? [] : [[field, input[name]]])));
+}
+
+/** Returns the failure of a step with the name that a case gives; undefined if it is not the name of such a failure. */
+export function namedError(name: string, message: string, context: JsonValue | undefined): StepError | undefined {
+  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+  const code = codes.find((one) => 'level' in ERROR_CODES[one] && seedNameOf(one) === name);
+  return code === undefined ? undefined : newStepError(code, message, contextOf(only('The context', context ?? {}, CONTEXT_KEYS)));
+}
 
 const CONFIG = ['max_attempts', 'pass_failure_context', 'backoff', 'on_exhaustion', 'on_exhaustion_target'];
 

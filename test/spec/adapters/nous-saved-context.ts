@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
-import { type ContextToSave, readSavedContext, type SavedContext, toSavedContext } from '../../../../src/core/saved/saved-context.ts';
-import type { Operation } from '../adapter.ts';
-import { list, object, only, text } from '../fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { type ContextToSave, readSavedContext, type SavedContext, toSavedContext } from '../../../src/core/saved/saved-context.ts';
+import { list, object, only, type Operation, text } from './adapter.ts';
 
 /** Suite `nous.serialization`: documents of contexts, and what can be read from them. */
 export const savedContextOperations: Readonly<Record<string, Operation>> = {

@@ -1,8 +1,7 @@
-import { parseSkill, type RegisteredSkill, SkillRegistry } from '../../../../activities/skills/worker-skills.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { DEFAULT_PRIORITY, type Skill, skillsPrompt } from '../../../../src/core/domain/skills.ts';
-import type { Operation } from '../adapter.ts';
-import { list, number, object, only, text } from '../fields.ts';
+import { parseSkill, type RegisteredSkill, SkillRegistry } from '../../../activities/skills/worker-skills.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import { DEFAULT_PRIORITY, type Skill, skillsPrompt } from '../../../src/core/domain/skills.ts';
+import { list, number, object, only, type Operation, text } from './adapter.ts';
 
 const SKILL_KEYS = ['name', 'description', 'tags', 'group', 'instructions', 'activation', 'allowed_tools', 'priority', 'on_match_contains'];
 
