@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/define/define-agent.ts';
 import { agentWith, scenario, toolThat } from './scenario.ts';
 
 const plain = agentWith([]);
-const look = toolThat('look', () => 'seen');
+export const look = toolThat('look', () => 'seen');
 const lastWords = agentWith([look], { limits: { steps: 1 }, finalAttempt: true });
 const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object({ answer: z.number() }), outputRetries: 1 });
 

@@ -2,19 +2,13 @@ import { defineTool, quickjs } from '../../../src/index.ts';
 import { z } from 'zod';
 import { approve, reject, say, type ScriptEntry } from '../../../src/testing/index.ts';
 import { agentWith, ran, scenario } from './scenario.ts';
+import { refund } from './json-replies.ts';
 
 const add = defineTool({
   name: 'add',
   description: 'Adds two numbers.',
   parameters: z.object({ a: z.number(), b: z.number() }),
   execute: ({ a, b }) => a + b,
-});
-const refund = defineTool({
-  name: 'refund',
-  description: 'Pays back',
-  parameters: z.object({ amount: z.number() }),
-  approval: 'always',
-  execute: ({ amount }) => `refunded ${amount}`,
 });
 const coder = agentWith([add, refund], { replyFormat: 'code', code: { executor: quickjs() } });
 const block = (code: string): ScriptEntry => say(`\`\`\`javascript\n${code}\n\`\`\``);

@@ -7,7 +7,7 @@ const look = toolThat('look', ({ text }, context) => (act(context, 'look') ? `se
 const broken = toolThat('broken', () => {
   throw new Error('nope');
 });
-const refund = defineTool({
+export const refund = defineTool({
   name: 'refund',
   description: 'Pays back',
   parameters: z.object({ amount: z.number() }),

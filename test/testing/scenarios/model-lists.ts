@@ -1,7 +1,7 @@
 import { callTool, failWith, say, scriptedModel } from '../../../src/testing/index.ts';
-import { agentWith, ran, type Scenario, toolThat } from './scenario.ts';
+import { agentWith, ran, type Scenario } from './scenario.ts';
+import { look } from './answers.ts';
 
-const look = toolThat('look', () => 'seen');
 const FIRST = 'first/large';
 const SECOND = 'second/small';
 const agent = agentWith([look], { model: [FIRST, SECOND] });

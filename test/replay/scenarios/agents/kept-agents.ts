@@ -1,19 +1,7 @@
-import { callTool, hang, say, together } from '../../../../src/testing/index.ts';
-import type { LonghaulClient, RunHandle } from '../../../../src/client/index.ts';
+import { hang, say, together } from '../../../../src/testing/index.ts';
 import { until } from '../../../server/testbed/until.ts';
 import type { AgentScenario } from '../../scenario.ts';
-
-const edit = (request: string, id: string): ReturnType<typeof callTool> => callTool('editor', { request }, id);
-const approveText = callTool('approve_text', { text: 'a' }, 'c');
-
-/** Waits until the kept agent waits for a decision. */
-async function waitingBelow(run: RunHandle): Promise<void> {
-  await until(async () => (await run.approvals()).pending.length === 1, 'the agent to wait', 30);
-}
-
-async function approveAll(run: RunHandle, client: LonghaulClient): Promise<void> {
-  for (const waiting of (await run.approvals()).pending) await client.handle(waiting.runId ?? '').approve(waiting);
-}
+import { approveAll, approveText, edit, waitingBelow } from './sub-agents.ts';
 
 /** Runs that keep the agent of a tool between its calls. */
 export const keptAgents: Record<string, AgentScenario> = {
@@ -34,7 +22,7 @@ export const keptAgents: Record<string, AgentScenario> = {
     childScript: [say('first'), approveText, say('second')],
     worker: { continueAsNew: { updates: 3 } },
     meanwhile: async (run, _, client) => {
-      await waitingBelow(run);
+      await waitingBelow(run, 1);
       for (const id of ['m1', 'm2', 'm3', 'm4', 'm5', 'm6']) await run.send(id, { id });
       await until(async () => (await run.status()).executions > 1, 'the next execution', 30);
       await approveAll(run, client);
@@ -45,7 +33,7 @@ export const keptAgents: Record<string, AgentScenario> = {
     script: [edit('1', 'e1'), edit('2', 'e2')],
     childScript: [say('first'), approveText],
     meanwhile: async (run) => {
-      await waitingBelow(run);
+      await waitingBelow(run, 1);
       await run.cancel('enough');
     },
   },

@@ -3,15 +3,15 @@ import { callTool, failWith, say, together } from '../../../../src/testing/index
 import { until } from '../../../server/testbed/until.ts';
 import type { AgentScenario } from '../../scenario.ts';
 
-const edit = (request: string, id: string): ReturnType<typeof callTool> => callTool('editor', { request }, id);
-const approveText = callTool('approve_text', { text: 'a' }, 'c');
+export const edit = (request: string, id: string): ReturnType<typeof callTool> => callTool('editor', { request }, id);
+export const approveText = callTool('approve_text', { text: 'a' }, 'c');
 
 /** Waits until that many agents of the run wait for a decision. */
-async function waitingBelow(run: RunHandle, count: number): Promise<void> {
+export async function waitingBelow(run: RunHandle, count: number): Promise<void> {
   await until(async () => (await run.approvals()).pending.length === count, 'the agents to wait', 30);
 }
 
-async function approveAll(run: RunHandle, client: LonghaulClient): Promise<void> {
+export async function approveAll(run: RunHandle, client: LonghaulClient): Promise<void> {
   for (const waiting of (await run.approvals()).pending) await client.handle(waiting.runId ?? '').approve(waiting);
 }
 

@@ -3,6 +3,7 @@ import { defineAgent, defineFlow } from '../../../../src/index.ts';
 import { approve, callTool, killWorker, say, sendMessage } from '../../../../src/testing/index.ts';
 import { ran, scenario } from '../scenario.ts';
 import { billing, clerk, triage } from './agents.ts';
+import { look } from './handoffs.ts';
 
 const writer = defineAgent({ name: 'writer', model: 'scripted/m', instructions: 'You write.' });
 const critic = defineAgent({
@@ -24,7 +25,6 @@ const draft = defineFlow({
 const alone = defineFlow({ name: 'alone', kind: 'loop', agents: [writer], maxIterations: 3 });
 const desk = defineFlow({ name: 'desk', kind: 'sequential', agents: [triage, billing] });
 
-const look = callTool('look_up', { text: '42' });
 const looks = 'calls look_up {"text":"42"}';
 const found = 'look_up: 42 is open';
 

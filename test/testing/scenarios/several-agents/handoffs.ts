@@ -15,7 +15,7 @@ function goes(from: string, agent: string): string {
   return `${from} calls transfer_to_agent {"agent":"${agent}"}`;
 }
 
-const look = callTool('look_up', { text: '42' });
+export const look = callTool('look_up', { text: '42' });
 
 /** Runs that one agent begins and another one continues. */
 export const HANDOFFS = [

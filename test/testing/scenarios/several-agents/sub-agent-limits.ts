@@ -1,12 +1,8 @@
-import { agentTool, defineAgent } from '../../../../src/index.ts';
+import { agentTool } from '../../../../src/index.ts';
 import { callTool, say, together } from '../../../../src/testing/index.ts';
 import { agentWith, scenario } from '../scenario.ts';
+import { ask, asks, helper, middle } from './sub-agents.ts';
 
-const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
-const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
-
-const ask = callTool('helper', { request: 'Who?' });
-const asks = 'agent calls helper {"request":"Who?"}';
 const COSTLY = { usage: { promptTokens: 90, completionTokens: 10, totalTokens: 100 } };
 
 /** Limits of the tree of runs, and of the parent. */

@@ -3,7 +3,7 @@ import { agentTool, defineAgent, defineTool, quickjs } from '../../../../src/ind
 import { approve, callTool, failWith, say, structured, together } from '../../../../src/testing/index.ts';
 import { agentWith, ran, scenario } from '../scenario.ts';
 
-const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
+export const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });
 const brief = defineAgent({ name: 'brief', model: 'scripted/m', limits: { steps: 1 }, tools: [agentTool(helper, { name: 'unused' })] });
 const tellDeps = defineTool({
@@ -29,7 +29,7 @@ const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: [tellPr
 const customer = defineAgent({ name: 'customer', model: 'scripted/m', deps: z.object({ user: z.string() }), tools: [tellDeps] });
 const signed = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
 const signer = defineAgent({ name: 'signer', model: 'scripted/m', tools: [signed] });
-const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
+export const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
 const shop = defineAgent({
   name: 'agent',
   model: 'scripted/m',
@@ -37,8 +37,8 @@ const shop = defineAgent({
   tools: [agentTool(customer, { share: ['user'] })],
 });
 
-const ask = callTool('helper', { request: 'Who?' });
-const asks = 'agent calls helper {"request":"Who?"}';
+export const ask = callTool('helper', { request: 'Who?' });
+export const asks = 'agent calls helper {"request":"Who?"}';
 
 /** Agents that run as tools, and their ends. */
 export const SUB_AGENTS = [
