@@ -3,8 +3,7 @@ import { installSilentRuntime } from '../../src/cli/commands/replay.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { recordedHistories } from './histories.ts';
 import { LOOP_CHANGES, THROWING_CHANGE, WORDING_CHANGE } from './loop-mutations.ts';
-import { removeMutated } from './mutated-bundle.ts';
-import { replayMutated, verdictOn } from './replay-mutated.ts';
+import { removeMutated, replayMutated, verdictOn } from './replay-mutated.ts';
 
 // Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });

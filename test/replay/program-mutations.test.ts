@@ -2,11 +2,8 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { installSilentRuntime } from '../../src/cli/commands/replay.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { recordedHistories } from './histories.ts';
-import { removeMutated } from './mutated-bundle.ts';
-import { ATTEMPT_CHANGES } from './program-mutations/attempts.ts';
-import { EXECUTION_CHANGES } from './program-mutations/executions.ts';
-import { ORDER_CHANGES } from './program-mutations/order.ts';
-import { replayMutated, verdictOn } from './replay-mutated.ts';
+import { ATTEMPT_CHANGES, EXECUTION_CHANGES, ORDER_CHANGES } from './program-mutations.ts';
+import { removeMutated, replayMutated, verdictOn } from './replay-mutated.ts';
 
 // Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });

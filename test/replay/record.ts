@@ -1,20 +1,89 @@
 // Records the histories that the replay test replays: `npm run record-histories` records the scenarios without a file, `npm run
 // record-histories -- <name>...` the named ones. From the first release on, keep the old files: they represent runs that are still open.
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
-import { PROGRAM_RUN } from '../../src/core/protocol.ts';
+import { type ContextPage, PROGRAM_RUN, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker, type CreateWorkerOptions, inMemory } from '../../worker/index.ts';
 import { fakeMemory } from '../fakes/fake-memory.ts';
-import { historyFile } from './histories.ts';
-import { notebook } from './local-agents.ts';
-import { RecordedRun } from './recorded-run.ts';
-import { agents } from './scenario-agents.ts';
+import { historyFile, recordFile, type RunRecordFile } from './histories.ts';
+import { agents, notebook } from './scenario-agents.ts';
 import type { AgentScenario, ProgramScenario, Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Removes the paths of the recording machine, which stack traces name. `node_modules` may be a link to another folder. */
+function withoutPaths(json: string): string {
+  return json.replaceAll(root, '').replaceAll(/\/[\w./-]*\/(?=node_modules\/)/g, '');
+}
+
+/** A run that is to be recorded, and the runs that it has started as children. */
+class RecordedRun {
+  readonly #client: LonghaulClient;
+  readonly #runId: string;
+
+  constructor(client: LonghaulClient, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+  }
+
+  /** Writes the events and steps of the run and of its children, execution by execution, as the worker answers from the sandbox. */
+  async writeRecords(): Promise<void> {
+    const record: RunRecordFile = { events: [], steps: [] };
+    for await (const { executionId } of this.#executions()) {
+      const execution = this.#client.temporal.workflow.getHandle(this.#runId, executionId);
+      const { events } = await execution.query<ContextPage>(QUERIES.context);
+      const { steps } = await execution.query<StepsPage>(QUERIES.steps);
+      record.events.push(...events);
+      record.steps.push(...steps);
+    }
+    await writeFile(recordFile(this.#runId), `${JSON.stringify(record)}\n`);
+    for (const child of await this.#children()) await child.writeRecords();
+  }
+
+  /** Writes a file for each execution of the run and of its children; later executions have a number. */
+  async writeHistories(): Promise<void> {
+    let execution = 0;
+    for await (const { history } of this.#executions()) {
+      execution += 1;
+      await writeFile(historyFile(this.#runId, execution), `${withoutPaths(historyToJSON(history))}\n`);
+    }
+    for (const child of await this.#children()) await child.writeHistories();
+  }
+
+  /** Returns the children that are named for this run: the names of all others are random. */
+  async #children(): Promise<RecordedRun[]> {
+    const ids: string[] = [];
+    for await (const { history } of this.#executions()) {
+      for (const { startChildWorkflowExecutionInitiatedEventAttributes: start } of history.events ?? []) {
+        if (start?.workflowId?.startsWith(`${this.#runId}/`)) ids.push(start.workflowId);
+      }
+    }
+    return ids.map((id) => new RecordedRun(this.#client, id));
+  }
+
+  /** The executions of the run, the oldest first. */
+  async *#executions(): AsyncGenerator<{ executionId: string; history: History }> {
+    let executionId = await this.#firstExecution();
+    while (executionId) {
+      const history = await this.#client.temporal.workflow.getHandle(this.#runId, executionId).fetchHistory();
+      yield { executionId, history };
+      executionId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+    }
+  }
+
+  /** Returns the first execution of the run, which its newest execution names. */
+  async #firstExecution(): Promise<string | null | undefined> {
+    const { events } = await this.#client.temporal.workflow.getHandle(this.#runId).fetchHistory();
+    return events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
+  }
+}
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 

@@ -1,18 +1,265 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
-import { callRules, contentFilter, defineAgent, defineTool, personalData } from '../../src/index.ts';
-import { assistant, broken, search } from '../server/testbed/agents.ts';
-import { clerk, refund } from '../server/approvals/decision-agents.ts';
+import {
+  agentTool,
+  callRules,
+  contentFilter,
+  contextUpdate,
+  defineAgent,
+  defineFlow,
+  defineTool,
+  ModelRetry,
+  personalData,
+  quickjs,
+  resource,
+  withUpdate,
+} from '../../src/index.ts';
+import { clerk, mail, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
-import { codeAgents } from './code-agents.ts';
-import { asker, counter, teller } from './effect-agents.ts';
+import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { bursting } from './scenarios/agents/bursts.ts';
 import { askedAtPoints, hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
-import { scout } from './scenarios/agents/hosted.ts';
-import { severalAgents } from './several-agents.ts';
-import { keeper, leader, sideBySide } from './sub-agents.ts';
-import { locals, localsInSequence } from './local-agents.ts';
+import { scout } from './scenarios/agents/tools.ts';
+
+const note = defineTool({
+  name: 'note',
+  description: 'Notes a text',
+  tier: 'local',
+  parameters: z.object({ text: z.string() }),
+  execute: ({ text }, { state, setState }) => {
+    const notes = Number(state['notes'] ?? 0) + 1;
+    setState('notes', notes);
+    return `note ${notes}: ${text}`;
+  },
+});
+
+const codeTools = [search, note, refund, mail];
+const BASE = { model: 'scripted/m', tools: codeTools } as const;
+const executor = quickjs({ limits: { timeoutSeconds: 1 } });
+
+/** Agents whose code runs inside the workflow task, and in separate activities. */
+const coder = defineAgent({ ...BASE, name: 'coder', code: { executor, tier: 'local' } });
+const remoteCoder = defineAgent({ ...BASE, name: 'remote_coder', code: { executor } });
+const boundedCoder = defineAgent({
+  ...BASE,
+  name: 'bounded_coder',
+  code: { executor, tier: 'local' },
+  limits: { toolCalls: 2 },
+  onLimit: 'ask',
+});
+
+/** Agents that answer with code, and with JSON. */
+const blockCoder = defineAgent({ ...BASE, name: 'block_coder', code: { executor, tier: 'local' }, replyFormat: 'code' });
+const jsonReplier = defineAgent({ ...BASE, name: 'json_replier', replyFormat: 'json' });
+
+const codeAgents = [coder, remoteCoder, boundedCoder, blockCoder, jsonReplier];
+
+/** The time limit of a call that hangs: it is lost then. */
+const SHORT = '300ms';
+
+const hang = (): Promise<never> => new Promise(() => undefined);
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays, once; its answer is lost',
+  parameters: z.object({ amount: z.number() }),
+  effect: 'once',
+  timeout: SHORT,
+  execute: hang,
+});
+
+const book = defineTool({
+  name: 'book',
+  description: 'Books, once; its answer is lost, and can be looked up',
+  parameters: z.object({ seat: z.int() }),
+  effect: 'once',
+  timeout: SHORT,
+  verify: () => ({ happened: true, result: 'booked' }),
+  execute: hang,
+});
+
+const raiseBar = defineTool({
+  name: 'raise_bar',
+  description: 'Sets what needs a decision',
+  parameters: z.object({ above: z.number() }),
+  execute: ({ above }) => withUpdate('ok', contextUpdate<{ above: number; log: number[] }>().set('above', above).append('log', above)),
+});
+
+const spend = defineTool({
+  name: 'spend',
+  description: 'Spends; a person decides above the bar',
+  parameters: z.object({ amount: z.number() }),
+  approval: ({ amount }, context: { deps: Readonly<{ above?: number }> }) => amount > (context.deps.above ?? 100),
+  execute: ({ amount }) => `spent ${amount}`,
+});
+
+const picky = defineTool({
+  name: 'picky',
+  description: 'Wants something else',
+  parameters: z.object({}),
+  modelRetries: 1,
+  execute: () => {
+    throw new ModelRetry('something else, please');
+  },
+});
+
+function counting(options: { name: string; updates?: true; tier?: 'local' }) {
+  return defineTool({
+    ...options,
+    description: 'Counts up',
+    parameters: z.object({}),
+    execute: (_, { deps }: { deps: Readonly<{ count?: number }> }) => {
+      const count = (deps.count ?? 0) + 1;
+      return withUpdate(count, contextUpdate<{ count: number }>().set('count', count));
+    },
+  });
+}
+
+/** Calls run in order, next to others that wait for a decision, are local, or do not declare their changes. */
+const counter = defineAgent({
+  name: 'counter',
+  model: 'scripted/m',
+  tools: [
+    counting({ name: 'count', updates: true }),
+    counting({ name: 'count_quickly', updates: true, tier: 'local' }),
+    counting({ name: 'count_carelessly' }),
+    spend,
+    raiseBar,
+  ],
+});
+
+const effectTools = [pay, book, raiseBar, spend, picky];
+
+/** Calls overlap, and the model reads that an outcome is unknown. */
+const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: effectTools });
+
+/** Calls run in sequence, and a person is asked about an unknown outcome. */
+const asker = defineAgent({ name: 'asker', model: 'scripted/m', tools: effectTools, parallel: false, onUnknownOutcome: 'ask' });
+
+const billing = defineAgent({
+  name: 'billing',
+  model: 'scripted/m',
+  description: 'Answers questions about invoices.',
+  instructions: 'You are billing.',
+  tools: [search],
+  handoffs: ['triage'],
+});
+const form = defineAgent({ name: 'form', model: 'scripted/m', output: z.object({ answer: z.number() }) });
+const account = defineAgent({ name: 'account', model: 'scripted/m', deps: z.object({ account: z.string() }) });
+const triage = defineAgent({
+  name: 'triage',
+  model: 'scripted/m',
+  instructions: 'You are triage.',
+  tools: [search, refund],
+  handoffs: [billing, form, account],
+});
+
+const pipeline = defineFlow({ name: 'pipeline', kind: 'sequential', agents: [triage, billing, form] });
+const rounds = defineFlow({ name: 'rounds', kind: 'loop', agents: [billing, form], until: z.object({ answer: z.literal(4) }) });
+
+/** Agents that hand over to each other, and flows of them. */
+const severalAgents = [triage, billing, form, account, pipeline, rounds];
+
+const approveText = defineTool({
+  name: 'approve_text',
+  description: 'Waits for a decision',
+  parameters: z.object({ text: z.string() }),
+  approval: 'always',
+  execute: ({ text }) => `approved ${text}`,
+});
+
+const editor = defineAgent({ name: 'editor', model: 'child/m', deps: z.object({ user: z.number() }), tools: [approveText] });
+
+const reader = defineAgent({ name: 'reader', model: 'scripted/m' });
+
+/** Runs both agents at the same time. */
+const sideBySide = defineFlow({ name: 'side_by_side', kind: 'parallel', agents: [editor, reader] });
+
+/** Keeps an agent between its calls. */
+const keeper = defineAgent({
+  name: 'keeper',
+  model: 'scripted/m',
+  tools: [agentTool(editor, { share: ['user'], kept: true })],
+});
+
+/** Runs an agent that may wait for a decision. */
+const leader = defineAgent({ name: 'leader', model: 'scripted/m', tools: [agentTool(editor, { share: ['user'] })] });
+
+/** Keeps count in the run's state, and refuses an empty text. */
+const noteDown = defineTool({
+  name: 'note_down',
+  description: 'Notes something down',
+  tier: 'local',
+  parameters: z.object({ text: z.string() }),
+  maxAttempts: 2,
+  backoff: { initial: 10 },
+  execute: ({ text }, { state, setState }) => {
+    if (text === '') throw new Error('there is nothing to note');
+    const notes = Number(state['notes'] ?? 0) + 1;
+    setState('notes', notes);
+    return `note ${notes}: ${text}`;
+  },
+});
+
+/** Needs a resource that cannot be opened: its activity fails, and leaves no result. */
+const fetchNote = defineTool({
+  name: 'fetch',
+  description: 'Fetches what was noted',
+  tier: 'local',
+  parameters: z.object({}),
+  resources: ['notebook'],
+  maxAttempts: 1,
+  execute: () => 'never',
+});
+
+const strike = defineTool({
+  name: 'strike',
+  description: 'Strikes a line out',
+  tier: 'local',
+  parameters: z.object({ line: z.number() }),
+  approval: 'always',
+  execute: ({ line }) => `struck ${line}`,
+});
+
+const wait = defineTool({
+  name: 'wait',
+  description: 'Waits',
+  tier: 'local',
+  parameters: z.object({ ms: z.number() }),
+  timeout: '10s',
+  execute: async ({ ms }, { signal }) => {
+    await sleep(ms, undefined, { signal });
+    return 'waited';
+  },
+});
+
+/** May return so much that the calls of a response do not all fit into its task. */
+const recall = defineTool({
+  name: 'recall',
+  description: 'Tells what was noted on a page',
+  tier: 'local',
+  parameters: z.object({ page: z.number() }),
+  maxResultBytes: 400_000,
+  execute: ({ page }) => `nothing on page ${page}`,
+});
+
+const localTools = [noteDown, fetchNote, strike, wait, recall, search];
+
+/** An agent with local tools and a remote one. */
+const locals = defineAgent({ name: 'locals', model: 'scripted/m', tools: localTools });
+
+/** The same agent with sequential calls. */
+const localsInSequence = defineAgent({ name: 'locals_in_sequence', model: 'scripted/m', tools: localTools, parallel: false });
+
+/** Options of a worker for these agents. */
+export const notebook = resource({
+  lazy: true,
+  open: () => {
+    throw new Error('no notebook here');
+  },
+});
 
 const checked = defineAgent({
   name: 'checked',

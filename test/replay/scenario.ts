@@ -1,11 +1,12 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
-import type { Principal } from '../../src/core/domain/run.ts';
 import type { RunOverrides, SessionInput } from '../../src/core/domain/run-input.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
 import type { ProgramInput } from '../../src/core/protocol.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
-import type { ScriptEntry, ScriptedModel } from '../../src/testing/index.ts';
+import { callTool, say, type ScriptedModel, type ScriptEntry, together } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
+import { until } from '../server/testbed/until.ts';
 
 /** A run to record: the answers of the model, and the requests to the run meanwhile. */
 export type Scenario = AgentScenario | ProgramScenario;
@@ -44,4 +45,30 @@ export interface ProgramScenario extends Circumstances {
   start?: Omit<ProgramInput, 'program' | 'parent'>;
   /** Happens before the run begins, on the same worker. */
   before?: (client: LonghaulClient, taskQueue: string) => Promise<unknown>;
+}
+
+/** One call of a tool. */
+export const lookUp = callTool('search', { query: 'a' }, 'c1');
+
+/** A call that succeeds, one that fails, and one of an unknown tool. */
+export const both = together(say('looking'), lookUp, callTool('broken', {}, 'c2'), callTool('nope', {}, 'c3'));
+
+/** Three calls. */
+export const threeLookUps = together(lookUp, callTool('search', { query: 'b' }, 'c2'), callTool('search', { query: 'c' }, 'c3'));
+
+/** Cancels a run in its second model call. */
+export async function cancelled(run: RunHandle, model: ScriptedModel): Promise<void> {
+  await until(() => model.requests.length === 2, 'the last answer');
+  await run.cancel('recorded');
+}
+
+/** Waits until this many calls need a decision. */
+export async function waiting(run: RunHandle, calls: number): ReturnType<RunHandle['approvals']> {
+  let approvals = await run.approvals();
+  const isWaiting = async (): Promise<boolean> => {
+    approvals = await run.approvals();
+    return approvals.pending.length === calls;
+  };
+  await until(isWaiting, `${calls} calls wait`, 30);
+  return approvals;
 }

@@ -1,24 +1,29 @@
+import type { ProgramScenario, Scenario } from './scenario.ts';
 import { bursts } from './scenarios/agents/bursts.ts';
+import { guardrails, memory, quietHours, skills } from './scenarios/agents/capabilities.ts';
 import { code } from './scenarios/agents/code.ts';
 import { decisions } from './scenarios/agents/decisions.ts';
-import { effects } from './scenarios/agents/effects.ts';
-import { endings } from './scenarios/agents/endings.ts';
-import { executions } from './scenarios/agents/executions.ts';
-import { guardrails } from './scenarios/agents/guardrails.ts';
-import { handoffs } from './scenarios/agents/handoffs.ts';
+import { endings, executions, hostWorkflows } from './scenarios/agents/executions.ts';
 import { hooked } from './scenarios/agents/hooks.ts';
-import { hostedTools } from './scenarios/agents/hosted.ts';
-import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
-import { keptAgents } from './scenarios/agents/kept-agents.ts';
-import { localTools } from './scenarios/agents/local-tools.ts';
-import { messages } from './scenarios/agents/messages.ts';
-import { quietHours } from './scenarios/agents/quiet-hours.ts';
-import { sessions } from './scenarios/agents/sessions.ts';
-import { memory } from './scenarios/agents/memory.ts';
-import { skills } from './scenarios/agents/skills.ts';
-import { subAgents } from './scenarios/agents/sub-agents.ts';
-import { programScenarios } from './scenarios/programs/program-scenarios.ts';
-import type { Scenario } from './scenario.ts';
+import { messages, sessions } from './scenarios/agents/messages.ts';
+import { handoffs, keptAgents, subAgents } from './scenarios/agents/several-agents.ts';
+import { effects, hostedTools, localTools } from './scenarios/agents/tools.ts';
+import { children } from './scenarios/programs/children.ts';
+import { interruptions, programDecisions } from './scenarios/programs/decisions.ts';
+import { programExecutions } from './scenarios/programs/executions.ts';
+import { asksAndLimits, blocks, steps, units } from './scenarios/programs/steps.ts';
+
+/** The scenarios of programs, by the run id. */
+const programScenarios: Record<string, ProgramScenario> = {
+  ...steps,
+  ...blocks,
+  ...units,
+  ...programDecisions,
+  ...programExecutions,
+  ...children,
+  ...interruptions,
+  ...asksAndLimits,
+};
 
 /** The scenarios, by the run id, which is the name of the file. */
 export const scenarios: Record<string, Scenario> = {

@@ -6,7 +6,7 @@ import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../../worker/index.ts';
 import { waitsBeforeStep2 } from '../../replay/loop-mutations.ts';
-import { bundleMutated, removeMutated } from '../../replay/mutated-bundle.ts';
+import { bundleMutated, removeMutated } from '../../replay/replay-mutated.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];

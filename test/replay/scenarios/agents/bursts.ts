@@ -7,9 +7,7 @@ import { callTool, hang, say, type ScriptedReply, together } from '../../../../s
 import { refund } from '../../../server/approvals/decision-agents.ts';
 import { broken, search } from '../../../server/testbed/agents.ts';
 import { until } from '../../../server/testbed/until.ts';
-import type { AgentScenario } from '../../scenario.ts';
-import { cancelled, waiting } from '../waits.ts';
-import { both, lookUp, threeLookUps } from './look-ups.ts';
+import { type AgentScenario, both, cancelled, lookUp, threeLookUps, waiting } from '../../scenario.ts';
 
 /** Fails at first, and is retried only after a time that no burst waits for. */
 const slowlyAgain = defineTool({

@@ -1,7 +1,6 @@
 import { callTool, say, type ScriptedReply, type ScriptEntry, together } from '../../../../src/testing/index.ts';
 import { until } from '../../../server/testbed/until.ts';
-import type { AgentScenario } from '../../scenario.ts';
-import { waiting } from '../waits.ts';
+import { type AgentScenario, waiting } from '../../scenario.ts';
 
 let cells = 0;
 

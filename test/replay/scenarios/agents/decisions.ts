@@ -1,9 +1,7 @@
 import { callTool, say, type ScriptedReply, together } from '../../../../src/testing/index.ts';
 import { until } from '../../../server/testbed/until.ts';
 import { deployed } from '../../scenario-agents.ts';
-import type { AgentScenario } from '../../scenario.ts';
-import { lookUp, threeLookUps } from './look-ups.ts';
-import { waiting } from '../waits.ts';
+import { type AgentScenario, lookUp, threeLookUps, waiting } from '../../scenario.ts';
 
 /** Calls and limits that wait for people. */
 export const decisions: Record<string, AgentScenario> = {

@@ -64,7 +64,7 @@ const failedBefore: NonNullable<ProgramScenario['before']> = async (client, task
 };
 
 /** Programs that continue as new, and programs that take over the results of an earlier run. */
-export const executions: Record<string, ProgramScenario> = {
+export const programExecutions: Record<string, ProgramScenario> = {
   'program-over-executions': {
     program: long,
     start: { input: { items: [1, 2, 3, 4, 5, 6] } },
