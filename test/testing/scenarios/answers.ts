@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { callTool, failWith, malformed, rateLimit, say, structured, together } from '../../../src/testing/index.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { agentWith, scenario, toolThat } from './scenario.ts';
+import { callTool, failWith, malformed, rateLimit, say, scriptedModel, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, ran, type Scenario, scenario, toolThat } from './scenario.ts';
 
 const plain = agentWith([]);
-export const look = toolThat('look', () => 'seen');
+const look = toolThat('look', () => 'seen');
 const lastWords = agentWith([look], { limits: { steps: 1 }, finalAttempt: true });
 const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object({ answer: z.number() }), outputRetries: 1 });
 
@@ -81,4 +81,43 @@ export const ANSWERS = [
     timeline: [/^a model call failed|^$/],
     status: 'error',
   }),
+];
+
+const FIRST = 'first/large';
+const SECOND = 'second/small';
+const agent = agentWith([look], { model: [FIRST, SECOND] });
+const TIMELINE = ['user: Go', ...ran('look {}', 'seen'), 'agent: Done.'];
+
+/** Agents with several models. */
+export const MODEL_LISTS: readonly Scenario[] = [
+  {
+    name: 'a model that fails is followed by the next one, which makes all calls of the turn',
+    agent,
+    options: () => ({
+      input: 'Go',
+      model: { [FIRST]: scriptedModel([failWith('model_server_error')]), [SECOND]: scriptedModel([callTool('look'), say('Done.')]) },
+    }),
+    timeline: TIMELINE,
+    status: 'completed',
+  },
+  {
+    name: 'a model that fails in the middle of a turn is followed by the next one',
+    agent,
+    options: () => ({
+      input: 'Go',
+      model: { [FIRST]: scriptedModel([callTool('look'), failWith('model_unauthorized')]), [SECOND]: scriptedModel([say('Done.')]) },
+    }),
+    timeline: TIMELINE,
+    status: 'completed',
+  },
+  {
+    name: 'if all models of a list fail for good, the run ends with an error',
+    agent,
+    options: () => ({
+      input: 'Go',
+      model: { [FIRST]: scriptedModel([failWith('model_server_error')]), [SECOND]: scriptedModel([failWith('model_not_found')]) },
+    }),
+    timeline: ['user: Go'],
+    status: 'error',
+  },
 ];

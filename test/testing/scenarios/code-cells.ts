@@ -1,6 +1,180 @@
-import { callTool, delay, killWorker, say, together } from '../../../src/testing/index.ts';
-import { cells, coder, far, promoting, ranked } from './code-agents.ts';
-import { CELL, ran, scenario } from './scenario.ts';
+import { z } from 'zod';
+import { RUN_CODE } from '../../../src/core/domain/tool-calls.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import { type AnyTool, contextUpdate, defineAgent, defineTool, quickjs, withUpdate } from '../../../src/index.ts';
+import {
+  approve,
+  callTool,
+  cancelRun,
+  delay,
+  killWorker,
+  reject,
+  respond,
+  say,
+  type ScriptedReply,
+  type ScriptEntry,
+  together,
+} from '../../../src/testing/index.ts';
+import { agentWith, CELL, ran, scenario, toolThat } from './scenario.ts';
+
+const find = defineTool({
+  name: 'find',
+  description: 'Finds a text',
+  parameters: z.object({ text: z.string() }),
+  result: z.string(),
+  execute: ({ text }) => `found ${text}`,
+});
+const cached = defineTool({
+  name: 'cached',
+  description: 'Finds a text at once',
+  parameters: z.object({ text: z.string() }),
+  tier: 'local',
+  execute: ({ text }) => `cached ${text}`,
+});
+const rows = defineTool({
+  name: 'rows',
+  description: 'Reads all rows',
+  parameters: z.object({}),
+  callers: ['code'],
+  execute: () => [3, 1, 2],
+});
+const careful = defineTool({
+  name: 'careful',
+  description: 'Must be thought about',
+  parameters: z.object({}),
+  callers: ['model'],
+  execute: () => 'careful',
+});
+const down = toolThat('down', () => {
+  throw new Error('the service is down');
+});
+const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
+  setState('last', text ?? '');
+  return `before: ${JSON.stringify(state)}`;
+});
+const deps = z.object({ rank: z.string() });
+const promote = defineTool({
+  name: 'promote',
+  description: 'Sets the rank',
+  parameters: z.object({ rank: z.string() }),
+  execute: ({ rank }) => withUpdate('promoted', contextUpdate().set('rank', rank)),
+});
+const rankOf = defineTool({
+  name: 'rank',
+  description: 'Tells the rank',
+  parameters: z.object({}),
+  execute: (_, context: { readonly deps: Readonly<z.infer<typeof deps>> }) => context.deps.rank,
+});
+
+const executor = quickjs({ limits: { timeoutSeconds: 5 } });
+const local = { executor, tier: 'local' } as const;
+const remote = { executor, tier: 'remote' } as const;
+const tools: AnyTool[] = [find, cached, rows, careful, down, keeping];
+/** An agent whose code runs in local activities. */
+export const coder = agentWith(tools, { code: local });
+/** An agent whose code runs in activities. */
+const far = agentWith(tools, { code: remote });
+/** An agent whose code may print little. */
+export const narrow = agentWith(tools, {
+  code: { executor: quickjs({ limits: { timeoutSeconds: 5, maxOutputBytes: 100 } }), tier: 'local' },
+});
+/** An agent whose code has little time. */
+export const hasty = agentWith(tools, { code: { executor: quickjs({ limits: { timeoutSeconds: 2 } }), tier: 'local' } });
+/** An agent that may call three tools. */
+export const limited = agentWith(tools, { code: local, limits: { toolCalls: 3 } });
+/** An agent with tools that read and change the deps. */
+const promoting = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [promote, rankOf], code: local });
+/** An agent whose code has a value by the deps from the start. */
+const ranked = defineAgent({
+  name: 'agent',
+  model: 'scripted/m',
+  deps,
+  tools: [promote, rankOf],
+  code: { ...remote, inject: ({ deps: { rank } }) => ({ first: rank, ranks: [rank] }) },
+});
+
+/** Answers of the model that run the cells in order, and then end. */
+export function cells(...codes: readonly string[]): ScriptEntry[] {
+  return [...codes.map((code, index) => callTool('run_code', { code }, `c${index + 1}`)), say('done')];
+}
+
+const look = toolThat('look', ({ text }) => `seen ${text}`);
+const near = toolThat('near', ({ text }) => `near ${text}`, { tier: 'local' });
+const broken = toolThat('broken', () => Promise.reject(new Error('out of order')), { maxAttempts: 1 });
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: ({ amount }) => `paid ${amount}`,
+});
+const paying = run('print(pay(150));');
+
+/** Calls of tools by code. */
+export const CODE = [
+  scenario('code calls tools in sequence', coderWith([look]), {
+    script: [run("print(look({ text: 'a' })); print(look({ text: 'b' }));"), say('Done.')],
+    timeline: [/run_code/, /calls look .*"a"/, 'look: seen a', /calls look .*"b"/, 'look: seen b', /seen a\nseen b/, 'agent: Done.'],
+  }),
+  scenario('code calls tools together', coderWith([look]), {
+    script: [run("print((await Promise.all(['a', 'b'].map((text) => tools.look({ text })))).join());"), say('Done.')],
+    timeline: [/run_code/, /calls look .*"a"/, /calls look .*"b"/, 'look: seen a', 'look: seen b', /seen a,seen b/, 'agent: Done.'],
+  }),
+  scenario('a callback of code calls a tool', coderWith([look]), {
+    script: [run("print(['a', 'b'].reduce((all, text) => all + look({ text }).length, 0));"), say('Done.')],
+    timeline: [/run_code/, /calls look/, 'look: seen a', /calls look/, 'look: seen b', /^run_code: [^]*12/, 'agent: Done.'],
+  }),
+  scenario('names are kept for later code', coderWith([look]), {
+    script: [run("const one = look({ text: 'a' });"), run('print(one.length);'), say('Done.')],
+    timeline: [/run_code/, /calls look/, 'look: seen a', /^run_code/, /calls run_code/, /^run_code: [^]*6/, 'agent: Done.'],
+  }),
+  scenario('code of a local tier calls local and remote tools', coderWith([look, near], 'local'), {
+    script: [run("print(near({ text: look({ text: 'a' }) }));"), say('Done.')],
+    timeline: [/run_code/, /calls look/, 'look: seen a', /calls near/, 'near: near seen a', /^run_code: [^]*near seen a/, 'agent: Done.'],
+  }),
+  scenario('code catches the error of a tool', coderWith([broken]), {
+    script: [run('try { broken(); } catch (error) { print(`caught ${error.message}`); }'), say('Done.')],
+    timeline: [/run_code/, /calls broken/, /^broken failed/, /^run_code: [^]*caught [^]*out of order/, 'agent: Done.'],
+  }),
+  scenario('an error of a tool that code does not catch ends the code', coderWith([broken]), {
+    script: [run("broken(); print('never');"), say('Done.')],
+    timeline: [/run_code/, /calls broken/, /^broken failed/, /^run_code failed: [^]*out of order/, 'agent: Done.'],
+  }),
+  scenario('an approved call of code runs', coderWith([pay]), {
+    script: [paying, say('Done.')],
+    decide: () => approve({ by: 'ann' }),
+    timeline: [/run_code/, /calls pay/, 'ann approves pay', 'pay: paid 150', /^run_code: [^]*paid 150/, 'agent: Done.'],
+  }),
+  scenario('an approved call of code runs with other arguments', coderWith([pay]), {
+    script: [paying, say('Done.')],
+    decide: () => approve({ arguments: { amount: 5 }, by: 'ann' }),
+    timeline: [/run_code/, /calls pay/, 'ann approves pay', 'pay: paid 5', /^run_code: [^]*paid 5/, 'agent: Done.'],
+  }),
+  scenario('a rejected call of code throws', coderWith([pay]), {
+    script: [paying, say('Done.')],
+    decide: () => reject('too much', { by: 'ann' }),
+    timeline: [/run_code/, /calls pay/, 'ann rejects pay: too much', /^pay failed/, /^run_code failed: [^]*too much/, 'agent: Done.'],
+  }),
+  scenario('a person answers a call of code', coderWith([pay]), {
+    script: [run('print(pay(150).voucher);'), say('Done.')],
+    decide: () => respond({ voucher: 42 }, { by: 'ann' }),
+    timeline: [/run_code/, /calls pay/, 'ann answers pay', /^pay: .*42/, /^run_code: [^]*42/, 'agent: Done.'],
+  }),
+  scenario('a cancellation ends code whose call runs', coderWith([look]), {
+    script: [run("look({ text: 'a' });")],
+    meanwhile: [cancelRun('enough', { step: 1, tool: 'look' })],
+    timeline: [/run_code/, /calls look/, /^look failed/, /^run_code failed/],
+    status: 'cancelled',
+  }),
+];
+
+function coderWith(own: readonly AnyTool[], tier: 'local' | 'remote' = 'remote'): AnyAgent {
+  return agentWith(own, { code: { executor: quickjs({ limits: { timeoutSeconds: 10 } }), tier } });
+}
+
+function run(code: string): ScriptedReply {
+  return callTool(RUN_CODE, { code });
+}
 
 /** Calls of tools in code, and names that stay. */
 export const CODE_CELLS = [

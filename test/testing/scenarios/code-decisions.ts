@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { askHuman, defineTool, quickjs, type AnyTool } from '../../../src/index.ts';
 import type { ApprovalOption } from '../../../src/define/approvals.ts';
 import { approve, cancelRun, reject, respond, sendMessage } from '../../../src/testing/index.ts';
-import { cells } from './code-agents.ts';
+import { cells } from './code-cells.ts';
 import { agentWith, CELL, ran, scenario, toolThat } from './scenario.ts';
 
 function refundTool(approval: ApprovalOption<{ amount: number }, Record<string, unknown>>): AnyTool {

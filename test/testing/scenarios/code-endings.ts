@@ -1,5 +1,5 @@
 import { callTool, say, together } from '../../../src/testing/index.ts';
-import { cells, coder, hasty, limited, narrow } from './code-agents.ts';
+import { cells, coder, hasty, limited, narrow } from './code-cells.ts';
 import { CELL, ran, scenario } from './scenario.ts';
 
 /** Errors in code, its limits and what the model reads of it. */

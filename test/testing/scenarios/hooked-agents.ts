@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { agentTool, type AnyHook, defineAgent, defineHook, defineTool } from '../../../../src/index.ts';
-import { approve, callTool, say, structured, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
-import { triage } from './agents.ts';
+import { agentTool, type AnyHook, defineAgent, defineHook, defineTool } from '../../../src/index.ts';
+import { approve, callTool, say, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, scenario } from './scenario.ts';
+import { triage } from './several-agents.ts';
 
 const refund = defineTool({
   name: 'refund',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineHook, defineTool, quickjs, type AnyAgent, type AnyHook, type PermissionOptions } from '../../../../src/index.ts';
-import { approve, callTool, reject, say, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
+import { type AnyAgent, type AnyHook, defineHook, defineTool, type PermissionOptions, quickjs } from '../../../src/index.ts';
+import { approve, callTool, reject, say, together } from '../../../src/testing/index.ts';
+import { agentWith, scenario } from './scenario.ts';
 
 const refund = defineTool({
   name: 'refund',

@@ -9,9 +9,9 @@ import {
   maxTokens,
   personalData,
   quickjs,
-} from '../../../../src/index.ts';
-import { callTool, say, structured, together } from '../../../../src/testing/index.ts';
-import { agentWith, CELL, scenario } from '../scenario.ts';
+} from '../../../src/index.ts';
+import { callTool, say, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, CELL, scenario } from './scenario.ts';
 
 const send = defineTool({
   name: 'send',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineTool, quickjs, type AnyAgent, type PermissionOptions, type ToolCategory } from '../../../../src/index.ts';
-import { approve, callTool, reject, say, setPermissions, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
+import { type AnyAgent, defineTool, type PermissionOptions, quickjs, type ToolCategory } from '../../../src/index.ts';
+import { approve, callTool, reject, say, setPermissions, together } from '../../../src/testing/index.ts';
+import { agentWith, scenario } from './scenario.ts';
 
 function fileTool(name: string, category?: ToolCategory): ReturnType<typeof defineTool> {
   return defineTool({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { agentTool, defineAgent, defineTool, quickjs } from '../../../../src/index.ts';
-import { approve, callTool, failWith, say, structured, together } from '../../../../src/testing/index.ts';
-import { agentWith, ran, scenario } from '../scenario.ts';
+import { agentTool, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import { approve, callTool, failWith, say, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, ran, scenario } from './scenario.ts';
 
-export const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
+const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });
 const brief = defineAgent({ name: 'brief', model: 'scripted/m', limits: { steps: 1 }, tools: [agentTool(helper, { name: 'unused' })] });
 const tellDeps = defineTool({
@@ -29,7 +29,7 @@ const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: [tellPr
 const customer = defineAgent({ name: 'customer', model: 'scripted/m', deps: z.object({ user: z.string() }), tools: [tellDeps] });
 const signed = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
 const signer = defineAgent({ name: 'signer', model: 'scripted/m', tools: [signed] });
-export const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
+const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
 const shop = defineAgent({
   name: 'agent',
   model: 'scripted/m',
@@ -37,8 +37,8 @@ const shop = defineAgent({
   tools: [agentTool(customer, { share: ['user'] })],
 });
 
-export const ask = callTool('helper', { request: 'Who?' });
-export const asks = 'agent calls helper {"request":"Who?"}';
+const ask = callTool('helper', { request: 'Who?' });
+const asks = 'agent calls helper {"request":"Who?"}';
 
 /** Agents that run as tools, and their ends. */
 export const SUB_AGENTS = [
@@ -123,5 +123,57 @@ export const SUB_AGENTS = [
   scenario('code calls an agent', agentWith([agentTool(helper)], { code: { executor: quickjs() } }), {
     script: [callTool('run_code', { code: 'print(helper({ request: "Who?" }) + " again");' }), say('Ada.'), say('Ada again.')],
     timeline: [/^agent calls run_code/, asks, 'helper: Ada.', /^run_code: [^]*Ada. again/, 'agent: Ada again.'],
+  }),
+];
+
+const COSTLY = { usage: { promptTokens: 90, completionTokens: 10, totalTokens: 100 } };
+
+/** Limits of the tree of runs, and of the parent. */
+export const SUB_AGENT_LIMITS = [
+  scenario('an agent below the allowed depth does not start', agentWith([agentTool(middle)], { children: { depth: 1 } }), {
+    script: [callTool('middle', { request: 'Ask' }), ask, say('Nothing below.'), say('Well.')],
+    timeline: ['agent calls middle {"request":"Ask"}', 'middle: Nothing below.', 'agent: Well.'],
+  }),
+  scenario('a run may start no agent with a depth of 0', agentWith([agentTool(helper)], { children: { depth: 0 } }), {
+    script: [ask, say('Well.')],
+    timeline: [asks, /^helper failed: Agent 'helper' could not start: the limit depth: this run has 0 ancestors/, 'agent: Well.'],
+  }),
+  scenario('no agent starts once the tree has all its runs', agentWith([agentTool(helper)], { children: { perTree: 2 } }), {
+    script: [ask, say('Ada.'), ask, say('Well.')],
+    timeline: [asks, 'helper: Ada.', asks, /^helper failed: .*the limit perTree: no further run/, 'agent: Well.'],
+  }),
+  scenario('agents beyond those that may be alive wait their turn', agentWith([agentTool(helper)], { children: { alive: 1 } }), {
+    script: [together(ask, ask, ask), say('one'), say('two'), say('three'), say('Three.')],
+    timeline: [asks, asks, asks, 'helper: one', 'helper: two', 'helper: three', 'agent: Three.'],
+  }),
+  scenario('agents of an agent whose calls run in sequence run in sequence', agentWith([agentTool(helper)], { parallel: false }), {
+    script: [together(ask, ask), say('one'), say('two'), say('Two.')],
+    timeline: [asks, asks, 'helper: one', 'helper: two', 'agent: Two.'],
+  }),
+  scenario('an agent is one of the tool calls that may start', agentWith([agentTool(helper)], { limits: { toolCalls: 0 } }), {
+    script: [ask],
+    timeline: [asks, /^helper failed: Tool call was not executed/],
+    status: 'limit_reached',
+  }),
+  scenario('the tokens of an agent count against the limit of the run', agentWith([agentTool(helper)], { limits: { totalTokens: 250 } }), {
+    script: [
+      { ...ask, ...COSTLY },
+      { ...say('Ada.'), ...COSTLY },
+      { ...ask, ...COSTLY },
+    ],
+    timeline: [asks, 'helper: Ada.', asks, /^helper failed: .*the limit totalTokens: nothing is left/],
+    status: 'limit_reached',
+  }),
+  scenario('an agent gets no more tokens than its share', agentWith([agentTool(middle)], { limits: { totalTokens: 300 } }), {
+    script: [
+      { ...callTool('middle', { request: 'Ask' }), ...COSTLY },
+      { ...together(say('Thinking'), callTool('unknown')), ...COSTLY },
+      { ...say('Well.'), ...COSTLY },
+    ],
+    timeline: [
+      'agent calls middle {"request":"Ask"}',
+      /^middle failed: .*limit_reached \(token_budget\)\nPartial answer: Thinking/s,
+      'agent: Well.',
+    ],
   }),
 ];
