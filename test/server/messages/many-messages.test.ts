@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { SIGNALS } from '../../../src/core/protocol.ts';
-import { fiveClients } from './five-clients.ts';
-import { listener, patientModel } from './patient-model.ts';
+import { fiveClients, listener, patientModel } from './five-clients.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 test("1,000 messages of five clients are each read once, and each client's in order, by a run that continues as new every 20 messages", async () => {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { hang, say, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
-import { fiveClients } from './five-clients.ts';
-import { said } from './patient-model.ts';
+import { fiveClients, said } from './five-clients.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 test("messages of five clients are each read once, and each client's in order, by a run that continues as new every 20 messages", async () => {

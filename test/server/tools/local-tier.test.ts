@@ -1,19 +1,77 @@
-import { Runtime } from '@temporalio/worker';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Runtime } from '@temporalio/worker';
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
-import type { HistoryEvent } from '../../../src/history/history-events.ts';
-import type { Event } from '../../../src/core/domain/record.ts';
 import type { ModelClient } from '../../../src/core/domain/model.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
 import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
-import { defineAgent, defineTool } from '../../../src/index.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import type { HistoryEvent } from '../../../src/history/history-events.ts';
+import { contextUpdate, defineAgent, defineTool, ModelRetry, ToolFailure, withUpdate } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
-import { expectSameFromHistory } from '../testbed/same-from-history.ts';
-import { reader } from './local-agents.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
+
+const QUICK = { initial: '1ms', max: '1ms' } as const;
+
+const deps = z.object({ userId: z.string(), note: z.string(), seen: z.array(z.string()) });
+type Deps = z.output<typeof deps>;
+
+/** The same agent with tools of one tier, which run sequentially. They use everything that a tool can use, except effects. */
+function reader(tier: 'local' | 'remote'): AnyAgent {
+  const base = { tier, backoff: QUICK, description: 'Does' };
+  const look = defineTool({
+    ...base,
+    name: 'look',
+    parameters: z.object({ at: z.string() }),
+    execute: ({ at }, { deps: given, state, setState, step, callId, retry, usage, userId }: LookContext) => {
+      setState('looks', Number(state['looks'] ?? 0) + 1);
+      const told = {
+        length: at.length,
+        note: given.note.length,
+        seen: given.seen,
+        looks: state['looks'] ?? 0,
+        step,
+        callId,
+        retry,
+        userId,
+      };
+      return withUpdate({ ...told, llmCalls: usage.llmCalls }, contextUpdate<Deps>().append('seen', at.slice(0, 3)));
+    },
+  });
+  const flaky = defineTool({
+    ...base,
+    name: 'flaky',
+    parameters: z.object({}),
+    execute: (_, { retry }) => {
+      if (retry < 2) throw new Error('not yet');
+      return [{ attempts: retry + 1 }];
+    },
+  });
+  const broken = defineTool({ ...base, name: 'broken', parameters: z.object({}), execute: () => fail(new Error('out of order')) });
+  const final = defineTool({ ...base, name: 'final', parameters: z.object({}), execute: () => fail(new ToolFailure('there is no such')) });
+  const picky = defineTool({ ...base, name: 'picky', parameters: z.object({}), execute: () => fail(new ModelRetry('a city, please')) });
+  const tools = [look, flaky, broken, final, picky];
+  return defineAgent({ name: 'reader', model: 'scripted/m', deps, tools, parallel: false });
+}
+
+interface LookContext {
+  deps: Readonly<Deps>;
+  state: Record<string, unknown>;
+  setState: (key: string, value: number) => void;
+  step: number;
+  callId: string;
+  retry: number;
+  usage: { llmCalls: number };
+  userId: string | undefined;
+}
+
+function fail(error: Error): never {
+  throw error;
+}
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -57,10 +115,10 @@ const SCRIPT = [
 async function observe(tier: 'remote' | 'local') {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [reader(tier)], providers: { scripted: scriptedModel(SCRIPT) } });
-  const deps = { userId: 'u7', note: 'n'.repeat(3_000), seen: [] };
+  const given = { userId: 'u7', note: 'n'.repeat(3_000), seen: [] };
   const { runId, status, steps } = await testbed.client.run('reader', {
     input: 'Q',
-    deps,
+    deps: given,
     principal: { user: 'u7' },
     taskQueue: testbed.taskQueue,
     steps: true,

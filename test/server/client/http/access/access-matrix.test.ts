@@ -5,11 +5,27 @@ import { mcpRoute } from '../../../../../src/server/protocols/mcp/mcp-route.ts';
 import { OPENAI_ROUTES } from '../../../../../src/server/protocols/openai/openai-routes.ts';
 import { ROUTES } from '../../../../../src/server/routes/all-routes.ts';
 import { until } from '../../../testbed/testbed.ts';
-import { type AccessLine, type Expected, FORBIDDEN, UNKNOWN, type Victim } from './access-line.ts';
-import { LAST_LINES, SERVICE_LINES } from './access-lines.ts';
-import { type AccessWorld, openWorld, recordsOf, SECRET, stateOf } from './access-world.ts';
-import { PROTOCOL_LINES } from './protocol-lines.ts';
-import { comparable, type LineResponse, partsFor, sendLine } from './send-line.ts';
+import {
+  type AccessLine,
+  type Expected,
+  FORBIDDEN,
+  LAST_LINES,
+  PROTOCOL_LINES,
+  SERVICE_LINES,
+  UNKNOWN,
+  type Victim,
+} from './access-lines.ts';
+import {
+  type AccessWorld,
+  comparable,
+  type LineResponse,
+  openWorld,
+  partsFor,
+  recordsOf,
+  SECRET,
+  sendLine,
+  stateOf,
+} from './access-world.ts';
 
 const LINES = { ...PROTOCOL_LINES, ...SERVICE_LINES, ...LAST_LINES };
 const DEFINITIONS = [...ROUTES, ...OPENAI_ROUTES, mcpRoute([], () => undefined)].map(({ definition }) => definition);
