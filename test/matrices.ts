@@ -161,7 +161,7 @@ const IN_TURN = [
   'test/server-http/server-down.test.ts',
   'test/server/deploys/deploy.test.ts',
   'test/server/client/removal/late-writes.test.ts',
-  'test/core/children/trees/budget.test.ts',
+  'test/core/children/tree-budget.test.ts',
   'test/core/loop/budget-invariants.test.ts',
   'test/server/examples/program-demo.test.ts',
   'test/server/hooks/failing-notify.test.ts',

@@ -7,7 +7,7 @@ import { continueBeforeModelCall, continueBeforeTool, toContinueAsNewState, wind
 import { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/core/kernel/next-step.ts';
 import type { ToolOutcome } from '../../src/core/kernel/ports.ts';
-import { quietPorts } from './loop/fakes/quiet-ports.ts';
+import { quietPorts } from './loop/fakes/fake-ports.ts';
 import { archiveProgress, beginArchiving, endArchiving } from '../../src/core/capabilities/archive.ts';
 import { testSnapshot } from './loop/fakes/snapshot.ts';
 import { decide } from '../../src/core/kernel/approvals.ts';

@@ -12,7 +12,7 @@ import { isTerminal } from '../../src/core/domain/run.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which a run of the loop has.
 import '../../src/core/capabilities.ts';
 import type { AllPorts } from '../../src/core/capabilities.ts';
-import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/fake-ports.ts';
 import { runLoop } from '../../src/core/kernel/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/kernel/run-state.ts';
 import { wellFormed } from '../../src/model/parse-json.ts';

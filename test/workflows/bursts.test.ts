@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';
 import type { ResolvedRun } from '../../workflows/run/live-run.ts';
-import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/fake-ports.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 /** The activities that were scheduled, by name, and whether the run was cancelled. */

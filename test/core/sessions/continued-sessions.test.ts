@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { outputText } from '../../../src/core/domain/content.ts';
-import { type ChainedSession, chainedSession, type ContinueDue } from './generated-sessions/chained-session.ts';
-import { plannedSession } from './generated-sessions/planned-session.ts';
+import { type ChainedSession, chainedSession, type ContinueDue, plannedSession } from './generated-sessions.ts';
 
 const NEVER: ContinueDue = () => false;
 

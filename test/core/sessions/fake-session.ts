@@ -18,7 +18,7 @@ import { begunWork, runSession, type SessionPorts } from '../../../src/core/sess
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { UPDATES } from '../../../src/core/protocol.ts';
-import { quietPorts } from '../loop/fakes/quiet-ports.ts';
+import { quietPorts } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 /** A session on fake ports. */

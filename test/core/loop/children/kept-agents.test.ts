@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import type { Caller, FakeRun, FakeScript } from '../fakes/fake-ports.ts';
+import { call, called, type Caller, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
-import { call, called, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const kept = testTool('ask', { agent: { name: 'below', share: [], request: true, kept: true } });

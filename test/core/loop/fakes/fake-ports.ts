@@ -1,22 +1,154 @@
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
+import type { SegmentCall, SegmentOutcome } from '../../../../src/core/capabilities/code/code-cells.ts';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem, ToolCall } from '../../../../src/core/domain/content.ts';
-import type { Event } from '../../../../src/core/domain/record.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
-import type { RunOpening } from '../../../../src/core/domain/run-input.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import type { RunOpening } from '../../../../src/core/domain/run-input.ts';
+import type { WaitDeadline } from '../../../../src/core/domain/time.ts';
 import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../../src/core/domain/usage.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { Position } from '../../../../src/core/kernel/next-step.ts';
-import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/kernel/ports.ts';
-import type { SegmentCall, SegmentOutcome } from '../../../../src/core/capabilities/code/code-cells.ts';
-import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/kernel/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
 import { carriedOver } from '../generated-runs/carried-over.ts';
-import { FakeScheduler } from './fake-scheduler.ts';
+
+/** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */
+export function quietPorts(): Pick<
+  AllPorts,
+  | 'verify'
+  | 'reevaluateApproval'
+  | 'runSegment'
+  | 'reviewCalls'
+  | 'afterCall'
+  | 'resolveHandoff'
+  | 'switchAgent'
+  | 'runChild'
+  | 'childRunId'
+  | 'summarise'
+  | 'askAtPoint'
+  | 'abortModelCall'
+  | 'authorize'
+  | 'notify'
+  | 'cancelRequested'
+  | 'inbox'
+  | 'until'
+  | 'continueDue'
+  | 'allows'
+> {
+  return {
+    verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
+    reevaluateApproval: () => Promise.resolve(undefined),
+    runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
+    reviewCalls: () => Promise.resolve({}),
+    afterCall: (_, outcome) => Promise.resolve(outcome),
+    resolveHandoff: (name) => Promise.resolve({ type: 'failed', code: 'unknown_agent', message: `there is no agent "${name}" here` }),
+    switchAgent: () => undefined,
+    runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
+    childRunId: (prefix) => prefix,
+    summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    askAtPoint: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here checks' }),
+    abortModelCall: () => undefined,
+    authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
+    notify: () => Promise.resolve({ type: 'notified' }),
+    cancelRequested: () => false,
+    inbox: new Inbox(),
+    until: () => Promise.reject(new Error('a run that waits needs its own ports')),
+    continueDue: () => false,
+    allows: () => true,
+  };
+}
+
+interface Wait {
+  isMet: () => boolean;
+  deadline: WaitDeadline | undefined;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+/** The number of waits that may end in sequence before another event: in a workflow, no other event could come between them. */
+const SPINNING = 1_000;
+
+/**
+ * Schedules a fake run and its environment. A wait is checked again after each event. If no event can come by itself any more,
+ * the next caller acts; if no caller is left, the clock jumps to the nearest deadline; without a deadline, the waits fail.
+ */
+export class FakeScheduler {
+  now = 1_700_000_000_000;
+  /** Called if no event can come by itself; returns false if no caller is left. */
+  act: () => boolean = () => false;
+  readonly #waits = new Set<Wait>();
+  #cancelled = false;
+  #goingOn = 0;
+  #waitsAtOnce = 0;
+  #isLooking = false;
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Cancels the run. */
+  cancel(): void {
+    this.#cancelled = true;
+    this.notify();
+  }
+
+  /** The port `until`. */
+  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
+    this.#waitsAtOnce += 1;
+    if (this.#waitsAtOnce > SPINNING)
+      return Promise.reject(new Error('The loop waits for what is there already, and goes round in circles'));
+    return new Promise((resolve, reject) => {
+      this.#waits.add({ isMet, deadline, resolve, reject });
+      this.notify();
+    });
+  }
+
+  /** Checks the waits again after an event. */
+  notify(): void {
+    for (const wait of this.#waits) {
+      if (!this.#cancelled && !wait.isMet() && (wait.deadline?.at ?? Infinity) > this.now) continue;
+      this.#waits.delete(wait);
+      wait.resolve();
+    }
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    setImmediate(() => this.#look());
+  }
+
+  /** Work in progress: meanwhile no caller acts, and no deadline passes. */
+  async during<Result>(work: Result | Promise<Result>): Promise<Result> {
+    this.#goingOn += 1;
+    try {
+      return await work;
+    } finally {
+      // The loop is notified first.
+      setImmediate(() => {
+        this.#goingOn -= 1;
+        this.notify();
+      });
+    }
+  }
+
+  #look(): void {
+    this.#isLooking = false;
+    this.#waitsAtOnce = 0;
+    if (this.#waits.size === 0 || this.#goingOn > 0) return;
+    if (!this.act()) this.#jump();
+    this.notify();
+  }
+
+  #jump(): void {
+    const deadlines = [...this.#waits].map(({ deadline }) => deadline?.at ?? Infinity);
+    const next = Math.min(...deadlines);
+    if (next < Infinity) this.now = next;
+    else for (const { reject } of this.#waits) reject(new Error('The run waits, and no caller has a request'));
+  }
+}
 
 /** The outcome of a call of a fake tool. `cancel` ends the run as cancelled. */
 export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
@@ -204,7 +336,7 @@ export function tokens(promptTokens: number, completionTokens: number): UsageSta
 }
 
 /** A tool outcome that the test delivers later. */
-export interface Delivery {
+interface Delivery {
   outcome: Promise<ToolOutcome>;
   deliver: (outcome: ToolOutcome) => void;
 }

@@ -9,8 +9,7 @@ import type { Window } from '../../../../src/core/domain/window.ts';
 import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/capabilities/compaction.ts';
 import type { MessageReceiver } from '../../../../src/core/handlers/decisions.ts';
-import { call, message, tokens } from '../fakes/fake-ports.ts';
-import { FakeScheduler } from '../fakes/fake-scheduler.ts';
+import { call, FakeScheduler, message, tokens } from '../fakes/fake-ports.ts';
 import { update } from '../fakes/callers.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 

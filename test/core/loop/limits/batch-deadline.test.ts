@@ -4,7 +4,7 @@ import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunPorts } from '../../../../src/core/kernel/ports.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
-import { quietPorts } from '../fakes/quiet-ports.ts';
+import { quietPorts } from '../fakes/fake-ports.ts';
 
 const BEGUN = 1_000_000;
 

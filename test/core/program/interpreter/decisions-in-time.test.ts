@@ -9,8 +9,7 @@ import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import type { AskOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
 import { update } from '../../loop/fakes/callers.ts';
-import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
-import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
+import { FakeScheduler, quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { carriedOver } from '../../loop/generated-runs/carried-over.ts';
 

@@ -19,7 +19,7 @@ import type { AskCall, AskOutcome, ProgramPorts } from '../../../../src/core/pro
 import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/stored-outputs.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { stepValues } from '../../../../src/core/queries/queries.ts';
-import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
+import { quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
 
 /** A program that runs with fake ports, in as many executions as `continueDue` decides. */

@@ -9,7 +9,7 @@ import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
-import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
+import { quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { VirtualClock } from '../mutants/virtual-clock.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';

@@ -1,18 +1,231 @@
+import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals.ts';
+import type { ChildOutcome } from '../../../../src/core/domain/children.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { plainLimits } from '../../../../src/core/domain/limits.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
+import type { ProgramDocument } from '../../../../src/core/domain/program-document.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import { isLimitStatus } from '../../../../src/core/domain/run.ts';
+import type { AnswerVerdict } from '../../../../src/core/domain/verdicts.ts';
+import { beginProgram } from '../../../../src/core/first-start.ts';
+import { checkProgramInput } from '../../../../src/core/input-checks.ts';
+import { runProgram } from '../../../../src/core/interpret.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
+import { closeUnstarted } from '../../../../src/core/kernel/run-loop.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { Problem } from '../../../../src/core/program/check/problems.ts';
-import { checkProgramInput } from '../../../../src/core/input-checks.ts';
+import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
 import { defineProgram, type ProgramOptions } from '../../../../src/define/program/define-program.ts';
-import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import { choicesOf } from './choices.ts';
+import { quietPorts } from '../../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
+import { choicesOf, type Choose, oneOf } from './choices.ts';
 import { type Mutant, mutated } from './mutations.ts';
-import { leadsIntoDocument } from './paths.ts';
-import { runMutant } from './run-mutant.ts';
-import { validProgram } from './valid-programs.ts';
-import { isLimitStatus } from '../../../../src/core/domain/run.ts';
+import { INPUT, TOOLS, validProgram } from './valid-programs.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** Reads the path of a problem: `units[0].steps[1].ask["a b"]`. Undefined for a text that is not a path. */
+function readPath(path: string): (string | number)[] | undefined {
+  const segment = /(?:^|\.)([\w$]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy;
+  const keys: (string | number)[] = [];
+  for (let index = 0; index < path.length; index = segment.lastIndex) {
+    segment.lastIndex = index;
+    const [, name, position, quoted] = segment.exec(path) ?? [];
+    if (name !== undefined) keys.push(name);
+    else if (position !== undefined) keys.push(Number(position));
+    else if (quoted !== undefined) keys.push(String(JSON.parse(quoted)));
+    else return undefined;
+  }
+  return keys;
+}
+
+/** True if a path leads to a value of a document, or its last key is missing in one. */
+function leadsIntoDocument(document: unknown, path: string): boolean {
+  const keys = readPath(path);
+  if (keys === undefined) return false;
+  let value: unknown = document;
+  for (const [at, key] of keys.entries()) {
+    if (typeof value !== 'object' || value === null) return false;
+    if (!Object.hasOwn(value, key)) return at === keys.length - 1;
+    value = (value as Record<string | number, unknown>)[key];
+  }
+  return true;
+}
+
+/** The most model calls of a run, its longest time, and the least time that an activity takes. */
+const MODEL_CALLS = 60;
+const LONGEST_MS = 90 * 86_400_000;
+const ACTIVITY_MS = 3_600_000;
+
+/** The most turns of the clock, and the most executions: a run that takes more is stuck. */
+const MAX_TURNS = 30_000;
+const MAX_EXECUTIONS = 20;
+
+/** Values that models, tools and memories return. */
+const VALUES: readonly [JsonValue, ...JsonValue[]] = [
+  'text',
+  '',
+  3,
+  null,
+  true,
+  ['a', 'b'],
+  { n: 1, list: ['a'], kind: 'bug' },
+  { output: {} },
+];
+
+const NO_STORE = { type: 'failed', code: 'payload_store_failed', message: 'there is no store' } as const;
+
+/** Runs a program whose models, tools, children, memories and persons do anything. Undefined if the run is stuck. */
+async function runMutant(document: ProgramDocument, choose: Choose): Promise<RunResultFields | undefined> {
+  const clock = new VirtualClock();
+  let [ids, executions] = [0, 1];
+  const stamps = { now: () => clock.now, uuid: () => `id-${++ids}` };
+  const limits = {
+    steps: MODEL_CALLS,
+    deadlineMs: LONGEST_MS,
+    finalAttempt: false,
+    ...bounded(plainLimits('p', document.limits ?? {})),
+  };
+  const snapshot = { ...testSnapshot({ limits, tools: TOOLS.map((name) => testTool(name)) }), name: document.name, program: document };
+  let state: RunState = beginProgram({ runId: 'run-1', snapshot, input: INPUT, startedAt: clock.now }, stamps);
+  const effects = new Effects(clock, choose, stamps.uuid);
+  for (;;) {
+    const inbox = new Inbox();
+    const ports: ProgramPorts = {
+      ...quietPorts(),
+      ...stamps,
+      ...effects.ports,
+      callEventId: (callId) => `execution-${executions}/${callId}`,
+      storeOutputs: async () => NO_STORE,
+      loadOutput: async () => NO_STORE,
+      inbox,
+      until: (isMet, deadline) => clock.until(isMet, deadline),
+      continueDue: () => executions < MAX_EXECUTIONS && effects.acted > executions && choose(30) === 0,
+    };
+    const { program } = state;
+    if (program === undefined) throw new TypeError('The state has no program');
+    let isDone = false;
+    const running = runProgram(state, program, ports).finally(() => (isDone = true));
+    const current = state;
+    const act = (): boolean => decideOne(current.approvals.pending, inbox, { choose, now: clock.now });
+    if (!(await clock.run(() => isDone, act, MAX_TURNS))) return undefined;
+    const end = await running;
+    if (end.type === 'finished') return end.result;
+    executions += 1;
+    const carried = toContinueAsNewState(state, end.position, { executions, inbox: inbox.carried() });
+    state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
+  }
+}
+
+/** Lowers limits of a document to what a test waits for. */
+function bounded<Limits extends { steps?: number; deadlineMs?: number }>(limits: Limits): Limits {
+  const { steps = MODEL_CALLS, deadlineMs = LONGEST_MS } = limits;
+  return { ...limits, steps: Math.min(steps, MODEL_CALLS), deadlineMs: Math.min(deadlineMs, LONGEST_MS) };
+}
+
+/** Decides about one call that waits; false if none does, or its deadline decides. */
+function decideOne(pending: readonly PendingApproval[], inbox: Inbox, { choose, now }: { choose: Choose; now: number }): boolean {
+  const waiting = pending.find(({ callId }) => inbox.decisions.every((one) => one.callId !== callId));
+  if (waiting === undefined || (waiting.deadlineAt !== undefined && choose(2) === 0)) return false;
+  const { callId, toolName, digest, key } = waiting;
+  const type = oneOf(choose, ['approve', 'reject', 'respond'] as const);
+  const value = oneOf(choose, VALUES);
+  const edits = { prompt: value, question: value, output: value, for: value, input: value, query: value };
+  const decision: Decision = {
+    id: `decision on ${key}`,
+    type,
+    callId,
+    toolName,
+    digest,
+    by: 'kim',
+    source: 'update',
+    at: new Date(now).toISOString(),
+    ...(type === 'respond' ? { content: value } : {}),
+    ...(type === 'approve' && choose(3) === 0 ? { arguments: edits } : {}),
+    ...(type === 'reject' && choose(2) === 0 ? { reason: 'no' } : {}),
+  };
+  inbox.decide(decision);
+  inbox.received += 1;
+  return true;
+}
+
+/** The effects of a program, which take at least an hour each and end in any way. */
+class Effects {
+  /** The number of effects that have ended. */
+  acted = 0;
+  readonly #clock: VirtualClock;
+  readonly #choose: Choose;
+  readonly #uuid: () => string;
+
+  constructor(clock: VirtualClock, choose: Choose, uuid: () => string) {
+    this.#clock = clock;
+    this.#choose = choose;
+    this.#uuid = uuid;
+  }
+
+  get ports(): Pick<ProgramPorts, 'callModel' | 'runTool' | 'ask' | 'useMemory' | 'runChild' | 'readEarlier'> {
+    return {
+      callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
+      readEarlier: () => Promise.resolve({ type: 'cancelled' }),
+      ask: () => this.#after(() => this.#answer()),
+      runTool: () => this.#after(() => this.#toolResult()),
+      useMemory: () => this.#after(() => this.#memory()),
+      runChild: (call) => this.#after(() => this.#child(call.runId)),
+    };
+  }
+
+  async #after<Outcome>(outcome: () => Outcome): Promise<Outcome> {
+    await this.#clock.pass(ACTIVITY_MS * (1 + this.#choose(3)));
+    this.acted += 1;
+    return outcome();
+  }
+
+  get #fails(): boolean {
+    return this.#choose(8) === 0;
+  }
+
+  #answer(): AskOutcome {
+    if (this.#fails) return { type: 'failed', code: oneOf(this.#choose, ['model_timeout', 'model_error', 'invalid_input']), message: 'no' };
+    const value = oneOf(this.#choose, VALUES);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const response: RecordedResponse = {
+      id: this.#uuid(),
+      content: [{ type: 'message', role: 'assistant', content: text }],
+      finishReason: 'stop',
+      usage: { promptTokens: 5, completionTokens: 2, totalTokens: 7 },
+      output: { type: 'parsed', value },
+    };
+    const verdict: AnswerVerdict = this.#choose(10) === 0 ? { misfit: 'it has no such form' } : text === '' ? { empty: true } : {};
+    return { type: 'answered', response, verdict, promptLength: 10 };
+  }
+
+  #toolResult(): ToolOutcome {
+    const status = this.#fails ? 'error' : 'success';
+    const content = this.#choose(6) === 0 ? [] : [oneOf(this.#choose, VALUES)];
+    return { type: 'result', status, content, durationMs: 5, resultId: this.#uuid() };
+  }
+
+  #memory(): MemoryOutcome {
+    if (this.#fails) return { type: 'failed', code: 'memory_failed', message: 'no memory' };
+    return { type: 'done', id: this.#uuid(), output: oneOf(this.#choose, VALUES) };
+  }
+
+  #child(runId: string): ChildOutcome {
+    const now = this.#clock.now;
+    if (this.#fails) return { type: 'failed', code: 'child_failed', message: 'it did not start' };
+    const output = oneOf(this.#choose, VALUES);
+    const ending = this.#fails
+      ? ({ status: 'error', stopReason: 'error', output, error: { code: 'internal', message: 'x' } } as const)
+      : ({ status: 'completed', stopReason: 'final_answer', output } as const);
+    return { type: 'ended', result: closeUnstarted({ runId, agentName: 'a', startedAt: now }, { now: () => now }, ending) };
+  }
+}
 
 /** The fate of a mutant: its document is refused, or its run ends. */
-export type Fate = 'refused' | 'completed' | 'failed' | 'limited';
+type Fate = 'refused' | 'completed' | 'failed' | 'limited';
 
 /** Returns the mutant of a number. */
 export function mutantOf(seed: number): Mutant {
@@ -21,7 +234,7 @@ export function mutantOf(seed: number): Mutant {
 }
 
 /** Checks and runs the mutant of a number. Throws an error that names it if anything throws, is stuck, or is refused without a reason. */
-export async function judgeMutant(seed: number): Promise<Fate> {
+async function judgeMutant(seed: number): Promise<Fate> {
   const mutant = mutantOf(seed);
   try {
     return await judge(mutant.document, seed);

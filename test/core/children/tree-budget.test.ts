@@ -1,27 +1,27 @@
-import type { ToolSnapshot } from '../../../../src/core/domain/agent.ts';
-import { type LimitChanges, narrowLimits, type RunLimits } from '../../../../src/core/domain/limits.ts';
-import type { ChildCall, ChildOutcome } from '../../../../src/core/domain/children.ts';
-import type { UsageStats } from '../../../../src/core/domain/usage.ts';
-import type { Event } from '../../../../src/core/domain/record.ts';
-import type { ParentInput } from '../../../../src/core/domain/run-input.ts';
-import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import type { AllPorts } from '../../../../src/core/capabilities.ts';
-import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
-import { BEGINNING, runLoop } from '../../../../src/core/kernel/run-loop.ts';
-import { Inbox } from '../../../../src/core/kernel/inbox.ts';
-import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
-import { call, called, returned, said } from '../../loop/fakes/fake-ports.ts';
-import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
-import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
-import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
-import { carriedOver } from '../../loop/generated-runs/carried-over.ts';
-import { setParent } from '../../../../src/core/capabilities/children/children.ts';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AllPorts } from '../../../src/core/capabilities.ts';
+import { setParent } from '../../../src/core/capabilities/children/children.ts';
+import type { ToolSnapshot } from '../../../src/core/domain/agent.ts';
+import type { ChildCall, ChildOutcome } from '../../../src/core/domain/children.ts';
+import { type LimitChanges, narrowLimits, type RunLimits } from '../../../src/core/domain/limits.ts';
+import { addUsageOfEvent, type Event } from '../../../src/core/domain/record.ts';
+import type { RunResultFields } from '../../../src/core/domain/result.ts';
+import type { ParentInput } from '../../../src/core/domain/run-input.ts';
+import { addRunUsage, noUsage, type UsageStats } from '../../../src/core/domain/usage.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
+import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
+import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
+import { newRunState, type RunState } from '../../../src/core/kernel/run-state.ts';
+import { call, called, FakeScheduler, quietPorts, returned, said } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+import { carriedOver } from '../loop/generated-runs/carried-over.ts';
 
 /** The most that one model call of these trees costs. */
-export const LARGEST_CALL = { promptTokens: 30, completionTokens: 10, totalTokens: 40, costUsd: 0.4 };
+const LARGEST_CALL = { promptTokens: 30, completionTokens: 10, totalTokens: 40, costUsd: 0.4 };
 
 /** A tree to run. Its agents act as the numbers of the seed say. */
-export interface TreePlan {
+interface TreePlan {
   seed: number;
   limits: LimitChanges;
   /** The limits of one of the two agents that are called; the other one has none. */
@@ -30,7 +30,7 @@ export interface TreePlan {
 }
 
 /** A run of a tree. */
-export interface TreeMember {
+interface TreeMember {
   runId: string;
   depth: number;
   limits: RunLimits;
@@ -44,7 +44,7 @@ export interface TreeMember {
 }
 
 /** A tree of runs of the loop, on fake ports that share one schedule. */
-export class RandomTree {
+class RandomTree {
   readonly members = new Map<string, TreeMember>();
   executions = 0;
   readonly #plan: TreePlan;
@@ -165,7 +165,7 @@ export class RandomTree {
  * Returns by how many model calls a run can exceed its share: one of its own, or the sum for its children that run at the same time. A
  * child starts only if something is left, so children that ended earlier do not add to it.
  */
-export function callsOver({ together }: TreeMember): number {
+function callsOver({ together }: TreeMember): number {
   return Math.max(1, ...together.map((children) => children.reduce((sum, child) => sum + callsOver(child), 0)));
 }
 
@@ -179,3 +179,73 @@ function numbers(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
+
+const anyAmounts = fc.record({
+  totalTokens: fc.integer({ min: 1, max: 4_000 }),
+  inputTokens: fc.integer({ min: 1, max: 3_000 }),
+  outputTokens: fc.integer({ min: 1, max: 1_000 }),
+  costUsd: fc.integer({ min: 1, max: 4_000 }).map((cents) => cents / 100),
+  toolCalls: fc.integer({ min: 0, max: 60 }),
+});
+
+/** Up to two limits. */
+const amounts = fc
+  .tuple(anyAmounts, fc.subarray(['totalTokens', 'inputTokens', 'outputTokens', 'costUsd', 'toolCalls'] as const, { maxLength: 2 }))
+  .map(([all, names]): LimitChanges => Object.fromEntries(names.map((name) => [name, all[name]])));
+
+const anyTree: fc.Arbitrary<TreePlan> = fc.record({
+  seed: fc.integer(),
+  limits: amounts,
+  tight: amounts,
+  tree: fc.record({
+    depth: fc.integer({ min: 1, max: 3 }),
+    alive: fc.integer({ min: 1, max: 4 }),
+    perTree: fc.integer({ min: 1, max: 40 }),
+  }),
+});
+
+/** The sums of floating-point costs differ in the last digits. */
+const ROUNDING = 1e-9;
+
+test('no tree exceeds a limit by more than one model call of each run that is alive together with others, and its tally is the sum over its events', async () => {
+  let runs = 0;
+  let executions = 0;
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(anyTree, async (plan) => {
+      const tree = new RandomTree(plan);
+      const result = await tree.run();
+      const members = [...tree.members.values()];
+      const spent = members.flatMap(({ events }) => events).reduce(addUsageOfEvent, noUsage());
+      const tally = result.descendants === undefined ? result.usage : addRunUsage(result.usage, result.descendants.usage);
+      expect({ ...tally, costUsd: 0 }).toEqual({ ...spent, costUsd: 0 });
+      expect(tally.costUsd).toBeCloseTo(spent.costUsd ?? 0, 6);
+      expect(result.descendants?.runs ?? 0).toBe(members.length - 1);
+
+      const [root] = members;
+      const over = root === undefined ? 0 : callsOver(root);
+      const { totalTokens = Infinity, inputTokens = Infinity, outputTokens = Infinity, costUsd = Infinity } = plan.limits;
+      expect(spent.totalTokens).toBeLessThan(totalTokens + over * LARGEST_CALL.totalTokens);
+      expect(spent.promptTokens).toBeLessThan(inputTokens + over * LARGEST_CALL.promptTokens);
+      expect(spent.completionTokens).toBeLessThan(outputTokens + over * LARGEST_CALL.completionTokens);
+      expect(spent.costUsd).toBeLessThan(costUsd + over * LARGEST_CALL.costUsd + ROUNDING);
+      expect(members.reduce((sum, { toolCalls }) => sum + toolCalls, members.length - 1)).toBeLessThanOrEqual(
+        plan.limits.toolCalls ?? Infinity,
+      );
+      expect(members.length).toBeLessThanOrEqual(Math.max(1, plan.tree.perTree));
+      expect(Math.max(...members.map(({ depth }) => depth))).toBeLessThanOrEqual(plan.tree.depth);
+      // A limit of the root also limits each descendant, and never becomes zero where that would leave the descendant nothing to do.
+      const limited = Object.keys(plan.limits) as (keyof typeof plan.limits)[];
+      const least = members.flatMap(({ limits }) => limited.map((name) => ({ name, least: limits[name] })));
+      expect(least.filter((one) => !(Number(one.least) > 0) && !(one.name === 'toolCalls' && one.least === 0))).toEqual([]);
+      runs += members.length;
+      executions += tree.executions;
+      refused += members.some(({ events }) => JSON.stringify(events).includes('could not start')) ? 1 : 0;
+    }),
+    { numRuns: 1_000 },
+  );
+  // The trees were trees.
+  expect(runs).toBeGreaterThan(3_000);
+  expect(executions).toBeGreaterThan(runs);
+  expect(refused).toBeGreaterThan(100);
+}, 120_000);
