@@ -2,7 +2,7 @@
 // (open-telemetry/semantic-conventions-genai, still in development): a change there only changes this file.
 
 /**
- * What the names of `gen_ai` follow: the guide of migration at this commit, which has all metrics. `test/telemetry/read-conventions.ts` has the
+ * What the names of `gen_ai` follow: the guide of migration at this commit, which has all metrics. `test/telemetry/conventions.test.ts` has the
  * names that were read there, and in the pages about spans, with the commit of each page.
  */
 export const CONVENTIONS = {

@@ -4,9 +4,8 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';
 import { ANTHROPIC, type Said } from './families.ts';
-import type { FakeServer } from './fake-server.ts';
+import { type FakeServer, PrefixCache } from './fake-server.ts';
 import { PACKAGES } from './packages.ts';
-import { PrefixCache } from './prefix-cache.ts';
 
 /** A run whose requests a provider caches. */
 export interface CachingRun {

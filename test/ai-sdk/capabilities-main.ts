@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { capabilityPage, PAGE } from './capabilities-page.ts';
+import { capabilityPage, PAGE } from './capabilities.ts';
 
 /** `npm run capabilities`: writes the table of docs/providers.md. */
 const { is, due } = await capabilityPage();

@@ -1,10 +1,12 @@
-import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import type { ContentPart } from '../../src/core/domain/content.ts';
-import { hosted } from '../../src/index.ts';
+import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
+import { hosted } from '../../src/index.ts';
 import { aiSdk } from '../../worker/index.ts';
+import { FakeServer } from './fake-server.ts';
 import type { Answer, Body } from './families.ts';
-import type { FakeServer } from './fake-server.ts';
 import { type Package, PACKAGES } from './packages.ts';
 
 /** The outcome of a request: the sent body and the answer, or that the package has refused. */
@@ -164,7 +166,7 @@ function askerOf(server: FakeServer, url: string, { modelId, model }: Package): 
 }
 
 /** Returns the table of what each package does with the models of its provider, as the suite finds it against the fakes. */
-export async function capabilityTable(server: FakeServer, url: string): Promise<string> {
+async function capabilityTable(server: FakeServer, url: string): Promise<string> {
   const packages = [...PACKAGES];
   const rows: string[][] = [];
   for (const { title, word } of CAPABILITIES) {
@@ -175,4 +177,24 @@ export async function capabilityTable(server: FakeServer, url: string): Promise<
   const head = ['', ...packages.map(({ name, spec }) => `${name} ${spec}`)];
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** The page with the table. */
+export const PAGE = fileURLToPath(new URL('../../docs/providers.md', import.meta.url));
+
+const MARK = '<!-- capabilities: npm run capabilities -->';
+
+/** Returns the current page, and the page with the table that the suite makes. */
+export async function capabilityPage(): Promise<{ is: string; due: string }> {
+  const server = new FakeServer();
+  const url = await server.start();
+  try {
+    const is = await readFile(PAGE, 'utf8');
+    const begins = is.indexOf(MARK) + MARK.length;
+    if (begins < MARK.length) throw new Error(`${PAGE} has no "${MARK}"`);
+    const ends = is.indexOf('\n\n', begins);
+    return { is, due: `${is.slice(0, begins)}\n${await capabilityTable(server, url)}${is.slice(ends)}` };
+  } finally {
+    server.close();
+  }
 }

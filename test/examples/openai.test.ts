@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { follow } from '../../examples/openai/follow.ts';
 import type { Handler } from '../../src/server/index.ts';
-import { openaiFor } from '../server-http/openai/openai-client.ts';
-import { served } from '../server-http/openai/served-run.ts';
-import { ToldRun } from '../server-http/openai/told-run.ts';
+import { openaiFor, served, ToldRun } from '../server-http/openai/served-run.ts';
 
 /** A service whose connections break after this many pieces of a body. */
 function breaking(handler: Handler, after: number): Handler {

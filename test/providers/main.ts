@@ -1,9 +1,44 @@
 import { parseArgs } from 'node:util';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { CONVERSATIONS } from './conversations/all.ts';
+import type { Conversation } from './conversation.ts';
+import { AGENTS } from './conversations/agents.ts';
+import { ANSWERS } from './conversations/answers.ts';
+import { CALLS } from './conversations/calls.ts';
+import { FAILURES } from './conversations/failures.ts';
+import { ORDERS } from './conversations/orders.ts';
+import { SESSIONS } from './conversations/sessions.ts';
 import { FakeServer } from './fake-provider.ts';
-import { FAMILIES } from './families/all.ts';
+import type { Family } from './families/family.ts';
+import { DEEPSEEK, GEMINI, GROQ, KIMI, MISTRAL, XAI } from './families/hosted.ts';
+import { LLAMACPP_GEMMA, MINIMAX, OLLAMA, SGLANG, VLLM_GEMMA, VLLM_QWEN } from './families/local.ts';
+import { AZURE, OPENAI_CHAT, OPENAI_RESPONSES } from './families/openai.ts';
+import { LITELLM_ANTHROPIC, LITELLM_BEDROCK, OPENROUTER } from './families/routers.ts';
 import type { Cell } from './play.ts';
+
+/** The families of providers, each with what its servers really refuse and say. */
+const FAMILIES: readonly Family[] = [
+  OPENAI_CHAT,
+  OPENAI_RESPONSES,
+  AZURE,
+  DEEPSEEK,
+  KIMI,
+  GEMINI,
+  MISTRAL,
+  GROQ,
+  XAI,
+  LITELLM_ANTHROPIC,
+  LITELLM_BEDROCK,
+  OPENROUTER,
+  VLLM_QWEN,
+  VLLM_GEMMA,
+  LLAMACPP_GEMMA,
+  OLLAMA,
+  SGLANG,
+  MINIMAX,
+];
+
+/** The conversations that are held with every family. */
+const CONVERSATIONS: readonly Conversation[] = [...ANSWERS, ...CALLS, ...FAILURES, ...ORDERS, ...AGENTS, ...SESSIONS];
 
 /**
  * Holds every conversation of the table with every family of providers: `npm run providers -- --json`. Each cell is a run on a fake that

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const PROGRAM = fileURLToPath(new URL('../fixtures/unhandled-rejection.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./unhandled-rejection.ts', import.meta.url));
 
 /** Runs the program in a separate process, because Vitest has a listener for rejections. */
 function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr: string }> {

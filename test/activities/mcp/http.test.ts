@@ -7,8 +7,7 @@ import type { McpServerDefinition } from '../../../src/define/tool-definition.ts
 import { mcpServer } from '../../../src/define/mcp.ts';
 import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { secret } from '../../../src/define/resources.ts';
-import { type HttpServer, httpServer } from './real-servers.ts';
-import { type RecordingProxy, recordingProxy } from './recording-proxy.ts';
+import { type HttpServer, httpServer, type RecordingProxy, recordingProxy } from './real-servers.ts';
 import { nameOfTool } from '../../../activities/mcp/read-tool.ts';
 
 const never = new AbortController().signal;

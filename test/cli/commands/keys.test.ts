@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, fileApiKeys } from '../../../src/server/auth/api-keys.ts';
-import { bearing } from '../../server-http/auth/bearer.ts';
+import { bearing } from '../../server-http/auth/fake-credentials.ts';
 import { callCli, type CliOutcome } from '../call-cli.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -4,8 +4,7 @@ import { type ErrorCode, LonghaulError } from '../../../src/core/domain/errors.t
 import type { Decision } from '../../../src/core/domain/approvals.ts';
 import type { Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
-import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, call, decided, ended, says } from './recorded-turn.ts';
 
 const refund = {

@@ -3,8 +3,7 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { httpStatusOf } from '../../../src/server/problems.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
-import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, call, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat';

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { FakeChat } from './fake-chat.ts';
-import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, call, decided, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const refund = {

@@ -3,8 +3,7 @@ import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { ChatMetadata } from '../../../src/server/index.ts';
-import { pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { FakeChat, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, call, decided, ended, item, result, recorded, says } from './recorded-turn.ts';
 
 /** A customer, who may not decide. */

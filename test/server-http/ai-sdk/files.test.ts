@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { Handler } from '../../../src/server/index.ts';
-import { pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { FakeChat, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, built, call, encoded, ended, guarded, partsOf, recorded, result, textPiece } from './recorded-turn.ts';
 
 const spilledOf = (letter: string) => ({ store: 'file', claim: { key: 'k' }, bytes: 9, sha256: letter.repeat(64) });

@@ -4,8 +4,7 @@ import type { GuardrailNote } from '../../../src/core/domain/guardrails.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { EncodedTurn } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
 import type { UiChunk } from '../../../src/server/protocols/ai-sdk/ui-message.ts';
-import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, built, call, encoded, ended, guarded, partsOf, piece, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const BLOCKED = { type: 'text', text: 'Response blocked: off topic', state: 'done' };

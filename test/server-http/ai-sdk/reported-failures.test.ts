@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { fetchFrom, serviceOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { FakeChat, fetchFrom, serviceOf } from './fake-chat.ts';
 import { asks } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat/c1/stream';

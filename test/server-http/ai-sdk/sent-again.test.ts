@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { Handler, Problem } from '../../../src/server/index.ts';
-import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
-import { FakeChat } from './fake-chat.ts';
+import { FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, ended, says } from './recorded-turn.ts';
 
 const hi = { id: 'm1', role: 'user' as const, parts: [{ type: 'text' as const, text: 'Hi' }] };

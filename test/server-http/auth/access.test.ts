@@ -14,7 +14,7 @@ import {
   SCOPES,
   wrongCredentials,
 } from '../../../src/server/auth/caller.ts';
-import { challengeOf } from './challenge-of.ts';
+import { challengeOf } from './fake-credentials.ts';
 
 const CALLER: Caller = { id: 'k1', principal: { tenant: 'acme' }, scopes: ['runs:read', 'runs:write'] };
 

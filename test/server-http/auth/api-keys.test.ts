@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import { type ApiKey, apiKeys, type ApiKeyStore, createApiKey, fileApiKeys, parseApiKey } from '../../../src/server/auth/api-keys.ts';
-import { bearing } from './bearer.ts';
+import { bearing } from './fake-credentials.ts';
 
 const READER = { name: 'reader', scopes: ['runs:read'] as const };
 

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorCode, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { anyOf, type Authenticate, bearerCredentials, type Caller } from '../../../src/server/auth/caller.ts';
 import { requireCaller } from '../../../src/server/create-handler.ts';
-import { bearing } from './bearer.ts';
-import { challengeOf } from './challenge-of.ts';
+import { bearing, challengeOf } from './fake-credentials.ts';
 
 const ADA: Caller = { id: 'ada', scopes: ['runs:read'] };
 const NONE: Authenticate = () => undefined;

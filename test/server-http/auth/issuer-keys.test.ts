@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorCode } from '../../../src/core/domain/errors.ts';
 import { jwt } from '../../../src/server/auth/jwt.ts';
-import { bearing } from './bearer.ts';
-import { type FakeIssuer, fakeIssuer, type FakeSite, fakeSite } from './fake-issuer.ts';
+import { bearing, type FakeIssuer, fakeIssuer, type FakeSite, fakeSite } from './fake-credentials.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 

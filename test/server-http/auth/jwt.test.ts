@@ -4,8 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
 import { jwt, type JwtOptions } from '../../../src/server/auth/jwt.ts';
-import { bearing } from './bearer.ts';
-import { type FakeIssuer, fakeIssuer, fakeSite } from './fake-issuer.ts';
+import { bearing, type FakeIssuer, fakeIssuer, fakeSite } from './fake-credentials.ts';
 
 const ISSUER = 'https://issuer.example/';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { createHandler, type Handler, jwt, type OidcOptions } from '../../../src/server/index.ts';
 import { clientWithRun } from '../requests.ts';
-import { type FakeIssuer, fakeIssuer } from './fake-issuer.ts';
+import { type FakeIssuer, fakeIssuer } from './fake-credentials.ts';
 
 /** An issuer with given answers for codes, and its requests. */
 interface TokenIssuer {

@@ -4,8 +4,7 @@ import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller, Scope } from '../../../src/server/auth/caller.ts';
 import { jwt } from '../../../src/server/auth/jwt.ts';
 import { environmentTokenSecrets, RunTokens } from '../../../src/server/auth/run-tokens.ts';
-import { bearing } from './bearer.ts';
-import { fakeIssuer } from './fake-issuer.ts';
+import { bearing, fakeIssuer } from './fake-credentials.ts';
 
 const SECRET = 's'.repeat(32);
 const STREAM = 'http://localhost/base/v1/runs/r1/stream';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorCode } from '../../../src/core/domain/errors.ts';
 import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
 import { untilRefused } from '../../../src/server/streams.ts';
-import { bearing } from './bearer.ts';
+import { bearing } from './fake-credentials.ts';
 
 const ADA: Caller = { id: 'k1', principal: { tenant: 'acme' }, scopes: ['runs:read'] };
 

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_VALUES } from '../../../src/server/requests.ts';
 import { documentOf } from '../checked-handler.ts';
-import { checksOf } from './counted-checks.ts';
-import { largeBodies, routesWithBody } from './generated-bodies.ts';
-import { post, quietHandler } from './quiet-handler.ts';
+import { checksOf, largeBodies, post, quietHandler, routesWithBody } from './generated-bodies.ts';
 
 const routes = routesWithBody(await documentOf(quietHandler()));
 

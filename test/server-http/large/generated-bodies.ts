@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { defineAgent } from '../../../src/index.ts';
+import { createHandler, type Handler } from '../../../src/server/index.ts';
 import { chatParameters } from '../../../src/server/protocols/openai/chat-completions.ts';
 import { responseParameters } from '../../../src/server/protocols/openai/responses.ts';
+import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 import type { OpenapiDocument } from '../checked-handler.ts';
+import { clientWithRun } from '../requests.ts';
 
 /** A route with the schema of its body, whose references are to `defs`. */
-export interface RouteWithBody {
+interface RouteWithBody {
   method: string;
   path: string;
   schema: JsonObject;
@@ -168,4 +172,48 @@ function leastOf(given: JsonObject, defs: RouteWithBody['defs']): JsonValue {
     default:
       return {};
   }
+}
+
+/** Counts each application of a schema to a value, in all schemas inside it. */
+function countChecks(root: z.core.$ZodType, count: () => void, seen: Set<unknown>): void {
+  if (seen.has(root)) return;
+  seen.add(root);
+  const { run } = root._zod;
+  root._zod.run = (payload, context) => (count(), run(payload, context));
+  const inner = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('_zod' in value) countChecks(value as z.core.$ZodType, count, seen);
+    else for (const member of Object.values(value)) inner(member);
+  };
+  for (const [name, part] of Object.entries(root._zod.def)) if (name !== 'checks') inner(part);
+}
+
+let checks = 0;
+
+/** Returns the number of schemas that work has applied to values of request bodies, and what the work has returned. */
+export async function checksOf<Result>(work: () => Promise<Result>): Promise<{ checks: number; result: Result }> {
+  checks = 0;
+  const result = await work();
+  return { checks, result };
+}
+
+const counted = new Set<unknown>();
+for (const schema of [...ROUTES.map(({ definition: { body } }) => body), chatParameters, responseParameters]) {
+  if (schema !== undefined) countChecks(schema, () => void (checks += 1), counted);
+}
+
+const clerk = defineAgent({ name: 'clerk', model: 'p/m' });
+
+/** A service whose starts do nothing. */
+export function quietHandler(methods: object = {}): Handler {
+  const nothing = async (): Promise<object> => ({ runId: 'r' });
+  const session = (): object => ({ open: nothing, status: nothing, send: nothing });
+  const client = clientWithRun(methods, { start: nothing, startProgram: nothing, session });
+  return createHandler(client, { agents: [clerk], limits: false, onError: () => undefined, tokenSecrets: ['s'.repeat(40)] });
+}
+
+/** Sends a body unchanged. */
+export function post(handler: Handler, { method, path }: Pick<RouteWithBody, 'method' | 'path'>, body: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return handler(new Request(`http://localhost${path}`, { method, body, headers }));
 }

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/index.ts';
 import { MAX_BODY_VALUES } from '../../../src/server/requests.ts';
 import { answer } from '../requests.ts';
-import { checksOf } from './counted-checks.ts';
-import { post, quietHandler } from './quiet-handler.ts';
+import { checksOf, post, quietHandler } from './generated-bodies.ts';
 
 test('a list with very many wrong items is refused with 50 problems at most, and the rest is not looked at', async () => {
   const lists: [string, string, (items: unknown[]) => object][] = [

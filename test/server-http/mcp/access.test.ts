@@ -3,8 +3,7 @@ import { defineAgent } from '../../../src/index.ts';
 import type { Principal } from '../../../src/core/domain/run.ts';
 import { type Caller, createHandler, type Handler } from '../../../src/server/index.ts';
 import { documentOf } from '../checked-handler.ts';
-import { FakeRuns } from './fake-runs.ts';
-import { mcpClient } from './mcp-client.ts';
+import { FakeRuns, mcpClient } from './fake-runs.ts';
 
 const agents = ['clerk', 'auditor', 'clerk!'].map((name) => defineAgent({ name, model: 'scripted/m' }));
 

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
 import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
 import { newStep } from '../../../src/core/domain/tool-calls.ts';
-import { calling, type FakeRun, FakeRuns, step } from './fake-runs.ts';
-import { type Generation, mcpClient } from './mcp-client.ts';
+import { calling, type FakeRun, FakeRuns, type Generation, mcpClient, step } from './fake-runs.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', description: 'Answers questions about orders.' });
 const shop = z.object({ shop: z.string(), next: z.lazy((): z.ZodType => shop).optional() });

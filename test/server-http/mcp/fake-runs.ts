@@ -1,8 +1,10 @@
-import { LonghaulError } from '../../../src/core/domain/errors.ts';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { LonghaulClient } from '../../../src/client/index.ts';
-import type { StreamItemContent, StreamedResult } from '../../../src/client/stream/stream-item.ts';
+import type { StreamedResult, StreamItemContent } from '../../../src/client/stream/stream-item.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { newEvent } from '../../../src/core/domain/record.ts';
 import { newStep } from '../../../src/core/domain/tool-calls.ts';
+import type { Handler } from '../../../src/server/index.ts';
 import { clientWithRun } from '../requests.ts';
 
 /** A run that a test acts: its stream has the items that the test gives it. */
@@ -111,4 +113,21 @@ export function calling(...names: string[]): StreamItemContent {
 /** A step of the record. */
 export function step(number: number): StreamItemContent {
   return { type: 'step', step: newStep(number) };
+}
+
+/** The generation of the protocol that a client speaks. */
+export type Generation = 'legacy' | 'auto';
+
+/** A client of the protocol, as users have it, that reaches a handler without a socket. */
+export async function mcpClient(handler: Handler, generation: Generation, seen: Request[] = []): Promise<Client & AsyncDisposable> {
+  const transport = new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), {
+    fetch: async (url, init) => {
+      const request = new Request(url, init);
+      seen.push(request.clone());
+      return handler(request);
+    },
+  });
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: generation } });
+  await client.connect(transport);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }

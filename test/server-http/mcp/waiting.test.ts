@@ -2,8 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/index.ts';
 import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
 import { clientWithRun, send } from '../requests.ts';
-import { type FakeRun, FakeRuns } from './fake-runs.ts';
-import { type Generation, mcpClient } from './mcp-client.ts';
+import { type FakeRun, FakeRuns, type Generation, mcpClient } from './fake-runs.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 const GENERATIONS: [name: string, generation: Generation][] = [

@@ -8,9 +8,7 @@ import { CompletionChunks } from '../../../src/server/protocols/openai/chat-comp
 import { errorCode } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 import { generatedRun } from './generated-run.ts';
-import { openaiFor } from './openai-client.ts';
-import { served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { openaiFor, served, ToldRun } from './served-run.ts';
 import { propertyRuns } from '../../property-runs.ts';
 
 const ASKED = { model: 'clerk', messages: [{ role: 'user' as const, content: 'Q' }] };

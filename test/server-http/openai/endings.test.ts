@@ -1,9 +1,7 @@
 import OpenAI from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import { openaiFor } from './openai-client.ts';
-import { served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { openaiFor, served, ToldRun } from './served-run.ts';
 
 const CHAT = { model: 'clerk', messages: [{ role: 'user' as const, content: 'Q' }] };
 const RESPONSE = { model: 'clerk', input: 'Q' };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
-import { ToldRun } from './told-run.ts';
+import { ToldRun } from './served-run.ts';
 
 /** One step of a generated run. Pieces are numbers of words. */
 interface GeneratedStep {

@@ -4,9 +4,7 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler, SCOPES } from '../../../src/server/index.ts';
 import { OPENAI_ROUTES } from '../../../src/server/protocols/openai/openai-routes.ts';
 import { clientWithRun, send } from '../requests.ts';
-import { openaiFor } from './openai-client.ts';
-import { clerk, served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { clerk, openaiFor, served, ToldRun } from './served-run.ts';
 
 const CHAT = { model: 'clerk', messages: [{ role: 'user', content: 'Q' }] };
 const RESPONSE = { model: 'clerk', input: 'Q' };

@@ -3,9 +3,7 @@ import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/re
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
-import { openaiFor } from './openai-client.ts';
-import { served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { openaiFor, served, ToldRun } from './served-run.ts';
 
 /** A run that says something, looks something up, and answers. */
 function lookedUp(): ToldRun {

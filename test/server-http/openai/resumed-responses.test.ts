@@ -8,9 +8,7 @@ import { FakeRun } from '../../client/stream/fake-run.ts';
 import { feedsOf } from '../../client/stream/read-stream.ts';
 import { built, eventsOf } from './followed.ts';
 import { generatedRun, shownLater } from './generated-run.ts';
-import { openaiFor } from './openai-client.ts';
-import { served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { openaiFor, served, ToldRun } from './served-run.ts';
 import { propertyRuns } from '../../property-runs.ts';
 
 const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'step' || type === 'end';

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Source } from '../../../src/core/domain/content.ts';
-import { openaiFor } from './openai-client.ts';
 import { eventsOf } from './followed.ts';
-import { served } from './served-run.ts';
-import { ToldRun } from './told-run.ts';
+import { openaiFor, served, ToldRun } from './served-run.ts';
 
 const MOON = { url: 'https://moon.test/', title: 'Moon' };
 const SOURCES: Source[] = [{ ...MOON, start: 5, end: 9 }, { url: 'https://sun.test/' }, { filename: 'notes.pdf' }];

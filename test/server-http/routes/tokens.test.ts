@@ -4,7 +4,7 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { apiKeys, createApiKey } from '../../../src/server/auth/api-keys.ts';
 import type { Handler, HandlerOptions } from '../../../src/server/index.ts';
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';
-import { memoryApiKeys } from '../auth/memory-api-keys.ts';
+import { memoryApiKeys } from '../auth/fake-credentials.ts';
 import { checkedHandler } from '../checked-handler.ts';
 import { answer, clientWithRun } from '../requests.ts';
 

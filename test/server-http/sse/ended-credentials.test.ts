@@ -4,7 +4,7 @@ import { apiKeys, createApiKey } from '../../../src/server/auth/api-keys.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { FakeChat } from '../ai-sdk/fake-chat.ts';
 import { asks, textPiece } from '../ai-sdk/recorded-turn.ts';
-import { memoryApiKeys } from '../auth/memory-api-keys.ts';
+import { memoryApiKeys } from '../auth/fake-credentials.ts';
 import { clerk } from '../openai/served-run.ts';
 import { answer, clientWithRun, type JsonRequest, send } from '../requests.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jwt } from '../../../src/server/index.ts';
-import { type FakeIssuer, fakeIssuer } from '../../server-http/auth/fake-issuer.ts';
+import { type FakeIssuer, fakeIssuer } from '../../server-http/auth/fake-credentials.ts';
 import { press, shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
 /** An issuer where people log in: everybody is `ada`, and is sent back with a code. */

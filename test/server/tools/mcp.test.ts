@@ -6,9 +6,15 @@ import { agents, reporter, reports } from '../../../examples/mcp/agents.ts';
 import { defineAgent, mcpServer, secret } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { Replayer } from '../../../worker/index.ts';
-import { EVERYTHING, FILESYSTEM, type HttpServer, httpServer } from '../../activities/mcp/real-servers.ts';
+import {
+  EVERYTHING,
+  FILESYSTEM,
+  type HttpServer,
+  httpServer,
+  type RecordingProxy,
+  recordingProxy,
+} from '../../activities/mcp/real-servers.ts';
 import { OddServer } from '../../activities/mcp/odd-server.ts';
-import { type RecordingProxy, recordingProxy } from '../../activities/mcp/recording-proxy.ts';
 import { search } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 

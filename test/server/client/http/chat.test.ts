@@ -7,7 +7,7 @@ import { LonghaulClient } from '../../../../src/client/index.ts';
 import { type Caller, type ChatMetadata, createHandler, type Handler } from '../../../../src/server/index.ts';
 import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
-import { approvalIn, fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/chat-page.ts';
+import { approvalIn, fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/fake-chat.ts';
 import { clerk, refund } from '../../approvals/decision-agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 

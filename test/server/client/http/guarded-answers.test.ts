@@ -10,7 +10,7 @@ import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { folded } from '../../../fakes/fake-sink.ts';
-import { mcpClient } from '../../../server-http/mcp/mcp-client.ts';
+import { mcpClient } from '../../../server-http/mcp/fake-runs.ts';
 import { send } from '../../../server-http/requests.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 

@@ -7,7 +7,7 @@ import { LonghaulClient } from '../../../../src/client/index.ts';
 import { defineAgent, mcpServer } from '../../../../src/index.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../../src/server/index.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
-import { type Generation, mcpClient } from '../../../server-http/mcp/mcp-client.ts';
+import { type Generation, mcpClient } from '../../../server-http/mcp/fake-runs.ts';
 import { clerk } from '../../approvals/decision-agents.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';

@@ -8,7 +8,7 @@ import { createHandler, type Handler, type HandlerOptions } from '../../../../sr
 import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../../../src/testing/index.ts';
-import { openaiFor } from '../../../server-http/openai/openai-client.ts';
+import { openaiFor } from '../../../server-http/openai/served-run.ts';
 import { clerk } from '../../approvals/decision-agents.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';

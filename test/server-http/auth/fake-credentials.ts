@@ -1,6 +1,33 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CompactSign, exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from 'jose';
+import type { ApiKey, ApiKeyStore } from '../../../src/server/auth/api-keys.ts';
+import { AccessError } from '../../../src/server/auth/caller.ts';
+
+/** A request that bears credentials in the header for them; without a text, none. */
+export function bearing(credentials?: string, url = 'http://localhost/v1/runs'): Request {
+  return new Request(url, credentials === undefined ? {} : { headers: { authorization: `Bearer ${credentials}` } });
+}
+
+/** The value of the header `WWW-Authenticate` for an error; undefined for an error that is not a refusal of a caller. */
+export function challengeOf(error: unknown): string | undefined {
+  return error instanceof AccessError ? error.parts.headers['www-authenticate'] : undefined;
+}
+
+/** A store of API keys in memory. */
+export function memoryApiKeys(): ApiKeyStore {
+  const keys = new Map<string, ApiKey>();
+  return {
+    get: (id) => Promise.resolve(keys.get(id)),
+    list: () => Promise.resolve([...keys.values()]),
+    put: (key) => Promise.resolve(void keys.set(key.id, key)),
+    revoke: (id, revokedAt) => {
+      const key = keys.get(id);
+      if (key !== undefined) keys.set(id, { ...key, revokedAt });
+      return Promise.resolve(key !== undefined);
+    },
+  };
+}
 
 /** An issuer of tokens, with one pair of keys. */
 export interface FakeIssuer {
