@@ -119,7 +119,8 @@ async function endInputCheck(
   const report = reportOf(state, 'input', outcome);
   const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
   const from = uncheckedFrom.of(state) ?? state.window.through;
-  uncheckedFrom.clear(state);
+  // The messages of an interrupted turn stay in the conversation: the next turn of the session checks them.
+  if (outcome.type !== 'cancelled') uncheckedFrom.clear(state);
   // Recorded after the answer, so that the answer has the offset that its activity expects.
   if (ended === undefined) return { record: () => recordReport(state, ports, report) };
   if (answered !== undefined) recordUnread(state, ports, answered);

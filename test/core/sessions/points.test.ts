@@ -82,3 +82,28 @@ describe.each([false, true])('a session with hooks for messages and answers (con
     expect(JSON.stringify(session.state.window.events)).not.toContain('thanks for the card');
   });
 });
+
+test('a session checks the messages of a turn that was interrupted during their check before the next turn reads them', async () => {
+  const session = await runFakeSession({
+    snapshot,
+    model: [{ type: 'cancelled' }, said('thanks for the card'), said('D')],
+    callers: ['my card: 4111', 'again', 'bye'].map(says),
+    askAtPoint: (running, question) => {
+      if (question.point === 'output') return { type: 'found', found: {} };
+      if (running.modelCalls === 0) {
+        running.update('interrupt', {});
+        return { type: 'cancelled' };
+      }
+      const unchecked = running.state.window.events.filter(({ offset }) => offset >= (question.from ?? 0));
+      if (!JSON.stringify(unchecked).includes('4111')) return { type: 'found', found: {} };
+      const finding = { name: 'cards', type: 'input', outcome: 'tripped', message: 'no cards' };
+      return { type: 'found', found: { hooks: { findings: [finding] } } };
+    },
+  });
+  expect(session.events.flatMap(({ turn }) => (turn === undefined ? [] : [[turn.status, turn.error]]))).toEqual([
+    ['cancelled', undefined],
+    ['error', 'no cards'],
+    ['completed', undefined],
+  ]);
+  expect(JSON.stringify(session.state.window.events)).not.toContain('4111');
+});
