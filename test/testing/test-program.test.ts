@@ -167,6 +167,27 @@ describe('a program', () => {
     expect(prompts).toEqual([expect.stringContaining('"edited"'), expect.stringContaining('too short')]);
   });
 
+  test.each([10, 3_000])('makes each attempt at a call with the arguments that a person gave (%s characters)', async (length) => {
+    const texts: string[] = [];
+    const write = defineTool({
+      name: 'write',
+      description: 'Writes a text.',
+      parameters: z.object({ text: z.string() }),
+      approval: 'always',
+      maxAttempts: 1,
+      execute: ({ text }) => {
+        if (texts.push(text) === 1) throw new Error('down');
+        return 'written';
+      },
+    });
+    const step = tool('Write', write, { text: 'draft' }, { refine: { maxAttempts: 2 } });
+    const program = defineProgram({ name: 'edited', model: MODEL, units: [unit('u', {}, [step])] });
+    const text = 'x'.repeat(length);
+    const { result } = await testProgram(program, { model: scriptedModel([]), decide: () => approve({ arguments: { text } }) });
+    expect(result.error).toBeNull();
+    expect(texts).toEqual([text, text]);
+  });
+
   test('has a separate call for each decision about a step, by whose id it is made', async () => {
     const program = defineProgram({
       name: 'asked',

@@ -200,7 +200,10 @@ async function decideOnCall(
   { step, invocation, call, ...found }: StepInvocation,
 ): Promise<CallDecision> {
   const { progress } = running.state;
-  if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
+  if (progress?.approved !== undefined) {
+    noteApproved(run, call, progress.approved);
+    return { type: 'approved', ...progress.approved };
+  }
   const { tool } = invocation;
   let requirement: DecisionRequest['requirement'];
   // A call whose decision was requested keeps its requirement: otherwise the predicate would overrule the person who decides.
@@ -232,10 +235,17 @@ async function decideOnCall(
     return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }
   const approved = defined({ arguments: decision.arguments });
-  // The activity of the call queries arguments that are too large for its input.
-  run.state.approvals.approved.push({ callId: call.callId, ...approved });
+  noteApproved(run, call, approved);
   running.state.progress = { ...running.state.progress, approved };
   return { type: 'approved', ...approved };
+}
+
+/**
+ * Records that a call is approved, for each attempt of its step anew: its activity queries edited arguments that are too large for its
+ * input.
+ */
+function noteApproved({ state: { approvals } }: ProgramRun, { callId }: RecordedCall, approved: { arguments?: JsonObject }): void {
+  if (approvals.approved.every((one) => one.callId !== callId)) approvals.approved.push({ callId, ...approved });
 }
 
 /** Waits until the limits have room for a call, so that nobody decides about a call that could not start. */
