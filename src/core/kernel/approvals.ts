@@ -146,9 +146,11 @@ export async function askAtLimit(
     if (decision?.type === 'approve') raiseLimits(state, decision.arguments as LimitChanges);
     const reached = currentLimit();
     if (reached === undefined || ports.cancelRequested()) break;
-    if (decision?.type === 'reject') return endAfterRejection(state, ports, reached);
-    const raise = raisable(state, reached);
-    if (state.limits.onLimit !== 'ask' || raise === undefined) return endAtLimit(state, reached.stopReason);
+    const raise = decision?.type === 'reject' || state.limits.onLimit !== 'ask' ? undefined : raisable(state, reached);
+    if (raise === undefined) {
+      await endAsking(state, ports);
+      return endAtLimit(state, reached.stopReason);
+    }
     // The limit was raised and another one is reached: the pending approval is replaced.
     if (state.approvals.pending[0]?.reason !== reached.message) {
       state.approvals.pending = [];
@@ -158,15 +160,15 @@ export async function askAtLimit(
     if (ports.continueDue(WAITING) && fitsContinueAsNew(state)) return { type: 'continue', position };
     await waitForChange(state, ports, { received, ended: () => 0 });
   }
-  state.approvals.pending = [];
-  showWaiting(state, ports);
+  await endAsking(state, ports);
   return undefined;
 }
 
-function endAfterRejection(state: RunState, ports: RunPorts, { stopReason }: LimitReached): NextStep {
+/** Ends the wait at a limit. Decisions that came meanwhile are refused, and their senders receive the refusal. */
+async function endAsking(state: RunState, ports: RunPorts): Promise<void> {
   state.approvals.pending = [];
+  if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   showWaiting(state, ports);
-  return endAtLimit(state, stopReason);
 }
 
 /** Returns the pending approval that asks a person to raise a limit. */
@@ -232,7 +234,12 @@ function authorizeDecisions(state: RunState, ports: RunPorts, decisions: readonl
 
 /** Applies one decision and returns it as recorded; undefined if it has no effect. */
 function settleDecision(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
-  if (verdict?.type === 'cancelled') return undefined;
+  const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
+  // The call is given up, but a session whose turn was interrupted stays open: the sender must not wait for its end.
+  if (verdict?.type === 'cancelled') {
+    refuseDecision(state, ports, decision, gone);
+    return undefined;
+  }
   if (verdict?.type === 'refused') {
     refuseDecision(state, ports, decision, {
       code: 'not_authorized',
@@ -243,7 +250,6 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
   // During the check, another decision may have been applied, or a message may have caused the call to be given up.
   if (pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
-    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
     refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
     return undefined;
   }

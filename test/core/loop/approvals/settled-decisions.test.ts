@@ -299,6 +299,50 @@ describe('if the worker has an authorize hook', () => {
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c2']);
   });
 
+  it('a decision is refused if the run is cancelled while it is checked: its sender does not wait for the end of a session', async () => {
+    const run = await runFake({
+      snapshot,
+      model: once,
+      ports: { authorize: () => Promise.resolve({ type: 'cancelled' }) },
+      callers: [
+        awaitsVerdict('decision on c1', (one) => {
+          approves('c1')(one);
+          one.cancel();
+        }),
+      ],
+    });
+    expect(run.result.status).toBe('cancelled');
+    expect(eventSummaries(run).slice(2, 3)).toEqual(['refused approve: unknown_call']);
+    expect(run.inbox.verdicts.on('decision on c1')).toEqual({
+      type: 'refused',
+      code: 'unknown_call',
+      message: 'Call "c1" of run "run-1" is no longer waiting',
+    });
+  });
+
+  it('a decision about a limit that comes while the one that ends the run is checked is refused', async () => {
+    let one = (): FakeRun => expect.fail('no caller has acted');
+    const limits = { ...snapshot.limits, steps: 1, onLimit: 'ask' as const };
+    const run = await runFake({
+      snapshot: { ...snapshot, limits },
+      model: [called(call('c1', 'free'))],
+      ports: {
+        authorize: (decision, waiting) => {
+          if (decision.type === 'reject') awaitsVerdict('late', approves(waiting.callId, { id: 'late' }))(one());
+          return Promise.resolve({ type: 'authorized', as: 'ann@example.org' });
+        },
+      },
+      callers: [
+        (fake) => {
+          one = () => fake;
+          rejects(fake.state.approvals.pending[0]?.callId ?? '')(fake);
+        },
+      ],
+    });
+    expect(run.result.stopReason).toBe('step_limit');
+    expect(run.inbox.verdicts.on('late')).toMatchObject({ type: 'refused', code: 'already_decided' });
+  });
+
   it('a decision by a deadline, or a remembered one, is not checked again', async () => {
     const before = asked.length;
     const model = [called(call('c1', 'paid')), asks({ c3: { deadlineMs: 1_000 } }, call('c2', 'paid'), call('c3', 'maybe')), said('done')];
