@@ -8,6 +8,7 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budg
 import type { RunPosition } from '../../../src/core/kernel/next-step.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
+import type { CodePorts, SegmentCall, SegmentOutcome } from '../../../src/core/capabilities/code/code-cells.ts';
 import type { PointAnswer, PointQuestion } from '../../../src/core/capabilities/hooks.ts';
 import { BEGINNING } from '../../../src/core/kernel/run-loop.ts';
 import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
@@ -60,6 +61,8 @@ export interface SessionScript {
   model: (ModelCallOutcome | ((session: FakeSession) => ModelCallOutcome))[];
   /** The outcome of a tool call. Default: a result. */
   tool?: (session: FakeSession, toolCallId: string) => ToolOutcome;
+  /** The outcome of each segment of code. */
+  runSegment?: (segment: SegmentCall) => SegmentOutcome;
   /** The callers that act in order while the session waits. After the last one it is closed. */
   callers: SessionCaller[];
   /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
@@ -132,7 +135,11 @@ function opened(state: RunState): OpenSession {
   return state;
 }
 
-function portsOf(session: FakeSession, script: SessionScript, callers: SessionCaller[]): Omit<SessionPorts, 'now' | 'uuid'> {
+function portsOf(
+  session: FakeSession,
+  script: SessionScript,
+  callers: SessionCaller[],
+): Omit<SessionPorts & Pick<CodePorts, 'runSegment'>, 'now' | 'uuid'> {
   const { inbox } = session;
   let waited = false;
   return {
@@ -149,6 +156,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       Promise.resolve(
         script.tool?.(session, call.toolCallId) ?? { type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 },
       ),
+    runSegment: (segment) => Promise.resolve(script.runSegment?.(segment) ?? { type: 'failed', message: 'the session has no code' }),
     ...(script.summarize === undefined ? {} : { summarize: () => Promise.resolve(script.summarize?.() ?? { type: 'cancelled' }) }),
     ...(script.askAtPoint === undefined
       ? {}

@@ -298,7 +298,9 @@ const namespace: Omit<Capability, 'name'> = {
  */
 async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePosition): Promise<NextStep> {
   const { tools, index } = position;
-  if (ports.cancelRequested()) return afterCell(position, interruptedResult());
+  // A cell that has begun in the previous execution is dropped: a session runs further cells, and its next turn must not build on half of it.
+  if (ports.cancelRequested())
+    return afterCell(position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const call = segmentCall(state, position);
