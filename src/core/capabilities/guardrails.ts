@@ -5,7 +5,7 @@ import type { Event } from '../domain/record.ts';
 import { COUNT } from '../domain/shape.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
 import type { AfterModelCall, BesideModelCall, Capability, MadeCalls } from '../kernel/capability.ts';
-import { recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
+import { addSpending, recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
 import { endCancelled, type Ending, type NextStep } from '../kernel/next-step.ts';
 import type { ModelCallOutcome, RunPorts } from '../kernel/ports.ts';
 import { recordEvent, type RunClock, type RunState, slice } from '../kernel/run-state.ts';
@@ -42,8 +42,10 @@ function spendOnModel(state: RunState, { model, calls, reported, estimated }: Gu
     ...(reported === undefined ? {} : { reported: priced(state.snapshot.prices, model, reported) }),
     ...(estimated === undefined ? {} : { estimated: priced(state.snapshot.prices, model, estimated) }),
   };
-  const usage = addEstimated(addReported(state.usage, cost.reported ?? null), cost.estimated);
-  state.usage = { ...usage, llmCalls: usage.llmCalls + calls };
+  addSpending(state, (total) => {
+    const usage = addEstimated(addReported(total, cost.reported ?? null), cost.estimated);
+    return { ...usage, llmCalls: usage.llmCalls + calls };
+  });
   return { model, calls, ...cost };
 }
 

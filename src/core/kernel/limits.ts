@@ -237,7 +237,7 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts, i
 }
 
 /** Adds to the run's usage, and to every other total where it counts. */
-function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
+export function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
   state.usage = add(state.usage);
   points.spent(state, add);
 }

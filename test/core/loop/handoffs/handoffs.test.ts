@@ -74,6 +74,20 @@ describe('a transfer', () => {
     expect(result.usage).toMatchObject({ promptTokens: 30, llmCalls: 2 });
   });
 
+  test('counts what the checks of an agent cost for that agent', async () => {
+    const spent = [{ model: 'scripted/judge', calls: 1, reported: usage(5) }];
+    const { result } = await runFake({
+      snapshot: agentTo('a', ['b']),
+      model: [called(to('b')), said('B')],
+      ports: {
+        resolveHandoff: () => Promise.resolve({ type: 'resolved', snapshot: agentTo('b', [], { hooks: [{ name: 'style', on: 'output' }] }) }),
+        askAtPoint: () => Promise.resolve({ type: 'found', found: { guardrails: { findings: [], spent } } }),
+      },
+    });
+    expect(result.usage).toMatchObject({ promptTokens: 5, llmCalls: 3 });
+    expect(result.usageByAgent).toMatchObject({ a: { promptTokens: 0, llmCalls: 1 }, b: { promptTokens: 5, llmCalls: 2 } });
+  });
+
   test('runs after all other calls of its response', async () => {
     const resolved: string[] = [];
     const order: string[] = [];
