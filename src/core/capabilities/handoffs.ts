@@ -209,6 +209,12 @@ function addSpent(state: RunState, add: (total: AggregatedUsage) => AggregatedUs
   if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
 }
 
+/** Begins a turn of a session, whose result has the usage of this turn alone. The names stay: these agents have acted before. */
+function turnBegins(state: RunState): void {
+  forgetActed(state);
+  for (const ofAgent of handedOver.of(state)?.usage ?? []) ofAgent[1] = noUsage();
+}
+
 /** Returns the agent that the run is named after; for a run with several agents, also the last one that acted, and the usage of each. */
 function agentsOf(state: RunState): Partial<RunResultFields> {
   const agentName = firstAgent(state);
@@ -268,7 +274,7 @@ export const handoffs: Capability<HandoffPorts> = {
   startsCall: (state, ports, invocation) => (invocation.tool.handoff ? transfer(state, ports, invocation) : undefined),
   stepParts: agentOfStep,
   stepEnded: handOver,
-  turnBegins: (state) => forgetActed(state),
+  turnBegins,
   spent: addSpent,
   laterAgent,
   resultParts: agentsOf,

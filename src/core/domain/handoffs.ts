@@ -26,7 +26,7 @@ export interface HandoffState {
   ofFlow?: true;
   /** The names of the agents that have answered in this turn, as far as the first step of a turn makes a difference to them. */
   acted?: string[];
-  /** The usage of each agent that has acted, by name, in the order of their first turns. */
+  /** The usage of each agent that has acted, by name, in the order of their first turns. In a session, the usage of the current turn. */
   usage: [name: string, usage: AggregatedUsage][];
 }
 

@@ -8,7 +8,8 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budg
 import type { RunPosition } from '../../../src/core/kernel/next-step.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
-import type { CodePorts, SegmentCall, SegmentOutcome } from '../../../src/core/capabilities/code/code-cells.ts';
+import type { AllPorts } from '../../../src/core/capabilities.ts';
+import type { SegmentCall, SegmentOutcome } from '../../../src/core/capabilities/code/code-cells.ts';
 import type { PointAnswer, PointQuestion } from '../../../src/core/capabilities/hooks.ts';
 import { BEGINNING } from '../../../src/core/kernel/run-loop.ts';
 import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
@@ -61,6 +62,8 @@ export interface SessionScript {
   model: (ModelCallOutcome | ((session: FakeSession) => ModelCallOutcome))[];
   /** The outcome of a tool call. Default: a result. */
   tool?: (session: FakeSession, toolCallId: string) => ToolOutcome;
+  /** The agents that may take over. */
+  agents?: AgentSnapshot[];
   /** The outcome of each segment of code. */
   runSegment?: (segment: SegmentCall) => SegmentOutcome;
   /** The callers that act in order while the session waits. After the last one it is closed. */
@@ -139,7 +142,7 @@ function portsOf(
   session: FakeSession,
   script: SessionScript,
   callers: SessionCaller[],
-): Omit<SessionPorts & Pick<CodePorts, 'runSegment'>, 'now' | 'uuid'> {
+): Omit<SessionPorts & Pick<AllPorts, 'runSegment' | 'resolveHandoff'>, 'now' | 'uuid'> {
   const { inbox } = session;
   let waited = false;
   return {
@@ -156,6 +159,12 @@ function portsOf(
       Promise.resolve(
         script.tool?.(session, call.toolCallId) ?? { type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 },
       ),
+    resolveHandoff: (agent) => {
+      const found = script.agents?.find(({ name }) => name === agent);
+      return Promise.resolve(
+        found === undefined ? { type: 'failed', code: 'unknown_agent', message: 'no such agent' } : { type: 'resolved', snapshot: found },
+      );
+    },
     runSegment: (segment) => Promise.resolve(script.runSegment?.(segment) ?? { type: 'failed', message: 'the session has no code' }),
     ...(script.summarize === undefined ? {} : { summarize: () => Promise.resolve(script.summarize?.() ?? { type: 'cancelled' }) }),
     ...(script.askAtPoint === undefined

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
-import { call, called, message, said, tokens } from '../loop/fakes/fake-ports.ts';
+import { call, called, message, responded, said, tokens } from '../loop/fakes/fake-ports.ts';
+import { agentTo, to } from '../loop/handoffs/agents.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
 import { endedTurns } from '../../../src/core/domain/sessions.ts';
@@ -347,4 +348,20 @@ test('a reset empties the conversation before the next turn, and keeps deps, tur
   expect(state.window.events.flatMap(({ content }) => content)).toMatchObject([{ content: 'b' }, { content: 'B' }]);
   expect(events.filter(({ cleared }) => cleared)).toHaveLength(1);
   expect(stateOf(state).turns).toBe(2);
+});
+
+test('a session that was handed over counts the usage of each agent by turn, without the calls for its title', async () => {
+  const usage = (promptTokens: number) => ({ usage: tokens(promptTokens, 1) });
+  const { state } = await runFakeSession({
+    terms: { generateTitle: true },
+    snapshot: agentTo('a', ['b']),
+    agents: [agentTo('b', [])],
+    model: [responded([to('b')], usage(10)), said('B', usage(20)), said('C', usage(30))],
+    summarise: () => ({ type: 'summary', id: 'title', text: 'Talk', ...usage(500) }),
+    callers: [says('one'), says('two')],
+  });
+  expect(endedTurns(state).map(({ usage: { promptTokens }, usageByAgent }) => [promptTokens, usageByAgent])).toMatchObject([
+    [30, { a: { promptTokens: 10 }, b: { promptTokens: 20 } }],
+    [30, { a: { promptTokens: 0 }, b: { promptTokens: 30 } }],
+  ]);
 });
