@@ -3,6 +3,8 @@ import { emptyWindow, extendWindow, type Window } from '../../../../src/core/dom
 import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { call, called, message, responded, returned, said, tokens } from '../fakes/fake-ports.ts';
+import { resumes } from '../fakes/callers.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { agent, giving, letters, read, watched } from '../fakes/watched-run.ts';
 
 const TOO_LONG: ModelCallOutcome = { type: 'failed', code: 'context_length_exceeded', message: 'the model takes less' };
@@ -298,4 +300,32 @@ describe('a paused run', () => {
     expect(state?.window.bytes).toBeLessThanOrEqual(1_000_000);
     expect(state?.context.events[2]?.content).toHaveLength(200);
   });
+});
+
+it('a paused run checks the messages that no model has read before it is compacted', async () => {
+  const order: string[] = [];
+  const inbox = new Inbox();
+  inbox.pause(true);
+  const run = await watched({
+    snapshot: agent({}, { hooks: [{ name: 'cards', on: 'input' }] }),
+    opening: {
+      messages: [
+        { type: 'message', role: 'user', content: 'hello' },
+        { type: 'message', role: 'assistant', content: letters(3_000) },
+      ],
+      input: letters(9_000),
+    },
+    model: [said('done')],
+    inbox,
+    ports: {
+      askAtPoint: ({ from, through }) => {
+        order.push(`checks ${from} to ${through}`);
+        return Promise.resolve({ type: 'found', found: {} });
+      },
+    },
+    continueDue: ({ state }) => state.status === 'paused' && state.firstOffset === 0,
+    callers: [resumes],
+  });
+  expect(run.summaries).toHaveLength(1);
+  expect(order).toEqual(['checks 0 to 3']);
 });
