@@ -78,7 +78,10 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
   }
 }
 
-/** Begins a turn with the messages that it answers. Returns the turn's end if the parent's message cannot be read. */
+/**
+ * Begins a turn with the messages that it answers. Returns the turn's end if the parent's message cannot be read, or an unread message of
+ * an earlier turn must not be.
+ */
 async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
   const refreshes = isRefreshDue(state, ports.now());
   const next = stateOf(state).opens ? undefined : takeNextTurn(ports.inbox);
@@ -87,11 +90,11 @@ async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEn
   const ending = next && (await readNextTurn(state, ports, next));
   if (ending !== undefined) return { type: 'finish', ending };
   if (refreshes) await refreshAgent(state, ports);
-  await compactAfterTurns(state, ports);
+  const blocked = await compactAfterTurns(state, ports);
   // However the turn ends, it has taken the messages that it began with: the next turn must not begin with them again. Messages that
   // arrived after an interrupt are left to the next turn.
   takeMessages(state, ports, ports.cancelRequested() ? queued : undefined);
-  return undefined;
+  return blocked;
 }
 
 /**
@@ -129,15 +132,19 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
 
 /**
  * Compacts the conversation of a session after some turns, even if its window is not full: long conversations cost tokens with each answer.
- * A failed summary is retried in a later turn.
+ * A failed summary is retried in a later turn. Returns the end of the turn if the conversation must not be compacted.
  */
-async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<void> {
+async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<TurnEnd | undefined> {
   const session = stateOf(state);
   const { snapshot } = state;
-  if (snapshot.window?.summarize !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
+  if (snapshot.window?.summarize !== true || !shouldCompact(session, session.turns - session.compactedAt)) return undefined;
+  // A turn that was interrupted may have left messages that no model has read.
+  const blocked = await points.beforeRoomIsMade(state, ports);
+  if (blocked?.type === 'finish') return blocked;
   // The beginning turn is the first one after the compaction.
   session.compactedAt = session.turns - 1;
   await shortenConversation(state, ports);
+  return undefined;
 }
 
 /** The time without a turn after which the agent is resolved again, in milliseconds. */

@@ -15,7 +15,7 @@ const snapshot = testSnapshot({
 const says =
   (content: string): SessionCaller =>
   ({ update }) =>
-    update('send', { id: content, content });
+    update('send', { id: content.slice(0, 60), content });
 
 /** Finds the number of a card in the newest message, and "yo" in an answer. */
 function check({ state }: FakeSession, { point }: PointQuestion): PointAnswer {
@@ -106,4 +106,27 @@ test('a session checks the messages of a turn that was interrupted during their 
     ['completed', undefined],
   ]);
   expect(JSON.stringify(session.state.window.events)).not.toContain('4111');
+});
+
+test('a session checks a message that an interrupted turn has left before it is compacted after some turns', async () => {
+  const order: string[] = [];
+  const session = await runFakeSession({
+    snapshot: { ...snapshot, window: { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarise: true } },
+    terms: { compactAfter: 1 },
+    model: [said('A'), { type: 'cancelled' }, said('C')],
+    callers: ['hello', `my card: ${'4111'.repeat(5_000)}`, 'again'].map(says),
+    summarise: () => {
+      order.push('summary');
+      return { type: 'summary', id: 'summary', text: 'a talk', usage: null };
+    },
+    askAtPoint: (running, { point }) => {
+      if (point === 'output') return { type: 'found', found: {} };
+      order.push(`check in turn ${running.state.slices.session.turns}`);
+      if (running.modelCalls !== 1) return { type: 'found', found: {} };
+      running.update('interrupt', {});
+      return { type: 'cancelled' };
+    },
+  });
+  expect(session.events.flatMap(({ turn }) => turn?.status ?? [])).toEqual(['completed', 'cancelled', 'completed']);
+  expect(order).toEqual(['check in turn 1', 'check in turn 2', 'check in turn 3', 'summary', 'check in turn 3']);
 });
