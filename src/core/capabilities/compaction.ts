@@ -10,7 +10,7 @@ import { notesOf } from '../domain/parts.ts';
 import type { Compaction } from '../domain/record.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { Spent } from '../domain/usage.ts';
-import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
+import { evictedResult, extendWindow, isEvicted, isMessageOfUser, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { windowLimit } from '../kernel/continue-as-new.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
@@ -230,10 +230,6 @@ function recalledBeforeTurn(window: Pick<Window, 'events'>): number[] {
 /** Returns the offsets of the events with recalled entries before an offset. */
 function recalledBefore({ events }: Pick<Window, 'events'>, offset: number): number[] {
   return events.filter((event) => event.offset < offset && isRecall(event)).map((event) => event.offset);
-}
-
-function isMessageOfUser(event: WindowEvent): boolean {
-  return event.author === 'user' && event.content.some((item) => item.type === 'message' && item.role === 'user');
 }
 
 // Capability: the events that a compaction removes.

@@ -4,6 +4,7 @@ import { blockedText, type GuardrailNote, type GuardrailReport, type GuardrailSp
 import type { Event } from '../domain/record.ts';
 import { COUNT } from '../domain/shape.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
+import { isMessageOfUser } from '../domain/window.ts';
 import type { AfterModelCall, BesideModelCall, Capability, MadeCalls } from '../kernel/capability.ts';
 import { addSpending, recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
 import { endCancelled, type Ending, type NextStep } from '../kernel/next-step.ts';
@@ -208,6 +209,12 @@ export const guardrails: Capability<HookPorts> = {
   slices: [uncheckedFrom],
   messagesTaken(state) {
     if (guardsInput(state.snapshot) && uncheckedFrom.of(state) === undefined) uncheckedFrom.set(state, state.window.through);
+  },
+  agentSwitched(state) {
+    if (!guardsInput(state.snapshot) || uncheckedFrom.of(state) !== undefined) return;
+    // In a flow, messages that came after the last agent's answer are new to this one.
+    const unread = state.window.events.find((event) => event.offset >= state.seenEvents && isMessageOfUser(event));
+    if (unread !== undefined) uncheckedFrom.set(state, unread.offset);
   },
   beforeRoomIsMade: checkInputFirst,
   duringModelCall: checkBesideModelCall,

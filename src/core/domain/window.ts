@@ -82,6 +82,11 @@ function windowEvent(offset: number, { id, author, content, providerItems, answe
   return content.length === 0 ? [] : [{ offset, id, author, content, ...defined({ providerItems, answeredBy }) }];
 }
 
+/** True for a message to the run, and for what the run itself asks in the user's place. */
+export function isMessageOfUser({ author, content }: WindowEvent): boolean {
+  return author === 'user' && content.some((item) => item.type === 'message' && item.role === 'user');
+}
+
 function bytesOf(events: readonly WindowEvent[]): number {
   return events.reduce((sum, event) => sum + windowEventBytes(event), 0);
 }

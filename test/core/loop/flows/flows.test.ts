@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentSnapshot, FlowPolicy } from '../../../../src/core/domain/agent.ts';
+import { pauses, resumes, sends, together } from '../fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { testTool } from '../fakes/snapshot.ts';
 import { agentTo } from '../handoffs/agents.ts';
@@ -39,6 +40,29 @@ describe('a flow', () => {
     expect(played.result).toMatchObject({ status: 'completed', output: '3', agentName: 'flow', lastAgent: 'c' });
     expect(Object.keys(played.result.usageByAgent ?? {})).toEqual(['a', 'b', 'c']);
     expect(played.state.context.finalResult).toBe('3');
+  });
+
+  test('has the next agent check a message that came before its turn', async () => {
+    const checked: unknown[] = [];
+    const guarded = agentTo('b', [], { hooks: [{ name: 'cards', on: 'input' }] });
+    const model: FakeScript['model'] = [
+      (one) => {
+        pauses(one);
+        return said('1');
+      },
+      said('2'),
+    ];
+    await run(flowOf({ agents: ['a', 'b'] }), model, {
+      ports: {
+        resolveHandoff: async () => ({ type: 'resolved', snapshot: guarded }),
+        askAtPoint: ({ from, through, names }) => {
+          checked.push([from, through, names]);
+          return Promise.resolve({ type: 'found', found: {} });
+        },
+      },
+      callers: [together(sends('4111'), resumes)],
+    });
+    expect(checked).toEqual([[2, 3, ['cards']]]);
   });
 
   test("records the notices about an agent's tools before its first answer", async () => {
