@@ -10,7 +10,15 @@ import { notesOf } from '../domain/parts.ts';
 import type { Compaction } from '../domain/record.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { Spent } from '../domain/usage.ts';
-import { evictedResult, extendWindow, isEvicted, isMessageOfUser, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
+import {
+  evictedResult,
+  extendWindow,
+  isEvicted,
+  isMessageOfUser,
+  type Window,
+  type WindowEvent,
+  windowEventBytes,
+} from '../domain/window.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { windowLimit } from '../kernel/continue-as-new.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';

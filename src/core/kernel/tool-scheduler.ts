@@ -8,11 +8,12 @@ import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-a
 import { endsByDeadline } from './limits.ts';
 import type { ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
-import { interruptedResult, noWorker, type RunPorts, type ToolInvocation, type ToolOutcome, unknownResult } from './ports.ts';
+import { interruptedResult, notRunResult, noWorker, type RunPorts, type ToolInvocation, type ToolOutcome, unknownResult } from './ports.ts';
 import { deadlineOf, isAskedAbout, type RunState } from './run-state.ts';
 import {
   applyChanges,
   countStart,
+  deniedAgain,
   needsDecisions,
   type PreparedCall,
   recordResults,
@@ -34,6 +35,7 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  *   unstarted calls are interrupted, and running calls are waited for;
  * - if the history of this execution is full, calls that have not started or wait for a decision are left to the next one, with null as
  *   their outcome;
+ * - a call that a rule denies which was changed meanwhile does not start;
  * - calls that may outlast this execution do not keep the run in it: the next execution waits for them from its beginning;
  * - a call of a tool that declares what it changes starts after the earlier calls, and later calls start after it;
  * - changes are applied in call order, and before a call that must follow starts. A call that has waited for a decision or a time in
@@ -53,6 +55,8 @@ class ToolScheduler {
   readonly #inFlight: InFlight;
   /** Undefined if the current agent has no tool for such calls. */
   readonly #long: LongCalls | undefined;
+  /** The number of events of the record when the calls were prepared. */
+  readonly #preparedAt: number;
   /** True once a call waits for a decision or a time: meanwhile the requests of callers are taken. */
   #takesRequests = false;
 
@@ -66,6 +70,7 @@ class ToolScheduler {
       if (outcome.type !== 'left') batch.outcomes[index] = outcome;
     });
     this.#long = points.longCalls(acting.state, ports);
+    this.#preparedAt = acting.state.window.through;
   }
 
   /** Returns the outcome of each call by index, null for calls that are left to the next execution. */
@@ -78,6 +83,7 @@ class ToolScheduler {
     for (;;) {
       const { received } = ports.inbox;
       if (this.#takesRequests) await takeDecisions(this.#acting, ports, batch);
+      else points.gateOpens(state, ports);
       if (!this.#isStopped()) {
         if (this.#takesRequests) askAboutOutcomes(this.#acting, ports, batch);
         this.#applyChanges();
@@ -140,6 +146,11 @@ class ToolScheduler {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
+      const denied = this.#deniedSince(invocation);
+      if (denied !== undefined) {
+        outcomes[index] = notRunResult('refused', denied);
+        continue;
+      }
       if (this.#long?.includes(one.invocation.tool) && this.#long.isHeldBack(one.invocation)) continue;
       // Checked once for all calls: the history does not grow until the calls are awaited.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
@@ -161,6 +172,13 @@ class ToolScheduler {
   #startableNow(one: ExecutableCall): ToolInvocation | undefined {
     const invocation = startable(this.#acting.state, one);
     return invocation && points.postpones(this.#acting.state, this.#ports.now(), invocation) === undefined ? invocation : undefined;
+  }
+
+  /** Returns the text for the model about a call that a rule denies which has changed since the calls were prepared, or undefined. */
+  #deniedSince({ call }: ToolInvocation): string | undefined {
+    const { state, response } = this.#acting;
+    // Each change of a rule is an event.
+    return state.window.through === this.#preparedAt ? undefined : deniedAgain(state, { call, made: response, place: '' });
   }
 
   /** Records the calls that are postponed only by the time. Returns the wait that ends first. */

@@ -5,7 +5,7 @@ import type { Permissions } from '../../../src/core/domain/permissions.ts';
 import type { Authorization } from '../../../src/core/kernel/ports.ts';
 import { update } from './fakes/callers.ts';
 import { eventSummaries } from './fakes/event-summaries.ts';
-import { call, called, type FakeRun, runFake, said } from './fakes/fake-ports.ts';
+import { call, called, type Caller, type FakeRun, returned, runFake, said } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const READ_ONLY: Permissions = { mode: 'default', deny: [{ tool: 'write' }] };
@@ -77,5 +77,49 @@ describe('wider permissions of a run', () => {
     expect(asked).toEqual([]);
     expect(ran(run)).toEqual([]);
     expect(run.events.find(({ refused }) => refused !== undefined)?.refused?.message).toContain('a later change narrows them');
+  });
+});
+
+describe('narrower permissions hold for the calls of an answer that have not begun', () => {
+  const narrows: Caller = (run) => update(run, 'setPermissions', { id: 'change', permissions: READ_ONLY, by: 'ann' });
+  const model = [called(call('r1', 'read'), call('w1', 'write')), said('done')];
+  const refused = 'The permissions of this run do not allow this call of "write": the rule deny: tool "write" denies it.';
+
+  describe.each([false, true])('(continues as new in between: %s)', (continues) => {
+    it('in a sequence', async () => {
+      const run = await runFake({
+        snapshot: testSnapshot({ tools: [testTool('read'), testTool('write')], parallel: false }),
+        model,
+        tools: {
+          read: (_, one) => {
+            narrows(one);
+            return returned('text');
+          },
+        },
+        continueDue: ({ invocations, positions }) => continues && invocations.length === 1 && positions.length === 0,
+      });
+      expect(run.positions).toHaveLength(continues ? 1 : 0);
+      expect(ran(run)).toEqual(['r1']);
+      expect(run.steps[0]?.toolCalls[1]).toMatchObject({ notRun: 'refused', result: refused });
+    });
+
+    it('in quiet hours', async () => {
+      const quietHours = { from: 22 * 60, to: 7 * 60, zone: 'UTC', offsets: [{ since: 0, minutes: 0 }] };
+      let isNarrowed = false;
+      const run = await runFake({
+        snapshot: testSnapshot({ tools: [testTool('read'), testTool('write', { category: 'communicate' })], quietHours }),
+        model,
+        callers: [
+          (one) => {
+            narrows(one);
+            isNarrowed = true;
+          },
+        ],
+        continueDue: ({ positions }) => continues && isNarrowed && positions.length === 0,
+      });
+      expect(run.positions).toHaveLength(continues ? 1 : 0);
+      expect(ran(run)).toEqual(['r1']);
+      expect(run.steps[0]?.toolCalls[1]).toMatchObject({ notRun: 'refused', result: refused });
+    });
   });
 });

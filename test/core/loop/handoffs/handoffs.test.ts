@@ -80,7 +80,8 @@ describe('a transfer', () => {
       snapshot: agentTo('a', ['b']),
       model: [called(to('b')), said('B')],
       ports: {
-        resolveHandoff: () => Promise.resolve({ type: 'resolved', snapshot: agentTo('b', [], { hooks: [{ name: 'style', on: 'output' }] }) }),
+        resolveHandoff: () =>
+          Promise.resolve({ type: 'resolved', snapshot: agentTo('b', [], { hooks: [{ name: 'style', on: 'output' }] }) }),
         askAtPoint: () => Promise.resolve({ type: 'found', found: { guardrails: { findings: [], spent } } }),
       },
     });
