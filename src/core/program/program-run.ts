@@ -214,9 +214,11 @@ export class ProgramRun {
       if (this.#stop === undefined) this.#admission.settle();
       this.#showStatus();
       const isWaiting = state.approvals.pending.length > 0;
-      if (isWaiting && this.#stop === undefined) {
+      // The deadline of the run also ends these waits.
+      const isBounded = isWaiting || ports.inbox.paused;
+      if (isBounded && this.#stop === undefined) {
         const reached = limitReached(state, ports.now(), { final: true });
-        const ends = state.limits.onLimit !== 'ask' || endsByDeadline(state, ports.now());
+        const ends = (isWaiting && state.limits.onLimit !== 'ask') || endsByDeadline(state, ports.now());
         if (reached !== undefined && ends) this.stopBecause({ type: 'limit', reached });
       }
       // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
@@ -230,7 +232,7 @@ export class ProgramRun {
           this.#requested > requested ||
           this.#admission.changes > changes ||
           this.#stop !== stop,
-        isWaiting && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
+        isBounded && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
       );
     }
   }

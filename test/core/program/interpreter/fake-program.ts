@@ -45,6 +45,8 @@ export interface FakeProgram {
   /** Approves each request to raise a limit, this many turns after it was made; or rejects it. */
   approvesAfter?: number;
   rejects?: boolean;
+  /** The run is paused from the start. */
+  paused?: boolean;
   /** The tools of the run, all of which succeed. */
   tools?: ToolSnapshot[];
 }
@@ -99,6 +101,7 @@ export async function runFakeProgram({
   childUse = () => ({ steps: 0, toolCalls: 0, tokens: 0, end: 'completed' }),
   approvesAfter = Infinity,
   rejects = false,
+  paused = false,
   childVerdict = () => undefined,
   earlier,
   store = new Map<string, JsonValue>(),
@@ -194,6 +197,7 @@ export async function runFakeProgram({
   for (;;) {
     hasActed = false;
     const inbox = new Inbox(carriedInbox);
+    if (paused) inbox.pause(true);
     const ports: ProgramPorts = {
       ...quietPorts(),
       ...clock,

@@ -355,3 +355,13 @@ describe('children of a program', () => {
     );
   });
 });
+
+describe('a paused program', () => {
+  const document = defineProgram({ name: 'p', model: 'p/m', units: [unit('u', {}, [ask('A', 'Q'), sleep('Later', '1h')])] }).document;
+
+  test('ends at its deadline, like a paused run of an agent', async () => {
+    const { result, calls } = await runFakeProgram({ document, answer: () => 'text', limits: { deadlineMs: 60_000 }, paused: true });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'deadline', durationSeconds: 60 });
+    expect(calls).toEqual([]);
+  });
+});
