@@ -38,6 +38,7 @@ export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts)
     ...othersOf(ports, end),
     callModel: (call) => player.callModel(call),
     runTool: (invocation) => player.runTool(invocation),
+    hasBegun: (invocation) => player.hasBegun(invocation),
     now: () => player.playing?.at ?? Math.max(ports.now(), player.at),
     uuid: (event) => player.nextId?.(event) ?? ports.uuid(event),
     cancelRequested: () => player.playing === undefined && ports.cancelRequested(),
@@ -111,6 +112,11 @@ class BurstPlayer {
     if (outcome !== undefined) return outcome;
     const begun = this.#burst?.takeBegun(key);
     return begun === undefined ? this.#ports.runTool(invocation) : this.#bursts.continueTool(invocation, begun);
+  }
+
+  /** True for a call that the burst has begun and left to the run, once the loop has all outcomes. */
+  hasBegun(invocation: ToolInvocation): boolean {
+    return this.playing === undefined && this.#burst?.hasBegun(toolKey(invocation)) === true;
   }
 
   end(): void {
@@ -277,6 +283,11 @@ export class RecordedBurst {
   takeBegun(key: string): BegunCall | undefined {
     const index = this.#left.findIndex((one) => one.key === key);
     return index < 0 ? undefined : this.#left.splice(index, 1)[0];
+  }
+
+  /** True for a call that the burst began and left to the run. */
+  hasBegun(key: string): boolean {
+    return this.#left.some((one) => one.key === key);
   }
 
   /**

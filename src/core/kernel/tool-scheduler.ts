@@ -32,7 +32,7 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  * must no longer start, starts those that may, and waits. In every batch:
  *
  * - after a cancellation, a message that steers the run, the run's deadline, or a call that no worker could make, no further call starts:
- *   unstarted calls are interrupted, and running calls are waited for;
+ *   unstarted calls are interrupted, and running calls, or calls of which an attempt was made, are waited for;
  * - if the history of this execution is full, calls that have not started or wait for a decision are left to the next one, with null as
  *   their outcome;
  * - a call that a rule denies which was changed meanwhile does not start;
@@ -84,6 +84,7 @@ class ToolScheduler {
       const { received } = ports.inbox;
       if (this.#takesRequests) await takeDecisions(this.#acting, ports, batch);
       else points.gateOpens(state, ports);
+      this.#completeBegun();
       if (!this.#isStopped()) {
         if (this.#takesRequests) askAboutOutcomes(this.#acting, ports, batch);
         this.#applyChanges();
@@ -235,6 +236,18 @@ class ToolScheduler {
     for (const [index, one] of this.#batch.prepared.entries()) {
       if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !long.isRunning(one.invocation)) continue;
       this.#inFlight.add(index, 0, long.run(one.invocation));
+    }
+  }
+
+  /** Completes the calls of which an attempt was made before this phase, even if the run was cancelled or steered since. */
+  #completeBegun(): void {
+    if (this.#ports.hasBegun === undefined) return;
+    for (const [index, one] of this.#batch.prepared.entries()) {
+      if (this.#inSequence && this.#inFlight.count > 0) return;
+      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || this.#inFlight.has(index)) continue;
+      if (!this.#ports.hasBegun(one.invocation)) continue;
+      this.#seen.set(index, changesSoFar(this.#acting.state));
+      this.#inFlight.add(index, bytesInFlight(one.invocation), this.#started(one.invocation));
     }
   }
 

@@ -6,10 +6,11 @@ import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-b
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/core/domain/run.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
-import type { ModelCall, ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
+import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import { MAX_BYTES_IN_FLIGHT } from '../../../src/core/kernel/tool-scheduler.ts';
 import { call, called, quietPorts, returned, said, tokens } from './fakes/fake-ports.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
 import { plannedRun } from './generated-runs/planned-run.ts';
@@ -182,6 +183,58 @@ test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
   await runLoop(state, ports, BEGINNING);
   expect(asked).toEqual([paid === 0 ? 2 : 3]);
   expect(state.usage.totalTokens).toBe(paid);
+});
+
+describe('a tool call that a burst has begun and left is completed, and others are not begun,', () => {
+  const single = [call('c1', 't')];
+  const sequence = [call('c1', 't'), call('c2', 't'), call('c3', 't')];
+  const first: BurstEntry = { at: 20, key: 't1/0', tool: { ...returned('found'), resultId: 'result-1' } as ToolOutcome };
+
+  test.each<[what: string, calls: typeof single, burst: { ended: BurstEntry[]; left: string }, completed: string[]]>([
+    ['alone', single, { ended: [], left: 't1/0' }, ['c1']],
+    ['in a sequence', sequence, { ended: [first], left: 't1/1' }, ['c2']],
+  ])('if a message steers the run meanwhile: %s', async (_, calls, { ended, left }, completed) => {
+    const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], parallel: false });
+    let ids = 0;
+    const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
+    const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+    const made: string[] = [];
+    const plain = {
+      ...quietPorts(),
+      ...clock,
+      inbox: new Inbox(),
+      callModel: async () => said('done'),
+      runTool: async ({ call: { toolCallId } }: ToolInvocation) => {
+        made.push(`${toolCallId} anew`);
+        return returned('found');
+      },
+    };
+    let isFirst = true;
+    const { ports } = burstPorts(plain, {
+      state: () => state,
+      make: async () => {
+        if (!isFirst) return undefined;
+        isFirst = false;
+        plain.inbox.add({ id: 'i', content: 'rather this', mode: 'steer' } as QueuedMessage);
+        const { response } = called(...calls) as Extract<ModelCallOutcome, { type: 'response' }>;
+        const entries: BurstEntry[] = [{ at: 10, key: 'm1', model: { type: 'response', response } }, ...ended];
+        return { record: { entries, left: [{ key: left, attempts: 1 }] }, seed: '00000000-0000-4000-8000-000000000000', begunAt: 500 };
+      },
+      continueModelCall: plain.callModel,
+      continueTool: async ({ call: { toolCallId } }) => {
+        made.push(toolCallId);
+        return returned('found');
+      },
+      settled: () => new Promise((resolve) => setImmediate(resolve)),
+      growth: () => 0,
+    });
+    await runLoop(state, ports, BEGINNING);
+    expect(made).toEqual(completed);
+    const isRun = ({ callId }: { callId: string }): boolean => completed.includes(callId) || (ended.length > 0 && callId === 'c1');
+    expect(state.steps[0]?.toolCalls.map((one) => [one.callId, one.notRun])).toEqual(
+      calls.map(({ toolCallId: callId }) => [callId, isRun({ callId }) ? undefined : 'not_started']),
+    );
+  });
 });
 
 test('before a burst, its bytes count in addition to what counts before any call', async () => {
