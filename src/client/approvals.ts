@@ -8,11 +8,11 @@ import {
   type PendingApproval,
   type RefusedRequest,
   type Remember,
+  withoutContent,
 } from '../core/domain/approvals.ts';
 import { defined, type JsonObject } from '../core/domain/json.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { RunSubject } from '../core/domain/run.ts';
-import { withoutContent } from '../core/kernel/run-state.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
 import { decisionProblem } from '../core/input-checks.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
 import { condition, defineQuery, defineSignal, defineUpdate, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Refusal } from '../../src/core/handlers/decisions.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
-import { withoutContent } from '../../src/core/kernel/run-state.ts';
+import { withoutContent } from '../../src/core/domain/approvals.ts';
 import type { Verdict } from '../../src/core/domain/requests.ts';
 import { type DecisionReceipt, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';

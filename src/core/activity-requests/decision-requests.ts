@@ -1,10 +1,9 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
-import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
+import { type ApprovalRequirement, type Decision, type PendingApproval, withoutContent } from '../domain/approvals.ts';
 import { defined } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import { withoutContent } from '../kernel/run-state.ts';
 import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
 import type { NotifyOutcome } from '../capabilities/notifications.ts';
 import type { AllPorts } from '../capabilities.ts';

@@ -1,3 +1,4 @@
+import { cutText } from './byte-budgets.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import { RUN_SUBJECT } from './run.ts';
@@ -140,6 +141,14 @@ export const DECISION: s.Shape<Decision> = s.object(DECISION_MEMBERS);
 
 /** A decision without its content. A run keeps this part in memory. */
 export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
+
+/** Bytes of JSON of a reason that is kept in memory. */
+const REASON_BYTES = 300;
+
+/** Returns a decision without its content, and with a shortened reason. */
+export function withoutContent({ arguments: _, content: __, ...decision }: Decision): DecidedCall {
+  return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
+}
 
 const REMEMBERED_MEMBERS = {
   /** The id of the decision. */

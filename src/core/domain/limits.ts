@@ -194,6 +194,23 @@ export const SHARED_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'total
 /** The limits that are a single number. */
 const NUMBER_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;
 
+/** Returns the limit of a tool. Only own properties count, because models invent names of tools. */
+export function limitOfTool({ toolCallsByName }: RunLimits, name: string): number | undefined {
+  return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
+}
+
+/** Applies changes to limits, except changes that would lower one. The limits of single tools change individually. */
+export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
+  const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
+  return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
+}
+
+/** Returns the changes that do not lower a value. */
+function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
+  const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
+  return Object.fromEntries(entries) as Changes;
+}
+
 /**
  * Returns limits capped at their ceilings. An absent limit becomes its ceiling. A final attempt counts as one of the steps below the
  * ceiling; if only one step is left, there is no final attempt.

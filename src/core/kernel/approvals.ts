@@ -7,6 +7,7 @@ import {
   RAISE_LIMITS,
   type RefusedRequest,
   type RememberedDecision,
+  withoutContent,
 } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
 import { defined, type JsonObject } from '../domain/json.ts';
@@ -21,17 +22,7 @@ import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
-import {
-  type Approvals,
-  deadlineOf,
-  decidedOf,
-  isAskedAbout,
-  pendingOf,
-  recordEvent,
-  rememberedFor,
-  type RunState,
-  withoutContent,
-} from './run-state.ts';
+import { type Approvals, deadlineOf, decidedOf, isAskedAbout, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
 import { newest } from '../domain/byte-budgets.ts';
 
 // Tool phase: calls that need a decision.
@@ -234,22 +225,16 @@ function authorizeDecisions(state: RunState, ports: RunPorts, decisions: readonl
 
 /** Applies one decision and returns it as recorded; undefined if it has no effect. */
 function settleDecision(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
-  const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
-  // The call is given up, but a session whose turn was interrupted stays open: the sender must not wait for its end.
-  if (verdict?.type === 'cancelled') {
-    refuseDecision(state, ports, decision, gone);
-    return undefined;
-  }
   if (verdict?.type === 'refused') {
-    refuseDecision(state, ports, decision, {
-      code: 'not_authorized',
-      message: `Not authorized to decide call "${decision.callId}": ${verdict.reason}`,
-    });
+    const message = `Not authorized to decide call "${decision.callId}": ${verdict.reason}`;
+    refuseDecision(state, ports, decision, { code: 'not_authorized', message });
     return undefined;
   }
-  // During the check, another decision may have been applied, or a message may have caused the call to be given up.
-  if (pendingOf(state.approvals, decision.callId) === undefined) {
+  // During the check, another decision may have been applied, or the call may have been given up, by a message or a cancellation. The run
+  // may stay open, so the sender must not wait for its end.
+  if (verdict?.type === 'cancelled' || pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
+    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
     refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { defined } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
+import { type LimitChanges, limitNumbers, type LimitReached, limitOfTool, raised, toolLimitName } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { HostedCall } from '../domain/content.ts';
 import type { Event } from '../domain/record.ts';
@@ -108,7 +108,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
   let total = usedAmounts(state).toolCalls;
   names.forEach((name, index) => {
     if (name === undefined) return;
-    const ofTool = byName(limits, name);
+    const ofTool = limitOfTool(limits, name);
     const isFull = limits.toolCalls !== undefined && total >= limits.toolCalls;
     if (!isFull && (ofTool === undefined || (counts.get(name) ?? 0) < ofTool)) {
       total += 1;
@@ -120,7 +120,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
     else
       proposal.toolCallsByName = {
         ...limits.toolCallsByName,
-        [name]: (ofTool ?? 0) + Math.max(names.length, byName(snapshot.limits, name) ?? 0),
+        [name]: (ofTool ?? 0) + Math.max(names.length, limitOfTool(snapshot.limits, name) ?? 0),
       };
   });
   if (refused.size === 0) return { refused };
@@ -128,28 +128,11 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
   return { refused, reached: { stopReason: 'tool_call_limit', message, proposal } };
 }
 
-/** Returns the limit of a tool. Only own properties count, because models invent names of tools. */
-function byName({ toolCallsByName }: RunLimits, name: string): number | undefined {
-  return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
-}
-
 /** Raises limits of a run. */
 export function raiseLimits(state: RunState, changes: LimitChanges): void {
   if (Object.keys(changes).length === 0) return;
   points.limitsRaised(state);
   state.limits = raised(state.limits, changes);
-}
-
-/** Applies changes to limits, except changes that would lower one. The limits of single tools change individually. */
-export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
-  const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
-  return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
-}
-
-/** Returns the changes that do not lower a value. */
-function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
-  const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
-  return Object.fromEntries(entries) as Changes;
 }
 
 // Shared state: the share of another run's limits that a run was given. No raise exceeds it.

@@ -238,9 +238,7 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
     if (ports.continueDue(WAITING)) {
       // The results of the last step may be too large to carry. Making room for them is the only work that a paused run does.
       const isToShorten = isWindowFull(state) && limitReached(state, ports.now(), position) === undefined;
-      const blocked = isToShorten ? await points.beforeRoomIsMade(state, ports) : undefined;
-      if (blocked !== undefined) return blocked;
-      const ended = isToShorten ? await points.makesRoom(state, ports) : undefined;
+      const ended = isToShorten ? ((await points.beforeRoomIsMade(state, ports)) ?? (await points.makesRoom(state, ports))) : undefined;
       if (ended !== undefined) return ended;
       if (fitsContinueAsNew(state)) return { type: 'continue', position };
     }

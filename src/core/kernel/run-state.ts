@@ -1,5 +1,5 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
-import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../domain/approvals.ts';
+import type { ApprovalDeadline, DecidedCall, PendingApproval, RememberedDecision } from '../domain/approvals.ts';
 import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ChangesSoFar } from '../domain/changes.ts';
 import type { ContentItem } from '../domain/content.ts';
@@ -258,9 +258,6 @@ interface ApprovedCall {
   arguments?: JsonObject;
 }
 
-/** Bytes of JSON of a reason that is kept in memory. */
-const REASON_BYTES = 300;
-
 /** Returns the deadline of a call that begins to wait at `now`, and the decision that applies when it passes. */
 export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
   return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
@@ -289,11 +286,6 @@ export function rememberedFor(
   return remembered.findLast(
     (one) => one.toolName === toolName && one.agent === agent && (one.digest === undefined || one.digest === digest),
   );
-}
-
-/** Returns a decision without its content, and with a shortened reason. */
-export function withoutContent({ arguments: _, content: __, ...decision }: Decision): DecidedCall {
-  return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 
 /** Removes a remembered decision. Returns false if no decision has that id. */

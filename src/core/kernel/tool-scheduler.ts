@@ -55,8 +55,6 @@ class ToolScheduler {
   readonly #inFlight: InFlight;
   /** Undefined if the current agent has no tool for such calls. */
   readonly #long: LongCalls | undefined;
-  /** The number of events of the record when the calls were prepared. */
-  readonly #preparedAt: number;
   /** True once a call waits for a decision or a time: meanwhile the requests of callers are taken. */
   #takesRequests = false;
 
@@ -70,7 +68,6 @@ class ToolScheduler {
       if (outcome.type !== 'left') batch.outcomes[index] = outcome;
     });
     this.#long = points.longCalls(acting.state, ports);
-    this.#preparedAt = acting.state.window.through;
   }
 
   /** Returns the outcome of each call by index, null for calls that are left to the next execution. */
@@ -147,12 +144,10 @@ class ToolScheduler {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
-      const denied = this.#deniedSince(invocation);
-      if (denied !== undefined) {
-        outcomes[index] = notRunResult('refused', denied);
-        continue;
-      }
-      if (this.#long?.includes(one.invocation.tool) && this.#long.isHeldBack(one.invocation)) continue;
+      // A rule may have changed since the calls were prepared.
+      const denied = deniedAgain(state, { call: invocation.call, made: this.#batch.response, place: '' });
+      if (denied !== undefined) outcomes[index] = { ...notRunResult('refused', denied), durationMs: 0 };
+      if (denied !== undefined || (this.#long?.includes(invocation.tool) && this.#long.isHeldBack(invocation))) continue;
       // Checked once for all calls: the history does not grow until the calls are awaited.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
@@ -173,13 +168,6 @@ class ToolScheduler {
   #startableNow(one: ExecutableCall): ToolInvocation | undefined {
     const invocation = startable(this.#acting.state, one);
     return invocation && points.postpones(this.#acting.state, this.#ports.now(), invocation) === undefined ? invocation : undefined;
-  }
-
-  /** Returns the text for the model about a call that a rule denies which has changed since the calls were prepared, or undefined. */
-  #deniedSince({ call }: ToolInvocation): string | undefined {
-    const { state, response } = this.#acting;
-    // Each change of a rule is an event.
-    return state.window.through === this.#preparedAt ? undefined : deniedAgain(state, { call, made: response, place: '' });
   }
 
   /** Records the calls that are postponed only by the time. Returns the wait that ends first. */
@@ -241,11 +229,10 @@ class ToolScheduler {
 
   /** Completes the calls of which an attempt was made before this phase, even if the run was cancelled or steered since. */
   #completeBegun(): void {
-    if (this.#ports.hasBegun === undefined) return;
     for (const [index, one] of this.#batch.prepared.entries()) {
       if (this.#inSequence && this.#inFlight.count > 0) return;
-      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || this.#inFlight.has(index)) continue;
-      if (!this.#ports.hasBegun(one.invocation)) continue;
+      const isLeft = one.type === 'execute' && this.#batch.outcomes[index] === null && !this.#inFlight.has(index);
+      if (!isLeft || this.#ports.hasBegun?.(one.invocation) !== true) continue;
       this.#seen.set(index, changesSoFar(this.#acting.state));
       this.#inFlight.add(index, bytesInFlight(one.invocation), this.#started(one.invocation));
     }

@@ -1,10 +1,18 @@
 import type { OwnLimits } from '../domain/agent.ts';
 import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/approvals.ts';
-import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName, toolOfLimitName } from '../domain/limits.ts';
+import {
+  type LimitChanges,
+  limitNumbers,
+  type LimitReached,
+  raised,
+  type RunLimits,
+  toolLimitName,
+  toolOfLimitName,
+} from '../domain/limits.ts';
 import { DEFAULT_MODEL_CALLS } from '../domain/program-document.ts';
 import type { ProgramState } from '../domain/program-run.ts';
 import { limitApproval, requestDecision } from '../kernel/approvals.ts';
-import { limitReached, raisable, raised, reserveCalls, usedAmounts } from '../kernel/limits.ts';
+import { limitReached, raisable, reserveCalls, usedAmounts } from '../kernel/limits.ts';
 import type { RunPorts } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
 
