@@ -95,7 +95,7 @@ async function weighExecutions(client: Client, workflowId: string): Promise<Weig
   for (const executionId of executionIds) {
     const { events: history } = await executionHistory(client, workflowId, executionId);
     const { events, bytes } = measureHistory(history, ACTIVITIES.callModel);
-    const summaries = history.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarise);
+    const summaries = history.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarize);
     weighed.push({ events, bytes, summaries: summaries.length });
   }
   return weighed;
@@ -105,7 +105,7 @@ async function weighExecutions(client: Client, workflowId: string): Promise<Weig
 interface WeighedExecution {
   events: number;
   bytes: number;
-  /** Model calls that summarised the older part of the conversation. */
+  /** Model calls that summarized the older part of the conversation. */
   summaries: number;
 }
 
@@ -145,7 +145,7 @@ interface EndlessFigures {
   workflowHeapByTenth: number[];
   /** CPU time of the worker's process over steps, between the first reading of a tenth and its last. */
   cpuMsPerStepByTenth: number[];
-  /** Model calls that summarised the older part of the conversation. They are not steps; their time is part of the steps' time. */
+  /** Model calls that summarized the older part of the conversation. They are not steps; their time is part of the steps' time. */
   summaries: number;
   retries: number;
 }

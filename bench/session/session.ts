@@ -150,7 +150,7 @@ interface SessionHistories {
   executions: { events: number; bytes: number }[];
   /** Bytes of each turn: from the scheduling of its model call to the scheduling of the next one. */
   turnBytes: number[];
-  /** The number of model calls that summarised the older part of the conversation. */
+  /** The number of model calls that summarized the older part of the conversation. */
   summaries: number;
 }
 
@@ -168,7 +168,7 @@ async function weighSession(client: Client, sessionId: string): Promise<SessionH
     all.push(...history);
   }
   const { stepBytes, answerBytes } = measureHistory(all, ACTIVITIES.callModel);
-  const summaries = all.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarise);
+  const summaries = all.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === ACTIVITIES.summarize);
   return { executions, turnBytes: [...stepBytes, answerBytes], summaries: summaries.length };
 }
 

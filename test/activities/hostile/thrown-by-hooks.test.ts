@@ -119,7 +119,7 @@ const FAILING: readonly [hook: string, code: string, run: HookRun][] = [
     'the model of a summary',
     'model_client_failed',
     (call) =>
-      runActivity(ACTIVITIES.summarise, (agent) => ({ ...asking(agent), head: -1, tail: null, maxBytes: 1_000 }), {
+      runActivity(ACTIVITIES.summarize, (agent) => ({ ...asking(agent), head: -1, tail: null, maxBytes: 1_000 }), {
         model: { capabilities: { structuredOutput: true }, call },
       }),
   ],

@@ -41,7 +41,7 @@ interface PlannedAnswer {
   isInTime: boolean;
 }
 
-/** The behaviour of every actor around a generated session, in whichever execution it happens. */
+/** The behavior of every actor around a generated session, in whichever execution it happens. */
 interface PlannedSession {
   /** The requests at each time that the session is idle. After the last of them it is closed. */
   idle: PlannedRequest[][];
@@ -112,7 +112,7 @@ export const plannedSession: fc.Arbitrary<PlannedSession> = fc.record({
     maxTokens: fc.constantFrom(3_000, 100_000),
     maxBytes: fc.constantFrom(6_000, 12_000, 1_000_000),
     keepResults: fc.nat(3),
-    summarise: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+    summarize: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
   }),
   limits: fc.constantFrom<SessionLimits[]>({ turns: null, totalTokens: null }, { turns: 3 }, { turns: null, totalTokens: 2_000 }, {}),
   compactAfter: fc.constantFrom(1, 2, 5, null),
@@ -380,7 +380,7 @@ function portsOf(
       check('tool call');
       return acted(await actors.during(actors.tool(invocation, run)));
     },
-    summarise: async (request) => acted(actors.summary(request)),
+    summarize: async (request) => acted(actors.summary(request)),
     cancelRequested: () => actors.cancelled || isInterrupted(),
     until: (isMet, deadline) => actors.until(() => isMet() || isInterrupted(), deadline),
     continueDue: isDue,

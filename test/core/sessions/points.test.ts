@@ -111,11 +111,11 @@ test('a session checks the messages of a turn that was interrupted during their 
 test('a session checks a message that an interrupted turn has left before it is compacted after some turns', async () => {
   const order: string[] = [];
   const session = await runFakeSession({
-    snapshot: { ...snapshot, window: { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarise: true } },
+    snapshot: { ...snapshot, window: { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarize: true } },
     terms: { compactAfter: 1 },
     model: [said('A'), { type: 'cancelled' }, said('C')],
     callers: ['hello', `my card: ${'4111'.repeat(5_000)}`, 'again'].map(says),
-    summarise: () => {
+    summarize: () => {
       order.push('summary');
       return { type: 'summary', id: 'summary', text: 'a talk', usage: null };
     },

@@ -357,7 +357,7 @@ test('a session that was handed over counts the usage of each agent by turn, wit
     snapshot: agentTo('a', ['b']),
     agents: [agentTo('b', [])],
     model: [responded([to('b')], usage(10)), said('B', usage(20)), said('C', usage(30))],
-    summarise: () => ({ type: 'summary', id: 'title', text: 'Talk', ...usage(500) }),
+    summarize: () => ({ type: 'summary', id: 'title', text: 'Talk', ...usage(500) }),
     callers: [says('one'), says('two')],
   });
   expect(endedTurns(state).map(({ usage: { promptTokens }, usageByAgent }) => [promptTokens, usageByAgent])).toMatchObject([

@@ -29,7 +29,7 @@ export function quietPorts(): Pick<
   | 'switchAgent'
   | 'runChild'
   | 'childRunId'
-  | 'summarise'
+  | 'summarize'
   | 'askAtPoint'
   | 'abortModelCall'
   | 'authorize'
@@ -50,7 +50,7 @@ export function quietPorts(): Pick<
     switchAgent: () => undefined,
     runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
     childRunId: (prefix) => prefix,
-    summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    summarize: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarizes' }),
     askAtPoint: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here checks' }),
     abortModelCall: () => undefined,
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
