@@ -157,11 +157,15 @@ class ToolScheduler {
       }
       const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
       if (!this.#inFlight.hasRoomFor(bytes)) return 'bytes';
-      this.#seen.set(index, changesSoFar(state));
-      this.#inFlight.add(index, bytes, this.#started(invocation));
+      this.#begin(index, invocation, bytes);
     }
     if (isFull) return 'history';
     return held.length === 0 ? undefined : 'order';
+  }
+
+  #begin(index: number, invocation: ToolInvocation, bytes: number): void {
+    this.#seen.set(index, changesSoFar(this.#acting.state));
+    this.#inFlight.add(index, bytes, this.#started(invocation));
   }
 
   /** Returns the call if it may start now: it needs no decision, and no capability postpones it. */
@@ -229,12 +233,11 @@ class ToolScheduler {
 
   /** Completes the calls of which an attempt was made before this phase, even if the run was cancelled or steered since. */
   #completeBegun(): void {
+    if (this.#ports.hasBegun === undefined) return;
     for (const [index, one] of this.#batch.prepared.entries()) {
       if (this.#inSequence && this.#inFlight.count > 0) return;
       const isLeft = one.type === 'execute' && this.#batch.outcomes[index] === null && !this.#inFlight.has(index);
-      if (!isLeft || this.#ports.hasBegun?.(one.invocation) !== true) continue;
-      this.#seen.set(index, changesSoFar(this.#acting.state));
-      this.#inFlight.add(index, bytesInFlight(one.invocation), this.#started(one.invocation));
+      if (isLeft && this.#ports.hasBegun(one.invocation)) this.#begin(index, one.invocation, bytesInFlight(one.invocation));
     }
   }
 
