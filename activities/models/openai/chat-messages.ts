@@ -217,8 +217,8 @@ export function plainText(content: string | ContentPart[]): string {
 }
 
 /**
- * Returns the text that a model reads as the result of a call: its values, as JSON unless they are text, joined by line breaks. Texts of
- * hooks and of the loop, such as the arguments that an approver chose, come after the value of the tool.
+ * Returns the text that a model reads as the result of a call: its values, as JSON unless they are text, joined by line breaks. Texts
+ * that the run adds, such as the arguments that an approver chose, come after the value of the tool.
  */
 export function toolOutputText(result: ToolResult): string {
   const text = resultTexts.get(result) ?? textOfContent(result);

@@ -3,6 +3,7 @@ import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/re
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
+import { type Decision, editNote } from '../../../src/core/domain/approvals.ts';
 import { openaiFor, served, ToldRun } from './served-run.ts';
 
 /** A run that says something, looks something up, and answers. */
@@ -81,6 +82,32 @@ test('a stream, an awaited response, and a response that is read later have the 
     expect(response).toMatchObject({ id: run.runId, status: 'completed', model: 'clerk', usage: { input_tokens: 10, output_tokens: 5 } });
     expect(JSON.parse(JSON.stringify(response.output))).toMatchObject(JSON.parse(JSON.stringify(waited.output)) as object[]);
   }
+});
+
+test('a call whose arguments an approver changed is shown as it ran', async () => {
+  const edited = { query: 'y' };
+  const decision: Decision = {
+    id: 'd',
+    type: 'approve',
+    callId: 'c1',
+    toolName: 'search',
+    digest: 'x',
+    arguments: edited,
+    by: 'ann',
+    source: 'update',
+    at: '',
+  };
+  const run = new ToldRun()
+    .answer('e1', '', { id: 'c1', name: 'search', arguments: { query: 'x' } })
+    .event('d1', [], { decision })
+    .event('r1', [{ type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found: y', editNote(edited)] }])
+    .answer('e2', 'Here it is')
+    .end('Here it is');
+  const as = { type: 'mcp_call', arguments: '{"query":"y"}', output: 'found: y' };
+  const { output } = await openaiFor(served(run).handler).responses.create({ model: 'clerk', input: 'Q' });
+  expect(output[0]).toMatchObject(as);
+  const done = (await eventsOf(run)).find(({ type }) => type === 'response.output_item.done');
+  expect(done).toMatchObject({ item: as });
 });
 
 test('after a reset the old item stays incomplete, and a new one begins', async () => {

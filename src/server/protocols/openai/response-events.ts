@@ -1,8 +1,11 @@
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
+import { withoutEditNote } from '../../../core/domain/approvals.ts';
 import { outputText } from '../../../core/domain/content.ts';
+import type { JsonObject } from '../../../core/domain/json.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
+import { resultText } from '../../../core/domain/tool-calls.ts';
 import { type EndedRun, modelRefusal, wasBlocked, wasCutOff } from './errors.ts';
 import {
   entriesOf,
@@ -52,6 +55,8 @@ export class ResponseEvents {
   /** The items that the record holds. */
   readonly #output: ResponseOutputItem[] = [];
   readonly #calls = new Map<string, OpenCall>();
+  /** The arguments that approvers chose, by call. */
+  readonly #edits = new Map<string, JsonObject>();
   /** The ids of messages that were discarded. */
   readonly #takenBack = new Set<string>();
   /** Text that no event holds yet. `isHidden`: the reader has already received it, or something else in its place. */
@@ -154,6 +159,8 @@ export class ResponseEvents {
   }
 
   *#event(event: Event): Generator<WireEvent> {
+    const { decision } = event;
+    if (decision?.arguments !== undefined) this.#edits.set(decision.callId, decision.arguments);
     // Calls that may hold a guarded answer are not shown, and so are their results.
     const entries = entriesOf(event).filter((entry) => entry.type !== 'result' || this.#calls.has(entry.callId));
     if (entries.length > 0) yield* this.#resolve('commentary');
@@ -239,12 +246,12 @@ export class ResponseEvents {
     this.#numbering.countGroup();
   }
 
-  *#endCall(callId: string, result: (OutputEntry & { type: 'result' }) | undefined): Generator<WireEvent> {
+  *#endCall(callId: string, result: Result | undefined): Generator<WireEvent> {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
     this.#passOther(tagOf(call.id));
-    const { item, pieces } = call.end(result);
+    const { item, pieces } = call.end(result, this.#edits.get(callId));
     this.#output[call.position] = item;
     yield* this.#numbered(pieces);
     this.#numbering.countGroup();
@@ -309,6 +316,8 @@ type CallItem = ResponseOutputItem.McpCall;
 
 type Call = OutputEntry & { type: 'call' };
 
+type Result = OutputEntry & { type: 'result' };
+
 /** A call whose result has not been recorded. It makes the events of its item. */
 class OpenCall {
   readonly id: string;
@@ -339,9 +348,9 @@ class OpenCall {
     return this.#pieces(events);
   }
 
-  /** Ends the item, with the result of the call or without one. */
-  end(result: (OutputEntry & { type: 'result' }) | undefined): { item: CallItem; pieces: Piece[] } {
-    const item = this.#ended(result);
+  /** Ends the item, with the result of the call or without one. `edited`: the arguments that an approver chose. */
+  end(result: Result | undefined, edited: JsonObject | undefined): { item: CallItem; pieces: Piece[] } {
+    const item = { ...this.#ended(result, edited), ...(edited === undefined ? {} : { arguments: JSON.stringify(edited) }) };
     const at = { item_id: this.id, output_index: this.index };
     const type = item.status === 'completed' ? 'response.mcp_call.completed' : 'response.mcp_call.failed';
     const events = [
@@ -361,9 +370,10 @@ class OpenCall {
     return events.map((event, number) => ({ unit: FIRST_UNIT + number, tag: tagOf(this.id), event }));
   }
 
-  #ended(result: (OutputEntry & { type: 'result' }) | undefined): CallItem {
+  #ended(result: Result | undefined, edited: JsonObject | undefined): CallItem {
     if (result === undefined) return this.item('incomplete');
-    const { output, isError } = result;
+    const { content, isError } = result;
+    const output = resultText(withoutEditNote(content, edited));
     if (!isError) return { ...this.item('incomplete'), status: 'completed', output };
     return { ...this.item('incomplete'), status: 'failed', error: { type: 'mcp_tool_execution_error', content: output } };
   }
