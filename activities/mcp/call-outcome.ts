@@ -10,6 +10,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { errorMessage } from '../../src/core/domain/errors.ts';
+import { TOO_LARGE } from './message-text.ts';
 
 /**
  * The outcome of a call. Messages come from the server or from Longhaul, and may contain anything: callers cut and
@@ -69,6 +70,7 @@ const SESSION_LOST = [
 
 function outcomeOfProtocolError({ code, message }: ProtocolError): McpOutcome {
   if (code === STREAM_ENDED) return { type: 'lost', message };
+  if (code === TOO_LARGE) return { type: 'answered', result: { content: TOO_LARGE_RESULT } };
   if (code === HEADER_MISMATCH) return { type: 'not_sent', message };
   return { type: 'refused', message, ...(isSessionLost(code, message) ? { isOfSession: true } : {}) };
 }
@@ -151,6 +153,10 @@ function codeWords(code: string): string {
 
 /** The error code for a request whose stream has ended, from the range that the protocol leaves to implementations. */
 const STREAM_ENDED = -32_099;
+
+/** The model reads this in place of a result that is too large. It is no error: the call must not be repeated as it is. */
+const TOO_LARGE_RESULT =
+  '[The tool has acted, but its answer cannot be read: it has more than 10 MB, the most that one message of an MCP server may have. Ask for less]';
 
 /** The requests that fail when their stream ends. The client handles other requests, such as the negotiation. */
 const METHODS = new Set(['tools/call', 'tools/list']);

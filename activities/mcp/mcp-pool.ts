@@ -3,6 +3,7 @@ import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
+import { isTooLarge } from './message-text.ts';
 
 /** Opens a connection, unless `stop` aborts. Rejects with an error that is safe to show in the run. */
 type OpenMcp = (server: McpServerDefinition, stop: AbortSignal) => Promise<McpConnection>;
@@ -52,7 +53,9 @@ export class McpPool {
         if (stop.aborted) throw stop.reason;
         this.#retire(pooled);
         if (isNew || attempt > 1) {
-          const message = `MCP server "${server.name}" does not list its tools. Check that it is healthy and speaks the protocol`;
+          const message = isTooLarge(error)
+            ? `MCP server "${server.name}" lists its tools in a message of more than 10 MB, the most that one may have. Let it list fewer tools, or list them on pages`
+            : `MCP server "${server.name}" does not list its tools. Check that it is healthy and speaks the protocol`;
           throw new LonghaulError('mcp_unreachable', message, { cause: error });
         }
       } finally {

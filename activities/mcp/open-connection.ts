@@ -7,6 +7,7 @@ import type { McpServerDefinition, McpTransport, McpValue } from '../../src/defi
 import type { SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
 import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';
+import { MAX_MESSAGE_BYTES, MessageText, tooLargeError } from './message-text.ts';
 
 /** The parts of a worker that opening a connection needs. */
 interface OpenOptions extends LinkOptions {
@@ -56,8 +57,6 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
 function isRefusedProtocol(error: unknown): boolean {
   return [400, 404, 405, 415, 406, 501].includes(statusOf(error) ?? 0);
 }
-
-const LINE_FEED = 10;
 
 /** The parts of a worker that a connection needs. */
 interface LinkOptions {
@@ -118,6 +117,8 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
     env: await resolveAll(env, secrets),
     ...defined({ cwd }),
     stderr: 'pipe',
+    // The size of a message is bounded where its line is read, because the package's bound ends the connection, also for other calls.
+    maxBufferSize: Number.POSITIVE_INFINITY,
   });
   const messages = new ServerMessages();
   messages.follow(transport);
@@ -127,33 +128,28 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
 
 /**
  * Reads each line of a process before the client package does. The package's process transport does not allow this, and only its buffer
- * sees the text. The buffer's limit also bounds a line that never ends.
+ * sees the text.
  */
 function readLines(transport: StdioClientTransport, messages: Pick<ServerMessages, 'read'>): void {
   const buffer: unknown = Reflect.get(transport, '_readBuffer');
   if (!(buffer instanceof ReadBuffer)) throw new TypeError('The client package has no buffer of lines: its version has changed');
   const append = buffer.append.bind(buffer);
-  let pending: Buffer[] = [];
-  let bytes = 0;
+  const decoder = new TextDecoder();
+  const line = new MessageText();
+  const endLine = (): string => {
+    const text = line.take();
+    return text.trim() === '' ? '' : messages.read(text);
+  };
   buffer.append = (chunk) => {
-    const end = chunk.lastIndexOf(LINE_FEED) + 1;
-    bytes += chunk.length;
-    if (end === 0) {
-      pending.push(chunk);
-      if (bytes > MAX_MESSAGE_BYTES) append(Buffer.concat(pending));
-      return;
-    }
-    const lines = Buffer.concat([...pending, chunk.subarray(0, end)]).toString();
-    pending = [chunk.subarray(end)];
-    bytes = chunk.length - end;
-    append(
-      Buffer.from(
-        lines
-          .split('\n')
-          .map((line) => (line.trim() === '' ? '' : messages.read(line)))
-          .join('\n'),
-      ),
-    );
+    const [rest = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n');
+    line.add(rest);
+    if (lines.length === 0) return;
+    const ended = lines.map((next) => {
+      const text = endLine();
+      line.add(next);
+      return `${text}\n`;
+    });
+    append(Buffer.from(ended.join('')));
   };
 }
 
@@ -195,36 +191,43 @@ export function stderrTail(stream: Stream | null, redact: (text: string) => stri
       .slice(-MAX_LINES);
 }
 
-/** The maximum bytes of one message of a server: the client's limit for processes. Results are cut far below. */
-export const MAX_MESSAGE_BYTES = 10_000_000;
-const CARRIAGE_RETURN = 13;
-
 /**
  * Returns a `fetch` for a server: messages are read before the client package sees them, and the size of an answer, or of each event of an
- * event stream, is bounded. A larger one is aborted.
+ * event stream, is bounded. A larger answer to a request is replaced by an error; anything else that is larger is aborted.
  */
 export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const response = await fetch(url, init);
-    const { status, statusText } = response;
-    if (response.body === null) return response;
+    const { status, statusText, body } = response;
+    if (body === null) return response;
     const isStream = response.headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;
-    const body = response.body.pipeThrough(limitSize(isStream));
     // The rewritten text and its length differ from the server's.
     const headers = new Headers(response.headers);
     headers.delete('content-length');
     headers.delete('content-encoding');
+    const id = init === undefined ? undefined : requestIn(init);
     if (isStream)
       return new Response(
-        body.pipeThrough(new TextDecoderStream()).pipeThrough(eventLines(messages)).pipeThrough(new TextEncoderStream()),
+        body.pipeThrough(new TextDecoderStream()).pipeThrough(eventLines(messages, id)).pipeThrough(new TextEncoderStream()),
         { status, statusText, headers },
       );
-    if (!response.ok || init?.method !== 'POST') return new Response(body, { status, statusText, headers });
-    const given = await new Response(body).text();
-    const text = given.trim() === '' ? given : messages.read(given, requestIn(init));
+    if (!response.ok || init?.method !== 'POST') return new Response(body.pipeThrough(limitSize()), { status, statusText, headers });
+    const given = await messageIn(body, id);
+    const text = given.trim() === '' ? given : messages.read(given, id);
     if (isMessage(text)) headers.set('content-type', 'application/json');
     return new Response(text, { status, statusText, headers });
   };
+}
+
+/** Returns the text of an answer that is one message. `id`: the request that it answers. */
+async function messageIn(body: ReadableStream<Uint8Array<ArrayBuffer>>, id: string | number | undefined): Promise<string> {
+  const text = new MessageText();
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    text.add(piece);
+    // This also ends an answer without end.
+    if (text.isTooLarge) break;
+  }
+  return text.take(id);
 }
 
 /** True for the JSON of a message, which some servers send with another content type. */
@@ -240,16 +243,20 @@ function requestIn({ body }: RequestInit): string | number | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-/** Rewrites the data of the events of a stream. Reads each piece once, regardless of the length of the line. */
-function eventLines(messages: Pick<ServerMessages, 'read'>): TransformStream<string, string> {
-  let line: string[] = [];
+/**
+ * Rewrites the data of the events of a stream. Reads each piece once, regardless of the length of the line. `id`: the request that the
+ * stream answers, if it belongs to one.
+ */
+function eventLines(messages: Pick<ServerMessages, 'read'>, id: string | number | undefined): TransformStream<string, string> {
+  const line = new MessageText();
   let event: string[] = [];
   let endsWithReturn = false;
   const endLine = (controller: TransformStreamDefaultController<string>): void => {
-    const text = line.join('');
-    line = [];
-    if (text !== '') {
-      event.push(text);
+    const { isEmpty } = line;
+    const text = line.take(id);
+    if (!isEmpty) {
+      if (text !== '') event.push(text);
+      if (event.reduce((sum, one) => sum + one.length, 0) > MAX_MESSAGE_BYTES) throw tooLargeError();
       return;
     }
     if (event.length > 0) controller.enqueue(`${readEvent(event, messages).join('\n')}\n\n`);
@@ -261,13 +268,13 @@ function eventLines(messages: Pick<ServerMessages, 'read'>): TransformStream<str
       endsWithReturn = chunk.endsWith('\r');
       const parts = text.split(/\r\n|\n|\r/);
       parts.forEach((part, index) => {
-        if (part !== '') line.push(part);
+        line.add(part);
         if (index < parts.length - 1) endLine(controller);
       });
     },
     // Some servers leave out the blank line after the last event.
     flush(controller) {
-      if (line.length > 0) endLine(controller);
+      if (!line.isEmpty) endLine(controller);
       if (event.length > 0) endLine(controller);
     },
   });
@@ -290,21 +297,13 @@ function readEvent(lines: readonly string[], messages: Pick<ServerMessages, 'rea
   ];
 }
 
-function limitSize(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function limitSize(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
-      bytes = isStream && hasBlankLine(chunk) ? chunk.length : bytes + chunk.length;
-      if (bytes > MAX_MESSAGE_BYTES) controller.error(new Error(`a message of more than ${MAX_MESSAGE_BYTES} bytes`));
+      bytes += chunk.length;
+      if (bytes > MAX_MESSAGE_BYTES) controller.error(tooLargeError());
       else controller.enqueue(chunk);
     },
-  });
-}
-
-/** True if an event ends in this chunk of the stream. */
-function hasBlankLine(chunk: Uint8Array): boolean {
-  return chunk.some((byte, index) => {
-    if (byte !== LINE_FEED) return false;
-    return chunk[index - 1] === LINE_FEED || (chunk[index - 1] === CARRIAGE_RETURN && chunk[index - 2] === LINE_FEED);
   });
 }

@@ -2,7 +2,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { MAX_MESSAGE_BYTES, serverFetch } from '../../../activities/mcp/open-connection.ts';
+import { MAX_MESSAGE_BYTES } from '../../../activities/mcp/message-text.ts';
+import { serverFetch } from '../../../activities/mcp/open-connection.ts';
 
 /** The answer of a server, as text. */
 async function answered(listener: RequestListener): Promise<string> {
