@@ -232,8 +232,10 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 }
 
 /** Returns the outcome of a call that may have acted, although its result is unknown. */
-function lostOutput({ secrets }: ActivityRuntime, { input }: PreparedCall, error: unknown): RunToolOutput {
-  const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
+function lostOutput(runtime: ActivityRuntime, call: PreparedCall, error: unknown): RunToolOutput {
+  const { input } = call;
+  logToolError(runtime, errorSource(call), error, 'error');
+  const reason = cutText(runtime.secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...identity(input) };
 }
 

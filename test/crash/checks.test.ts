@@ -99,7 +99,7 @@ function stepsOf(calls: { name: string; callId: string }[][], told: Told, text: 
   return [...steps, { step: 10, thought: text, toolCalls: [], usage: USAGE, finishReason: 'stop' }];
 }
 
-const LETTER_UNKNOWN = { s5: unknownOutcome('post_letter') };
+const LETTER_UNKNOWN = { s5: unknownOutcome('post_letter', "Tool 'post_letter' timed out after 9ms (1 attempt)") };
 const NOT_CHARGED = { s4: notHappened('charge') };
 const undisturbed = plainRecord(recordOf());
 
@@ -191,7 +191,7 @@ test('in a random run, a call with effect `once` may be unknown if the server ha
   expect(randomProblems(undisturbed, recordOf())).toEqual([]);
   expect(randomProblems(undisturbed, { ...unknown, timedOut: ['post_letter'] })).toEqual([]);
   expect(randomProblems(undisturbed, unknown)).toEqual(['"post_letter" is unclear, and the server had not given it up']);
-  expect(randomProblems(undisturbed, recordOf({ s1: unknownOutcome('look_up') }))).toHaveLength(2);
+  expect(randomProblems(undisturbed, recordOf({ s1: unknownOutcome('look_up', 'its worker gave no answer') }))).toHaveLength(2);
 });
 
 test('the run that all others are compared with must itself be complete', () => {

@@ -27,10 +27,19 @@ export const OF_ONE_RUN: ReadonlySet<string> = new Set([
   'verified',
 ]);
 
+/** Stands in a plain record for how the answer of a call was lost: by which timeout depends on the moment of the kill. */
+export const HOW_LOST = '…';
+
+/** Returns a text without how an answer was lost. */
+export function withoutHowLost(text: string): string {
+  return text.replaceAll(/(?<= its answer was lost \().*?(?=\)\. It may have taken effect)/g, HOW_LOST);
+}
+
 /** A record without the fields that differ between runs. */
 export function plainRecord({ result, events }: PlainRecord): PlainRecord {
   const record = { result: { ...result, usage: usageOfAnswers(result.usage, events) }, events };
-  const withoutIds = (key: string, value: unknown): unknown => (OF_ONE_RUN.has(key) ? undefined : value);
+  const withoutIds = (key: string, value: unknown): unknown =>
+    OF_ONE_RUN.has(key) ? undefined : typeof value === 'string' ? withoutHowLost(value) : value;
   return JSON.parse(JSON.stringify(record, withoutIds)) as PlainRecord;
 }
 

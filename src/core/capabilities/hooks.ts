@@ -159,7 +159,7 @@ function haveAfter({ snapshot }: RunState, tool: ToolSnapshot): boolean {
 
 /** True if they must be called for an outcome. They are not called if the call has no result of its own or the run is cancelled. */
 function hasHooksAfter(state: RunState, ports: RunPorts, { tool }: ToolInvocation, outcome: ToolOutcome): outcome is ToolResultOutcome {
-  if (outcome.type !== 'result' || outcome.isUnknown || outcome.noWorker !== undefined) return false;
+  if (outcome.type !== 'result' || outcome.lost !== undefined || outcome.noWorker !== undefined) return false;
   if (tool.agent !== undefined && childOfCall(outcome) === undefined) return false;
   return haveAfter(state, tool) && !ports.cancelRequested();
 }

@@ -65,6 +65,8 @@ export interface PendingApproval extends s.ObjectOf<typeof OF_APPROVAL> {
   requestedAt: number;
   /** Milliseconds since the epoch. */
   deadlineAt?: number;
+  /** For an outcome: how the answer of the call was lost. */
+  lost?: string;
 }
 
 const VIEW_MEMBERS = {

@@ -274,9 +274,9 @@ export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
 }
 
-/** Returns the result of a call that may have taken effect, because its answer was lost. */
-export function unknownOutcome(name: string): string {
-  return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost. It may have taken effect. It was not tried again. Find out before you call it again.`;
+/** Returns the result of a call that may have taken effect, because its answer was lost. `lost` says how. */
+export function unknownOutcome(name: string, lost: string): string {
+  return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost (${lost}). It may have taken effect. It was not tried again. Find out before you call it again.`;
 }
 
 /** Returns the result of a call whose answer was lost and that, according to its tool, did not happen. */

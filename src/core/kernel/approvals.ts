@@ -22,7 +22,7 @@ import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
-import { type Approvals, deadlineOf, decidedOf, isAskedAbout, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
+import { type Approvals, deadlineOf, decidedOf, lostAnswer, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
 import { newest } from '../domain/byte-budgets.ts';
 
 // Tool phase: calls that need a decision.
@@ -39,7 +39,7 @@ export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch
     const { digest, reason, ...deadline } = one.requirement;
     const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
     if (remembered !== undefined) {
-      applyDecision(acting, batch, remembered, false);
+      applyDecision(acting, batch, remembered, undefined);
       continue;
     }
     const now = ports.now();
@@ -64,7 +64,7 @@ export async function takeDecisions(acting: ToolBatchContext, ports: RunPorts, b
   points.gateOpens(state, ports);
   const { pending } = state.approvals;
   for (const decision of await settleDecisions(state, ports)) {
-    applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));
+    applyDecision(acting, batch, decision, lostAnswer(pending, decision.callId));
   }
 }
 
@@ -74,7 +74,7 @@ export function startable(
   { invocation, requirement }: PreparedCall & { type: 'execute' },
 ): ToolInvocation | undefined {
   const { call } = invocation;
-  if (isAskedAbout(approvals.pending, call.toolCallId)) return undefined;
+  if (lostAnswer(approvals.pending, call.toolCallId) !== undefined) return undefined;
   if (requirement === undefined) return invocation;
   const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
   return approved === undefined ? undefined : asEdited(invocation, approved.arguments);
@@ -90,7 +90,7 @@ function applyDecision(
   { state, calls, response }: ToolBatchContext,
   { outcomes }: ToolBatch,
   { type, callId, toolName, arguments: edited, reason, content }: Decision,
-  isAboutOutcome: boolean,
+  lost: string | undefined,
 ): void {
   const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
   const call = calls[index];
@@ -100,10 +100,11 @@ function applyDecision(
     const denied = call && deniedAgain(state, { call: withArguments(asRewritten(response, call), edited), made: response, place: '' });
     if (denied !== undefined) outcomes[index] = notRunResult('refused', denied);
   }
-  if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
+  if (type === 'reject')
+    outcomes[index] = lost === undefined ? notRunResult('refused', rejectedCall(reason)) : unknownResult(toolName, lost, reason);
   if (type === 'respond') {
     // The content replaces the call, unless it answers a question or reports the outcome of a lost call, which has run.
-    const isInstead = !isAboutOutcome && !isQuestion(state, toolName);
+    const isInstead = lost === undefined && !isQuestion(state, toolName);
     const given = { ...callResult('success', ...(content === undefined ? [] : [content])), durationMs: null };
     outcomes[index] = isInstead ? { ...given, notRun: 'answered' } : given;
   }

@@ -101,8 +101,8 @@ export type ToolOutcome =
       applied?: true;
       /** The tool asks the model to try again. */
       asksRetry?: true;
-      /** The outcome is unknown: the call may have taken effect. */
-      isUnknown?: true;
+      /** The outcome is unknown, because the answer was lost for this reason: the call may have taken effect. */
+      lost?: string;
       /** The report of the tool's `verify`, if the call's answer was lost. */
       verified?: Verified;
       /** No worker had the tool before the wait ended: the run ends. */
@@ -110,8 +110,8 @@ export type ToolOutcome =
       /** The time of recording (ISO 8601), if the result was recorded before other results of its response. */
       recordedAt?: string;
     } & WithSlices)
-  /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
-  | ({ type: 'cancelled'; recordedAt?: string; isUnknown?: true } & WithSlices)
+  /** The call was running when the run was cancelled. `lost`: its answer had been lost before, for this reason. */
+  | ({ type: 'cancelled'; recordedAt?: string; lost?: string } & WithSlices)
   /**
    * The call may have started, and its outcome is unknown. `reason` says how its answer was lost. Only for tools with the effect `once`.
    */
@@ -202,9 +202,9 @@ export function runningResult(): Result {
   return { ...callResult('error', RUNNING_CALL), durationMs: null };
 }
 
-/** Returns the result of a call that may or may not have taken effect. */
-export function unknownResult(toolName: string, reason?: string): Result {
-  const text = unknownOutcome(toolName);
+/** Returns the result of a call that may have taken effect, because its answer was lost. `reason`: what a person has found out. */
+export function unknownResult(toolName: string, lost: string, reason?: string): Result {
+  const text = unknownOutcome(toolName, lost);
   return { ...callResult('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }
 

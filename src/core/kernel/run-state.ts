@@ -267,9 +267,13 @@ export function pendingOf({ pending }: Approvals, callId: string): PendingApprov
   return pending.find((one) => one.callId === callId);
 }
 
-/** True for a call that has a pending question about its outcome. Such a call has started, in this execution or an earlier one. */
-export function isAskedAbout(pending: readonly PendingApproval[], toolCallId: string): boolean {
-  return pending.some(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
+/**
+ * Returns how the answer of a call was lost, if it has a pending question about its outcome. Such a call has started, in this execution or an
+ * earlier one.
+ */
+export function lostAnswer(pending: readonly PendingApproval[], toolCallId: string): string | undefined {
+  const waiting = pending.find(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
+  return waiting && (waiting.lost ?? 'its worker gave no answer');
 }
 
 /** Returns the decision about a call, or the newest one if call ids repeat. */

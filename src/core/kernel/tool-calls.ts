@@ -38,7 +38,7 @@ import {
   type ToolOutcome,
   unknownResult,
 } from './ports.ts';
-import { countToolCall, isAskedAbout, noteError, pendingOf, recordEvent, recordStep, type RunState } from './run-state.ts';
+import { countToolCall, lostAnswer, noteError, pendingOf, recordEvent, recordStep, type RunState } from './run-state.ts';
 import { type AskedCall, type Denial, deny, type Gate, type GatedCall, type MadeCalls } from './capability.ts';
 
 // Tool phase: calls before they are scheduled.
@@ -77,7 +77,7 @@ export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolO
 
 /** True for a call that counts against the limits already: its outcome is in question, or an earlier execution has started it. */
 function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
-  return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || points.hasStarted(state, invocation);
+  return lostAnswer(state.approvals.pending, invocation.call.toolCallId) !== undefined || points.hasStarted(state, invocation);
 }
 
 /** Prepares a call. A mistake of the model is not an exception: it becomes a result for the model to read. */
@@ -165,7 +165,8 @@ async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<T
   if (started.type !== 'lost') return started;
   const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
   if (found.type === 'result') return found;
-  return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknownResult(tool.name), isUnknown: true };
+  const lost = { lost: started.reason };
+  return found.type === 'cancelled' ? { ...found, ...lost } : { ...unknownResult(tool.name, started.reason), ...lost };
 }
 
 // Tool phase: changes that calls make to the run.
@@ -322,7 +323,8 @@ export function recordsOf(acting: ToolBatchContext, outcomes: Outcomes): ToolCal
 /** Returns the result that is recorded for a call with this outcome. */
 export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   if (outcome.type === 'result') return outcome;
-  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknownResult(name) : runningResult();
+  const lost = outcome.type === 'lost' ? outcome.reason : outcome.lost;
+  const instead = lost === undefined ? runningResult() : unknownResult(name, lost);
   return {
     ...instead,
     ...defined({ recordedAt: outcome.recordedAt }),

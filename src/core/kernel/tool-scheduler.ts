@@ -9,7 +9,7 @@ import { endsByDeadline } from './limits.ts';
 import type { ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { interruptedResult, notRunResult, noWorker, type RunPorts, type ToolInvocation, type ToolOutcome, unknownResult } from './ports.ts';
-import { deadlineOf, isAskedAbout, type RunState } from './run-state.ts';
+import { deadlineOf, lostAnswer, type RunState } from './run-state.ts';
 import {
   applyChanges,
   countStart,
@@ -403,15 +403,12 @@ function hasChangedDeps(outcome: ToolOutcome | null): boolean {
 
 // Tool phase: calls whose outcome is unknown.
 
-/** The reason shown to the person. */
-const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with its result, or reject.';
-
 /** Asks a person about the calls whose outcome is unknown, if the agent is configured so. These calls wait for the answer. */
 function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
   if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
   for (const [position, one] of prepared.entries()) {
     const outcome = outcomes[position];
-    if (one.type !== 'execute' || outcome?.type !== 'result' || !outcome.isUnknown || outcome.applied) continue;
+    if (one.type !== 'execute' || outcome?.type !== 'result' || outcome.lost === undefined || outcome.applied) continue;
     outcomes[position] = null;
     const { call, tool, eventId, index, step } = one.invocation;
     const now = ports.now();
@@ -425,7 +422,8 @@ function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepar
       requestedAt: now,
       // A deadline cannot decide that the call took effect.
       ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
-      reason: REASON,
+      reason: `The call was started and its answer was lost (${outcome.lost}). Find out whether it took effect, and respond with its result, or reject.`,
+      lost: outcome.lost,
     });
   }
 }
@@ -445,8 +443,10 @@ function giveUp(state: RunState, ports: RunPorts, { prepared, outcomes }: ToolBa
     if (outcomes[index] !== null || running.has(index)) continue;
     if (one.type === 'immediate') outcomes[index] = ports.cancelRequested() ? interruptedResult() : one.outcome;
     // A call with a pending question about its outcome has started.
-    else if (isAskedAbout(pending, one.invocation.call.toolCallId)) outcomes[index] = unknownResult(one.invocation.tool.name);
-    else outcomes[index] = interruptedResult();
+    else {
+      const lost = lostAnswer(pending, one.invocation.call.toolCallId);
+      outcomes[index] = lost === undefined ? interruptedResult() : unknownResult(one.invocation.tool.name, lost);
+    }
   }
 }
 

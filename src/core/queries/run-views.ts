@@ -362,8 +362,8 @@ function argumentsOf(
   return call?.type === 'tool_call' ? call.arguments : {};
 }
 
-/** Returns a pending approval with formatted times. */
-function withIsoTimes({ requestedAt, deadlineAt, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
+/** Returns a pending approval with formatted times. Its reason says how an answer was lost. */
+function withIsoTimes({ requestedAt, deadlineAt, lost: _, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
   return { ...waiting, requestedAt: isoTime(requestedAt), ...(deadlineAt === undefined ? {} : { deadlineAt: isoTime(deadlineAt) }) };
 }
 

@@ -90,10 +90,11 @@ describe('a call with effect `once`', () => {
   });
 
   test('is lost after its time limit, because it may still be running', async () => {
-    expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
-      lost: true,
-      reason: expect.stringContaining('timed out') as string,
-    });
+    const environment = attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 });
+    expect(await environment.act()).toMatchObject({ lost: true, reason: expect.stringContaining('timed out') as string });
+    expect(environment.logged).toMatchObject([
+      { level: 'ERROR', meta: { error: { message: expect.stringContaining('timed out') as string } } },
+    ]);
   });
 
   test('is lost if the worker shuts down meanwhile, and cancelled if the run is', async () => {

@@ -10,7 +10,7 @@ import { eventSummaries } from './fakes/event-summaries.ts';
 
 const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });
-const UNKNOWN = unknownOutcome('pay');
+const UNKNOWN = unknownOutcome('pay', 'its worker was lost');
 
 function paying(changes: Partial<FakeScript> = {}): FakeScript {
   return {
@@ -102,6 +102,25 @@ describe('a person who is asked about the outcome of a call', () => {
   it('can answer that the outcome is unknown', async () => {
     const run = await runFake(paying({ snapshot, callers: [rejects('c1', { reason: 'The bank is closed.' })] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} The bank is closed.`]);
+  });
+
+  it('reads how the answer was lost', async () => {
+    const run = await runFake(
+      paying({
+        snapshot,
+        callers: [
+          ({ state }) =>
+            expect(approvalViews(state)).toEqual([
+              expect.objectContaining({
+                reason:
+                  'The call was started and its answer was lost (its worker was lost). Find out whether it took effect, and respond with its result, or reject.',
+              }),
+            ]),
+          responds('c1', 'paid'),
+        ],
+      }),
+    );
+    expect(run.result.status).toBe('completed');
   });
 
   it('cannot let it start again', async () => {

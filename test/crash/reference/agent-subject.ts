@@ -1,4 +1,4 @@
-import { type PlainRecord, plainRecord, difference } from '../checks.ts';
+import { difference, HOW_LOST, type PlainRecord, plainRecord, withoutHowLost } from '../checks.ts';
 import { activityPoint, isCallInside, isStored, queryPoint, executionName } from '../points/points.ts';
 import { runApproved, type RunRecord } from '../runs/run-approved.ts';
 import { AGENT, BURSTING } from './reference-agent.ts';
@@ -109,7 +109,8 @@ function waitProblems({ waiting: { status, waitingFor } }: RunRecord): string[] 
 /** The text that the model read as the result of a call. */
 function resultOf({ events }: RunRecord, callId: string): unknown {
   const results = events.flatMap(({ content }) => content).filter((item) => item.type === 'tool_result');
-  return results.find(({ toolCallId }) => toolCallId === callId)?.content[0];
+  const text = results.find(({ toolCallId }) => toolCallId === callId)?.content[0];
+  return typeof text === 'string' ? withoutHowLost(text) : text;
 }
 
 /**
@@ -176,7 +177,7 @@ function expectedRecord({ result, events }: PlainRecord, unclear: UnclearCalls):
 
 /** The text that the model reads as the result of a call. */
 function textOf(unclear: Unclear, tool: string): string {
-  return unclear === 'unknown' ? unknownOutcome(tool) : notHappened(tool);
+  return unclear === 'unknown' ? unknownOutcome(tool, HOW_LOST) : notHappened(tool);
 }
 
 function toldOf(item: ContentItem, unclear: UnclearCalls): ContentItem {
