@@ -115,7 +115,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     if (isInstance(error, ToolTimeout) && !mustNotRunTwice(call)) span?.timedOut();
     else span?.failed(error);
     if (!hasBegun) throw error;
-    return endOfAttempt(runtime, call, current, error);
+    return await endOfAttempt(runtime, call, current, error);
   } finally {
     stream.end();
     limit.clear();

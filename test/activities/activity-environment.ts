@@ -1,3 +1,4 @@
+import { setImmediate as soon } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
@@ -95,7 +96,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     withDeadline: run,
     withAbortSignal: run,
     workflow: {
-      getHandle: () => ({ query, describe: async () => ({ raw: { pendingActivities } }) }),
+      getHandle: () => ({ query, describe: () => soon({ raw: { pendingActivities } }) }),
       signalWithStart: async (_: string, { workflowId }: { workflowId: string }) => void signalled.push(workflowId),
     },
     options: { loadedDataConverter: converter },

@@ -1,12 +1,15 @@
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { modelSpans, toolSpan, type WorkerTelemetry } from '../../../activities/telemetry/call-spans.ts';
 import { type AttemptInfo, attemptInfo, type InsideAttempt, withAttemptInfo } from '../../../activities/attempts/attempt-info.ts';
+import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { NOT_SENT } from '../../../src/core/domain/model.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
 import { idGenerator, type RunTrace } from '../../../src/telemetry/ids.ts';
 import { prometheusMetrics } from '../../../src/telemetry/prometheus.ts';
 import { Telemetry } from '../../../src/telemetry/telemetry.ts';
@@ -177,6 +180,27 @@ test('a tool whose time is over has failed for its run, and so has its span', as
   }, null);
   await worker.telemetry.flush();
   expect(sdk.exported.map(({ attributes }) => attributes['error.type'])).toEqual(['tool_failed']);
+});
+
+test('an attempt that has failed by its time is no unhandled rejection while the server is asked about it', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): number => unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const worker = workerOf(new RecordingSdk(idGenerator));
+  worker.telemetry.later = () => undefined;
+  const act = defineTool({
+    name: 'act',
+    description: 'Acts',
+    parameters: z.object({}),
+    execute: () => new Promise<never>(() => undefined),
+  });
+  const info = { activityId: 'a1', activityType: 'act', attempt: 1, heartbeatTimeoutMs: 1, retryPolicy: { maximumAttempts: 3 } };
+  const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
+  const environment = activityEnvironment({ agents, info, telemetry: worker, pendingActivities: [{ activityId: 'a1', attempt: 1 }] });
+  const calling = environment.run(runToolActivity(environment.runtime), { ...INPUT, eventId: 'e1', arguments: {}, timeoutMs: 10 });
+  await expect(calling).rejects.toMatchObject({ type: 'tool_timeout' });
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
 });
 
 const ENDS: Readonly<Record<string, (span: Awaited<ReturnType<typeof toolSpan>>) => void>> = {

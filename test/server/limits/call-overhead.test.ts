@@ -28,7 +28,7 @@ async function historyWith(update: boolean): Promise<HistoryEvent[]> {
   const { taskQueue } = testbed;
   const { runId, status } = await testbed.client.run(agent, { input: 'Q', deps: { userId: 'u7', profile: TEXT, seen: 1 }, taskQueue });
   expect(status).toBe('completed');
-  return historyOf(testbed, runId);
+  return await historyOf(testbed, runId);
 }
 
 /** The inputs of an activity with their sizes in bytes, in order. */
