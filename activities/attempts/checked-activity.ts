@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { log } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
@@ -147,11 +147,26 @@ function missingFailure(
   if (next === undefined) {
     const gaveUp = isWaitOver() ? { gaveUp: true as const } : {};
     const finalDetails = { ...details, forMs: missingTimeoutMs, attempt: attemptNumber(), ...gaveUp, ...lastHeartbeat() };
-    return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] });
+    return withoutStack(ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] }));
   }
   // Reaches the server together with the failure.
   attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts() + 1, lastDetails()));
-  return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(details)] });
+  return withoutStack(
+    ApplicationFailure.create({
+      ...parts,
+      nonRetryable: false,
+      nextRetryDelay: next,
+      details: [missingDetails(details)],
+      // The first failure and the last are logged, and none of the many in between.
+      category: ApplicationFailureCategory.BENIGN,
+    }),
+  );
+}
+
+/** Returns a failure that needs no stack: where Longhaul has looked for a definition helps nobody. */
+function withoutStack(failure: ApplicationFailure): ApplicationFailure {
+  failure.stack = '';
+  return failure;
 }
 
 function lastHeartbeat(): Pick<MissingDetails, 'details'> {

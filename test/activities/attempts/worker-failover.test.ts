@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { attemptNumber, lastDetails, runAttempt } from '../../../activities/attempts/attempt.ts';
 import { MissingOnWorkerError } from '../../../activities/attempts/failure.ts';
@@ -45,7 +45,7 @@ const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable
 describe('a worker that lacks a tool', () => {
   test('fails the activity at once, with the missing name, the worker, the attempt and the time to wait', async () => {
     const { failure, environment } = await attempted({ attempt: 2, details: 'half' }, lacks);
-    expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
+    expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true, stack: '' });
     const missing = { kind: 'tool', name: 'b', known: ['a'], worker: 'worker-1', forMs: 600_000, attempt: 2, details: 'half' };
     expect(failure?.details).toEqual([{ 'longhaul:missing': missing }]);
     expect(environment.heartbeats).toEqual([]);
@@ -58,6 +58,19 @@ describe('a worker that lacks a tool', () => {
       { 'longhaul:missing': { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:01:01.000Z' } },
     ]);
     expect(environment.heartbeats).toEqual([withUncountedAttempts(3, 'half')]);
+  });
+
+  test('is logged at the beginning and at the end of the wait, not at each attempt, and without a stack', async () => {
+    const first = { attempt: 1 };
+    const waiting = { attempt: 9, lacked: 8, elapsedMs: 30_000, wait: WAIT };
+    const last = { attempt: 30, lacked: 29, elapsedMs: 56_000, wait: WAIT };
+    const failures = [first, waiting, last].map(async (attempt) => (await attempted(attempt, lacks)).failure);
+    // The SDK logs a benign failure at the level DEBUG alone.
+    expect((await Promise.all(failures)).map((failure) => [failure?.category, failure?.stack])).toEqual([
+      [undefined, ''],
+      [ApplicationFailureCategory.BENIGN, ''],
+      [undefined, ''],
+    ]);
   });
 
   test('ends the activity after the time to wait for other workers', async () => {
