@@ -27,6 +27,23 @@ const three = (_: string, { steps = Infinity }: LimitChanges): ChildUse => ({
 const run = (more: Partial<FakeProgram>): Promise<FakeProgramRun> =>
   runFakeProgram({ document: each(100), input: { items: items(100) }, answer: () => 'text', ...more });
 
+describe('model calls in parallel', () => {
+  const asking = (atOnce: number, limits: LimitChanges): Promise<FakeProgramRun> => {
+    const steps = [forEach('Each', '{{input.items}}', { as: 'item', atOnce }, [ask('One', '{{item}}')])];
+    const { document } = defineProgram({ name: 'asking', input: { type: 'object' }, model: 'scripted/m', units: [unit('all', {}, steps)] });
+    return run({ document, input: { items: items(12) }, limits });
+  };
+
+  it.each([1, 2, 4])('exceed a limit of tokens or cost by at most the calls in flight: %i at once', async (atOnce) => {
+    const { result } = await asking(atOnce, { totalTokens: 1 });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget', stepsUsed: atOnce });
+  });
+
+  it('never exceed a limit of steps', async () => {
+    expect((await asking(4, { steps: 3 })).result).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 3 });
+  });
+});
+
 describe('children that run in parallel', () => {
   it('each reserve the steps of their agent, and wait for another to end once no more are left', async () => {
     const limits = { steps: 500 };
