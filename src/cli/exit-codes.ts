@@ -76,6 +76,7 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   unknown_call: 'refused',
   digest_mismatch: 'refused',
   already_decided: 'refused',
+  key_reused: 'refused',
   not_permitted: 'refused',
   not_authorized: 'refused',
   run_ended: 'refused',

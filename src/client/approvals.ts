@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import {
   alreadyDecided,
@@ -12,6 +13,7 @@ import {
 } from '../core/domain/approvals.ts';
 import { defined, type JsonObject } from '../core/domain/json.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
+import { reusedId } from '../core/domain/requests.ts';
 import type { RunSubject } from '../core/domain/run.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
 import { decisionProblem } from '../core/input-checks.ts';
@@ -107,7 +109,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     // Without the id of the waiting run, the call may belong to a descendant.
     const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
     if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
-    return answerFromRecord(run, { type, callId, id, isOwner: owner !== undefined, code });
+    return answerFromRecord(run, { type, callId, id, content, isOwner: owner !== undefined, code });
   }
 }
 
@@ -160,6 +162,8 @@ async function waitingCall(
 interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
   /** True if the call can only belong to this run: descendants are not asked. */
   isOwner: boolean;
+  /** The fields of its type. */
+  content: object;
   code: 'unknown_call' | 'run_ended';
 }
 
@@ -198,7 +202,7 @@ async function recordedBelow(
 function receiptOf(
   found: RecordedDecision,
   runId: string,
-  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
+  { type, callId, id, content }: Pick<UntakenDecision, 'type' | 'callId' | 'id' | 'content'>,
 ): DecisionReceipt | undefined {
   if (found.type === 'refused') {
     const { code, message } = found.refused;
@@ -206,10 +210,24 @@ function receiptOf(
   }
   if (found.type !== 'decided') return undefined;
   const { decision } = found;
-  if (decision.id === id && decision.type === type && decision.callId === callId)
-    return { version: 1, status: 'repeated', decision: withoutContent(decision) };
+  if (decision.id === id && (decision.callId !== callId || (decision.type === type && !repeats(decision, content)))) {
+    const { code, message } = reusedId(runId, id);
+    throw new LonghaulError(code, message);
+  }
+  if (decision.id === id && decision.type === type) return { version: 1, status: 'repeated', decision: withoutContent(decision) };
   const { code, message } = alreadyDecided(runId, decision);
   throw new LonghaulError(code, message);
+}
+
+/** True for a decision that was sent before with the same content, or that leaves out its content. */
+function repeats(recorded: Decision, content: object): boolean {
+  const { arguments: edited, content: answer, reason, remember } = recorded;
+  const before: Record<string, unknown> = { arguments: edited, content: answer, reason, remember };
+  return Object.keys(content).length === 0 || isDeepStrictEqual(plainJson(defined(before)), plainJson(content));
+}
+
+function plainJson(value: object): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 /** The outcome of a call according to the record of the run. */

@@ -6,7 +6,7 @@ import type { Permissions } from '../core/domain/permissions.ts';
 import { requestProblem } from '../core/input-checks.ts';
 import { UPDATES } from '../core/protocol.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
-import { type RaiseOptions, updateRun } from './updates.ts';
+import { type RaiseOptions, repeatable, updateRun } from './updates.ts';
 import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../core/domain/permission-requests.ts';
 
 /** The options of setting permissions. */
@@ -23,7 +23,7 @@ export async function setRunPermissions(
   const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...defined({ by }) };
   const problem = requestProblem(SET_PERMISSIONS_INPUT, argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
-  const update = { name: UPDATES.setPermissions, argument, id, updateId: `setPermissions ${id}` };
+  const update = { name: UPDATES.setPermissions, argument, id, ...(await repeatable(client, UPDATES.setPermissions, argument)) };
   return updateRun<SetPermissionsReceipt>(client, runId, update, sending);
 }
 

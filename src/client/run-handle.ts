@@ -323,7 +323,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /**
    * Sends a message to the running run: the model reads it before its next call, or at the moment that `mode` names. The
    * message is accepted once per id and never lost, even if the run continues in another execution. Throws `run_ended`,
-   * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`, `key_reused` for other content with the id of an accepted message.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return this.#allowed.for(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));

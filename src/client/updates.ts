@@ -6,8 +6,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
+import { leavesReadable } from '../codec/with-codec.ts';
 import type { ContentPart, MessageMode } from '../core/domain/content.ts';
-import { defined } from '../core/domain/json.ts';
+import { canonicalJson, defined, type JsonValue } from '../core/domain/json.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type LimitOptions, plainLimits, type SessionLimits } from '../core/domain/limits.ts';
 import type { Identity } from '../core/domain/run.ts';
@@ -364,20 +365,40 @@ export async function sendMessage(
   options: SendOptions,
 ): Promise<MessageReceipt> {
   const { id = randomUUID(), mode, ...sending } = options;
-  const { principal, key = '' } = sender ?? {};
+  const { principal, key } = sender ?? {};
   const message: SendInput = { id, content, ...defined({ mode, principal }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
-  // The same id at both levels: the server deduplicates within one execution, the run across executions. The server answers a known id
-  // without asking the run, so it must be one that no other principal sends.
-  const ofSender =
-    principal === undefined ? '' : ` ${createHmac('sha256', key).update(JSON.stringify(principal)).digest('hex').slice(0, 32)}`;
-  return updateRun<MessageReceipt>(
-    client,
-    runId,
-    { name: UPDATES.send, argument: message, id, updateId: `send ${id}${ofSender}`, ...defined({ start }) },
-    sending,
-  );
+  const update = {
+    name: UPDATES.send,
+    argument: message,
+    id,
+    ...(await repeatable(client, UPDATES.send, message, key)),
+    ...defined({ start }),
+  };
+  return updateRun<MessageReceipt>(client, runId, update, sending);
+}
+
+/**
+ * Returns the id of an Update whose request may be sent again. The server answers a known id itself, within one execution, and the run
+ * recognizes repetitions across executions. The id has a digest of the request, including the principal of the sender, so that the run
+ * receives another request with the same id, and refuses it. An Update has a random id if payloads are encrypted and there is no key for the
+ * digest: nobody who reads ids of Updates may compare them with guessed contents.
+ */
+export async function repeatable(
+  { options: { loadedDataConverter } }: Pick<Client, 'options'>,
+  name: string,
+  request: { id: string; [member: string]: unknown },
+  key?: string,
+): Promise<{ updateId?: string }> {
+  if (key === undefined && !(await leavesReadable(loadedDataConverter.payloadCodecs))) return {};
+  // As it is sent: without undefined members.
+  const sent = canonicalJson(JSON.parse(JSON.stringify(request)) as JsonValue);
+  const digest = createHmac('sha256', key ?? '')
+    .update(sent)
+    .digest('hex')
+    .slice(0, 32);
+  return { updateId: `${name} ${request.id} ${digest}` };
 }
 
 /** The options of raising limits. */
@@ -406,5 +427,10 @@ export async function raiseLimits(
   };
   const problem = raiseProblem(argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
-  return updateRun<RaiseReceipt>(client, runId, { name: UPDATES.raise, argument, id, updateId: `raise ${id}` }, sending);
+  return updateRun<RaiseReceipt>(
+    client,
+    runId,
+    { name: UPDATES.raise, argument, id, ...(await repeatable(client, UPDATES.raise, argument)) },
+    sending,
+  );
 }

@@ -256,3 +256,13 @@ function markingPayloads(converter: PayloadConverter): PayloadConverter {
       readOrMark(payload, () => converter.fromPayload<Value>(payload, context, hint)) as Value,
   };
 }
+
+/** A payload too small to be compressed. */
+const PROBE: Payload = { metadata: {}, data: new Uint8Array([1]) };
+
+/** True if payloads are readable on the server: no codec, Longhaul's or the user's, changes a small one. */
+export async function leavesReadable(codecs: readonly PayloadCodec[]): Promise<boolean> {
+  let payloads = [PROBE];
+  for (const codec of codecs) payloads = await codec.encode(payloads);
+  return Buffer.compare(payloads[0]?.data ?? new Uint8Array(), PROBE.data ?? new Uint8Array()) === 0;
+}

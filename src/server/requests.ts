@@ -183,11 +183,21 @@ export function requestDigest(route: string, key: string, body: unknown): string
   return digestOf({ route, key, body: JSON.parse(JSON.stringify(body ?? null)) as JsonValue });
 }
 
-/** Returns the id of a message or a decision: the one in the body, or else one derived from the key. */
-export function requestId(id: string | undefined, key: string | undefined): { id?: string } {
-  if (id !== undefined) return { id };
-  if (key === undefined) return {};
-  return { id: key.length <= LONGEST_ID ? key : createHash('sha256').update(key).digest('hex') };
+/**
+ * Returns the id of a message, a decision or another request to a run: the one in the body, or else one derived from the key. Like the keys
+ * of starts, keys of different principals never collide, and those of callers without a principal are separate per caller.
+ */
+export function requestId(
+  { id }: { id?: string },
+  { caller: { id: name, principal }, idempotencyKey: key }: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'idempotencyKey'>,
+): { id?: string } {
+  if (id !== undefined || key === undefined) return defined({ id });
+  return { id: derivedId('key', { ...(principal === undefined ? { caller: name } : identityOf(principal)), key }) };
+}
+
+/** Returns an id that a run accepts for a message whose client has chosen this one. */
+export function boundedId(id: string): string {
+  return id.length <= LONGEST_ID ? id : createHash('sha256').update(id).digest('hex');
 }
 
 /** Matches derived ids, and ids of descendants, which begin with the id of their run. */
@@ -198,8 +208,8 @@ function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Returns a derived id: of the run of an idempotency key, or of the session of a chat. */
-export function derivedId(kind: 'run' | 'chat', named: JsonValue): string {
+/** Returns a derived id: of the run of an idempotency key, of the session of a chat, or of a request with an idempotency key. */
+export function derivedId(kind: 'run' | 'chat' | 'key', named: JsonValue): string {
   return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 

@@ -37,6 +37,7 @@ test.each([
   ['internal', 'unexpected'],
   ['invalid_arguments', 'usage'],
   ['already_decided', 'refused'],
+  ['key_reused', 'refused'],
   ['unknown_call', 'refused'],
   ['digest_mismatch', 'refused'],
   ['not_authorized', 'refused'],

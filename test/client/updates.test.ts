@@ -1,9 +1,10 @@
 import { type Client, ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure, defaultDataConverter } from '@temporalio/common';
+import { ApplicationFailure, defaultDataConverter, type PayloadCodec } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { setImmediate as turn } from 'node:timers/promises';
-import { throttleOf, updateRun } from '../../src/client/updates.ts';
+import { createCodecs } from '../../src/codec/with-codec.ts';
+import { repeatable, throttleOf, updateRun } from '../../src/client/updates.ts';
 import { UPDATES } from '../../src/core/protocol.ts';
 import { type RunApproval, RunHandle } from '../../src/client/index.ts';
 import type { ApprovalView } from '../../src/core/domain/approvals.ts';
@@ -231,6 +232,32 @@ function countingClient(refusal?: string): { client: Client; asked: unknown[] } 
   };
   return { client: client as unknown as Client, asked };
 }
+
+describe('the id of an Update', () => {
+  const message = { id: 'm1', content: 'yes', mode: undefined };
+  const as = (...payloadCodecs: PayloadCodec[]): Pick<Client, 'options'> =>
+    ({ options: { loadedDataConverter: { payloadCodecs } } }) as unknown as Pick<Client, 'options'>;
+  const [compression, none] = createCodecs({ compression: { threshold: 0 } });
+  const [, encryption] = createCodecs({ encryption: { keys: { k: new Uint8Array(32) }, activeKeyId: 'k' } });
+
+  test('is the same for a repetition, and another one for another content, another sender, or another kind of request', async () => {
+    const first = await repeatable(as(compression, none), 'send', message);
+    expect(first.updateId).toMatch(/^send m1 [\da-f]{32}$/);
+    expect(await repeatable(as(), 'send', { content: 'yes', id: 'm1' })).toEqual(first);
+    const others = await Promise.all([
+      repeatable(as(), 'send', { ...message, content: 'no' }),
+      repeatable(as(), 'send', { ...message, principal: { tenant: 'acme' } }),
+      repeatable(as(), 'raise', message),
+      repeatable(as(), 'send', message, 'a key'),
+    ]);
+    expect(new Set([first, ...others].map(({ updateId }) => updateId)).size).toBe(5);
+  });
+
+  test('says nothing about the content if payloads are encrypted: its digest needs a key', async () => {
+    expect(await repeatable(as(compression, encryption), 'send', message)).toEqual({});
+    expect(await repeatable(as(encryption), 'send', message, 'a key')).toEqual(await repeatable(as(), 'send', message, 'a key'));
+  });
+});
 
 describe('a decision on a listed approval', () => {
   test('is sent with the data of the listing, and no other request is made', async () => {

@@ -4,6 +4,7 @@ import type { Decision } from '../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../src/core/domain/byte-budgets.ts';
 import { countToolCall, newRunState, noteError, recordEvent, recordStep, type RunState } from '../../src/core/kernel/run-state.ts';
 import { continueBeforeModelCall, continueBeforeTool, toContinueAsNewState, windowLimit } from '../../src/core/kernel/continue-as-new.ts';
+import { requestDigest } from '../../src/core/domain/requests.ts';
 import { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/core/kernel/next-step.ts';
 import type { ToolOutcome } from '../../src/core/kernel/ports.ts';
@@ -56,6 +57,7 @@ function fullInbox(): Inbox {
     };
     if (!inbox.hasRoomFor(message)) inbox.take();
     inbox.add(message);
+    inbox.accepted.note(message.id, requestDigest('send', { content: message.content }));
   }
   expect(inbox.queued).toBe(MAX_QUEUED_MESSAGES);
   const refused = {

@@ -110,6 +110,6 @@ export const ERROR_ACTIONS: Readonly<Record<ErrorCode, string>> = {
   body_too_large: 'Send less in one request.',
   unsupported_media_type: 'Send the body with `content-type: application/json`.',
   invalid_request: 'Correct the parts that `errors` of the response names.',
-  key_reused: 'Send a new idempotency key with a new request.',
+  key_reused: 'Send a new idempotency key, or a new id, with a new request.',
   shutting_down: 'Send the request again, to another instance.',
 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { runIdOfKey } from '../../src/server/requests.ts';
+import { requestId, runIdOfKey } from '../../src/server/requests.ts';
 import { type Caller, createHandler } from '../../src/server/index.ts';
 import { checkedHandler } from './checked-handler.ts';
 import { answer, clientWithRun } from './requests.ts';
@@ -54,12 +54,13 @@ test('decisions, raises and cancellations are attributed to the caller, whoever 
     const headers = { 'idempotency-key': 'key-1' };
     expect((await answer(handler, method, path, { body, headers })).status).toBe(200);
   }
+  const { id } = requestId({}, { caller: { id: 'ops', scopes: [] }, idempotencyKey: 'key-1' });
   expect(calls).toEqual([
-    ['approve', { callId: 'c', digest: 'x' }, { by: 'ops', id: 'key-1', arguments: { a: 1 }, remember: 'tool' }],
-    ['reject', { callId: 'c', digest: 'x', runId: 'r/1' }, { by: 'ops', id: 'key-1', reason: 'no' }],
+    ['approve', { callId: 'c', digest: 'x' }, { by: 'ops', id, arguments: { a: 1 }, remember: 'tool' }],
+    ['reject', { callId: 'c', digest: 'x', runId: 'r/1' }, { by: 'ops', id, reason: 'no' }],
     ['respond', { callId: 'c', digest: 'x' }, null, { by: 'ops', id: 'mine' }],
-    ['raise', { steps: 30 }, { by: 'ops', id: 'key-1' }],
-    ['setPermissions', { deny: ['rm'] }, { by: 'ops', id: 'key-1' }],
+    ['raise', { steps: 30 }, { by: 'ops', id }],
+    ['setPermissions', { deny: ['rm'] }, { by: 'ops', id }],
     ['cancel', 'enough', { by: 'ops' }],
   ]);
 });
@@ -71,16 +72,45 @@ test('a decision without the digest of the approval is refused', async () => {
   expect(calls).toEqual([]);
 });
 
-test('a long idempotency key becomes an id that a run takes', async () => {
+test('an idempotency key of any length becomes an id that a run takes', async () => {
   const { handler, calls } = await recorded(['send'], {}, { send: { version: 1, id: 'x', status: 'queued', queued: 1 } });
-  const headers = { 'idempotency-key': 'k'.repeat(200) };
-  await answer(handler, 'POST', '/v1/runs/r/messages', { body: { content: 'Hello' }, headers });
-  expect(calls).toEqual([['send', 'Hello', { id: expect.stringMatching(/^[\da-f]{64}$/) as string }]]);
-  const { status } = await answer(handler, 'POST', '/v1/runs/r/messages', {
-    body: { content: 'Hello' },
-    headers: { 'idempotency-key': 'k'.repeat(256) },
-  });
-  expect(status).toBe(422);
+  const send = (key: string): ReturnType<typeof answer> =>
+    answer(handler, 'POST', '/v1/runs/r/messages', { body: { content: 'Hello' }, headers: { 'idempotency-key': key } });
+  for (const key of ['1', 'k'.repeat(255)]) await send(key);
+  const id = expect.stringMatching(/^key-[\da-f]{40}$/) as string;
+  expect(calls).toEqual([
+    ['send', 'Hello', { id }],
+    ['send', 'Hello', { id }],
+  ]);
+  expect((await send('k'.repeat(256))).status).toBe(422);
+});
+
+test('the same idempotency key of another principal, or of another caller without one, becomes another id', () => {
+  const ids = [
+    { id: 'a', principal: { tenant: 'acme', user: 'ada' } },
+    { id: 'b', principal: { tenant: 'acme', user: 'bob' } },
+    { id: 'a', principal: { tenant: 'acme' } },
+    { id: 'a' },
+    { id: 'b' },
+  ].map((caller) => requestId({}, { caller: { scopes: [], ...caller }, idempotencyKey: '1' }).id);
+  expect(new Set(ids).size).toBe(5);
+  const again = { id: 'new key', scopes: [], principal: { tenant: 'acme', user: 'ada', claims: { role: 'clerk' } } };
+  expect(requestId({}, { caller: again, idempotencyKey: '1' })).toEqual({ id: ids[0] });
+  expect(requestId({ id: 'own' }, { caller: again, idempotencyKey: '1' })).toEqual({ id: 'own' });
+});
+
+test.each([
+  ['POST', '/v1/runs/r/messages', 'send', { content: 'Hello' }],
+  ['POST', '/v1/runs/r/limits', 'raise', { limits: { steps: 30 } }],
+  ['PUT', '/v1/runs/r/permissions', 'setPermissions', { permissions: {} }],
+  ['POST', '/v1/runs/r/approvals/c', 'approve', { type: 'approve', digest: 'x' }],
+])('%s %s: an id that another request has is 422', async (method, path, name, body) => {
+  const refuse = (): never => {
+    throw new LonghaulError('key_reused', 'Run "r" has accepted another request with the id "1"');
+  };
+  const client = clientWithRun({ [name]: async () => refuse(), status: async () => ({ status: 'running', limits: { steps: 10 } }) });
+  const handler = await checkedHandler(client, { authenticate: () => ({ id: 'ops', scopes: ['admin'] }) });
+  expect(await answer(handler, method, path, { body })).toMatchObject({ status: 422, body: { code: 'key_reused' } });
 });
 
 test('each route needs its scope, and "admin" includes the others', async () => {

@@ -3,6 +3,7 @@ import type { Tier } from '../domain/batch.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import { fingerprint, FINGERPRINT_DIGITS } from '../domain/text.ts';
 import { noUsage, type UsageStats } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import { type ContinueAsNewState, fromContinueAsNewState, STATE_VERSION, toContinueAsNewState } from '../kernel/continue-as-new.ts';
@@ -41,34 +42,15 @@ export function toolKey({ offset, index }: Pick<ToolInvocation, 'offset' | 'inde
   return `t${offset}/${index}`;
 }
 
-/** The number of hexadecimal digits at the end of an id: those after the last hyphen of a UUID. */
-const DIGITS = 12;
-
 /**
  * Returns the ids of the events that a run creates itself from the beginning of a burst on: the same ids in the burst's activity and later
  * in the run. The id of an event is derived from its content, or from the ids of its results, and from the previous event's id, and thus
  * from all earlier events: two attempts that received different answers never give two conversations the same id.
  */
 export function burstIds(seed: string): (event?: UnnamedEvent) => string {
-  const prefix = seed.slice(0, -DIGITS);
+  const prefix = seed.slice(0, -FINGERPRINT_DIGITS);
   let others = 0;
   return (event) => prefix + fingerprint(JSON.stringify(event === undefined ? [seed, (others += 1)] : [event.after, event.content]));
-}
-
-/** The factors of the two halves of a fingerprint: primes, as in FNV. */
-const FACTORS = [0x01000193, 0x5bd1e995] as const;
-
-/** Returns 48 bits of a text in hexadecimal digits. Protects against chance collisions, not against deliberate ones. */
-function fingerprint(text: string): string {
-  let [high, low] = [0x811c9dc5, 0x9e3779b9];
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    high = Math.imul(high ^ code, FACTORS[0]);
-    low = Math.imul(low ^ code, FACTORS[1]);
-    low ^= low >>> 15;
-  }
-  high ^= high >>> 16;
-  return ((high >>> 0) % 0x10000).toString(16).padStart(4, '0') + (low >>> 0).toString(16).padStart(8, '0');
 }
 
 /**

@@ -39,7 +39,7 @@ export function permissionChanges(inbox: WithSlices): readonly PermissionChange[
 
 /** Queues a change. Its id must not have been accepted before. */
 export function changePermissions(inbox: Inbox, change: PermissionChange): void {
-  inbox.accept(change.id);
+  inbox.accepted.add(change.id);
   accepted.set(inbox, [...permissionChanges(inbox), change]);
 }
 

@@ -239,7 +239,11 @@ export const ERROR_CODES = {
   body_too_large: { retryable: false, httpStatus: 413, description: 'The body of the request is larger than the service accepts.' },
   unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not accept bodies of that type.' },
   invalid_request: { retryable: false, httpStatus: 422, description: 'The request does not have the shape that its route expects.' },
-  key_reused: { retryable: false, httpStatus: 422, description: 'The idempotency key was used for another request.' },
+  key_reused: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The idempotency key, or the id of a request, was used for another request.',
+  },
   shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
 } as const satisfies Record<string, ErrorRow>;
 

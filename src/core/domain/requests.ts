@@ -1,10 +1,12 @@
 import { type DecidedCall, DECISION, type Decision, type RefusedRequest, REMEMBER } from './approvals.ts';
 import { BYTE_BUDGETS, newest } from './byte-budgets.ts';
 import { MESSAGE_CONTENT, MESSAGE_MODE } from './content.ts';
+import { canonicalJson, type JsonObject } from './json.ts';
 import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMITS } from './limits.ts';
 import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
+import { fingerprint, FINGERPRINT_DIGITS } from './text.ts';
 
 // The Updates and Signals of a run: their arguments and answers.
 
@@ -246,6 +248,18 @@ export interface RememberedIds {
    * has a turn.
    */
   seenTurns?: [turn: number, ids: number][];
+  /** The digests of these requests, one after the other. Absent if no request has one. */
+  seenDigests?: string;
+}
+
+/** Returns the digest of what a request asks for: it is the same for a repetition, and different for another request with the same id. */
+export function requestDigest(name: string, asked: JsonObject): string {
+  return fingerprint(canonicalJson([name, asked]));
+}
+
+/** Returns the refusal of a request with the id of an accepted one that asked for something else. */
+export function reusedId(runId: string, id: string): { code: 'key_reused'; message: string } {
+  return { code: 'key_reused', message: `Run "${runId}" has accepted another request with the id "${id}": send this one with a new id` };
 }
 
 /**
@@ -257,65 +271,93 @@ const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 /** The turn number of a request that no turn of a session answers. */
 const NO_TURN = 0;
 
-/** The ids of a run's accepted requests, oldest first. A repeated request is recognized by its id. */
+/** The digest of a request that has none. */
+const NO_DIGEST = '-'.repeat(FINGERPRINT_DIGITS);
+
+/** What is remembered of an accepted request. */
+interface AcceptedRequest {
+  /** The number of the turn that answers the message. */
+  turn: number;
+  digest: string;
+}
+
+/** The ids of a run's accepted requests, oldest first. A repeated request is recognized by its id and its digest. */
 export class AcceptedIds {
-  /** Id → the number of the turn that answers the message. */
-  readonly #turns = new Map<string, number>();
+  readonly #requests = new Map<string, AcceptedRequest>();
   /** The number of ids accepted by earlier executions. */
   readonly #before: number;
 
-  constructor({ seen, seenTurns = [] }: RememberedIds) {
+  constructor({ seen, seenTurns = [], seenDigests = '' }: RememberedIds) {
     const parts = seenTurns[Symbol.iterator]();
     let [turn, left] = [NO_TURN, 0];
-    for (const id of seen) {
+    for (const [index, id] of seen.entries()) {
       if (left === 0) [turn, left] = parts.next().value ?? [NO_TURN, Infinity];
       left -= 1;
-      this.#turns.set(id, turn);
+      const digest = seenDigests.slice(index * FINGERPRINT_DIGITS, (index + 1) * FINGERPRINT_DIGITS) || NO_DIGEST;
+      this.#requests.set(id, { turn, digest });
     }
-    this.#before = this.#turns.size;
+    this.#before = this.#requests.size;
   }
 
   has(id: string): boolean {
-    return this.#turns.has(id);
+    return this.#requests.has(id);
+  }
+
+  /** True if a request with the id, but another digest, was accepted before. */
+  hasOther(id: string, digest: string): boolean {
+    const known = this.#requests.get(id)?.digest ?? NO_DIGEST;
+    return known !== NO_DIGEST && known !== digest;
   }
 
   /** Adds a request; for a session message, with the number of the turn that answers it. Returns false if it was accepted before. */
   add(id: string, turn = NO_TURN): boolean {
-    if (this.#turns.has(id)) return false;
-    this.#turns.set(id, turn);
+    if (this.#requests.has(id)) return false;
+    this.#requests.set(id, { turn, digest: NO_DIGEST });
     return true;
+  }
+
+  /** Remembers the digest of an accepted request. The first one for an id stays. */
+  note(id: string, digest: string): void {
+    const known = this.#requests.get(id);
+    if (known === undefined || known.digest === NO_DIGEST) this.#requests.set(id, { turn: known?.turn ?? NO_TURN, digest });
   }
 
   /** Returns the number of the turn that answers a message, or undefined if no turn does. */
   turnOf(id: string): number | undefined {
-    return this.#turns.get(id) || undefined;
+    return this.#requests.get(id)?.turn || undefined;
   }
 
   /** Assigns messages to another turn. */
   move(ids: readonly string[], turn: number): void {
-    for (const id of ids) if (this.turnOf(id) !== undefined) this.#turns.set(id, turn);
+    for (const id of ids) {
+      const known = this.#requests.get(id);
+      if (known !== undefined && known.turn !== NO_TURN) this.#requests.set(id, { ...known, turn });
+    }
   }
 
   /** Returns the ids that the next execution remembers. `unread`: the number of messages that are not yet recorded. */
   carried(unread: number): RememberedIds {
     const { atLeast, count, bytes } = REMEMBERED_IDS;
-    const accepted = this.#turns.size - this.#before;
-    const seen = newest([...this.#turns.keys()], { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes });
-    const seenTurns = this.#partsOf(seen);
-    return { seen, ...(seenTurns.every(([turn]) => turn === NO_TURN) ? {} : { seenTurns }) };
+    const accepted = this.#requests.size - this.#before;
+    const seen = newest([...this.#requests.keys()], { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes });
+    const requests = seen.map((id) => this.#requests.get(id) ?? { turn: NO_TURN, digest: NO_DIGEST });
+    return {
+      seen,
+      ...(requests.every(({ turn }) => turn === NO_TURN) ? {} : { seenTurns: partsOf(requests) }),
+      ...(requests.every(({ digest }) => digest === NO_DIGEST) ? {} : { seenDigests: requests.map(({ digest }) => digest).join('') }),
+    };
   }
+}
 
-  /** Returns the turns of ids, each with the number of consecutive ids that it answers. */
-  #partsOf(ids: readonly string[]): [turn: number, ids: number][] {
-    const parts: [number, number][] = [];
-    for (const id of ids) {
-      const turn = this.#turns.get(id) ?? NO_TURN;
-      const last = parts.at(-1);
-      if (last?.[0] === turn) last[1] += 1;
-      else parts.push([turn, 1]);
-    }
-    return parts;
+/** Returns the turns of requests, each with the number of consecutive requests that it answers. */
+function partsOf(requests: readonly AcceptedRequest[]): [turn: number, ids: number][] {
+  const parts: [number, number][] = [];
+  for (const { turn } of requests) {
+    const last = parts.at(-1);
+    if (last?.[0] === turn) last[1] += 1;
+    else parts.push([turn, 1]);
   }
+  return parts;
 }
 
 /** The outcome of a decision, for a waiting sender. */

@@ -194,3 +194,22 @@ function changesBetween(from: string, to: string): number {
 function distanceAt(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
+
+/** The factors of the two halves of a fingerprint: primes, as in FNV. */
+const FACTORS = [0x01000193, 0x5bd1e995] as const;
+
+/** The hexadecimal digits of a fingerprint: as many as a UUID has after its last hyphen. */
+export const FINGERPRINT_DIGITS = 12;
+
+/** Returns 48 bits of a text in hexadecimal digits. Protects against chance collisions, not against deliberate ones. */
+export function fingerprint(text: string): string {
+  let [high, low] = [0x811c9dc5, 0x9e3779b9];
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(high ^ code, FACTORS[0]);
+    low = Math.imul(low ^ code, FACTORS[1]);
+    low ^= low >>> 15;
+  }
+  high ^= high >>> 16;
+  return ((high >>> 0) % 0x10000).toString(16).padStart(4, '0') + (low >>> 0).toString(16).padStart(8, '0');
+}

@@ -3,6 +3,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { LIMIT_CHANGES, type LimitChanges, raised, type RunLimits } from '../domain/limits.ts';
+import { reusedId } from '../domain/requests.ts';
 import type { SessionKind } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { isoTime } from '../domain/time.ts';
@@ -39,6 +40,12 @@ function decisionKind<Input>(type: Decision['type'], description: string): Reque
   return {
     description,
     refusal: (run, input) => decisionRefusal(run, type, input),
+    asks(run, input) {
+      const { callId, id, arguments: edited, content, reason, remember } = input as AnyInput;
+      const asked = defined({ arguments: edited, content, reason, remember });
+      // A caller who wants to know the outcome again need not repeat the content.
+      return Object.keys(asked).length === 0 && sameDecision(run, id) !== undefined ? undefined : { callId, ...asked };
+    },
     take(run, input, arrival) {
       const request = input as AnyInput;
       const known = sameDecision(run, request.id);
@@ -80,7 +87,8 @@ function decisionRefusal(run: MessageReceiver, type: Decision['type'], input: un
   const request = input as AnyInput;
   const { callId, id, digest } = request;
   const same = sameDecision(run, id);
-  if (same !== undefined) return same.callId === callId && same.type === type ? undefined : alreadyDecided(run.runId, same);
+  if (same !== undefined && same.callId !== callId) return reusedId(run.runId, id);
+  if (same !== undefined) return same.type === type ? undefined : alreadyDecided(run.runId, same);
   const busy = unavailable(run, 'decisions');
   if (busy !== undefined) return busy;
 
@@ -173,12 +181,13 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     // This state is brief: the first activity of the run resolves the agent.
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
-    if (run.inbox.has(id)) return undefined;
+    if (run.inbox.accepted.has(id)) return undefined;
     const lowered = loweredLimit(run.state.limits, limits) ?? loweredOfSession(run.state, session);
     if (lowered !== undefined) return invalidRequest(run, 'raise', lowered);
     const above = abovePart(run.state, limits);
     return above === undefined ? noRoomForRequest(input, run) : { code: 'budget_exceeded', message: `Run "${run.runId}": ${above}` };
   },
+  asks: (_, { limits = {}, session }) => ({ limits: { ...limits }, ...(session === undefined ? {} : { session: { ...session } }) }),
   take(run, { id, limits = {}, session, by }, { now }) {
     const isNew = run.inbox.raise({
       id,
@@ -259,6 +268,11 @@ export interface RequestKind<Input, Receipt> {
    * Returns why the request is refused, or undefined. `now` is in milliseconds since the epoch. Must not change anything, and never throws.
    */
   refusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined;
+  /**
+   * Returns what a request asks for, if callers give requests of this kind an `id`: a repetition is accepted without an effect, and a request
+   * with the id that asks for something else is refused. Undefined for a repetition that leaves out its content.
+   */
+  asks?(run: MessageReceiver, input: Input): JsonObject | undefined;
   /** Accepts a request that was not refused: stores it for the loop and returns at once. */
   take(run: MessageReceiver, input: Input, arrival: InboundMessage): Receipt;
 }

@@ -1,7 +1,7 @@
 import { isParallel } from '../capabilities/flows.ts';
 import type { NextTurnInput } from '../domain/children.ts';
 import type { QueuedMessage } from '../domain/content.ts';
-import { defined } from '../domain/json.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import { parentOf, type SessionKind } from '../domain/run-input.ts';
 import { isSameIdentity } from '../domain/run.ts';
 import {
@@ -32,11 +32,12 @@ import { invalidRequest, type MessageReceiver, type Refusal, refuseIfEnded, type
 export const send: RequestKind<SendInput, MessageReceipt> = {
   description: 'A message to the run: {"id": "your own", "content": "text", "mode": "queue", "steer" or "interrupt"}',
   refusal: messageRefusal,
+  asks: (_, { content, mode = 'queue' }) => ({ content: content as JsonValue, mode }),
   take(run, { id, content, mode }, { now }) {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: isoTime(now) };
     const position = positionOf(run.state, message);
     const isNew = run.inbox.add(message, nextAnswer(run));
-    const turn = run.inbox.turnOf(id);
+    const turn = run.inbox.accepted.turnOf(id);
     return {
       version: 1,
       id,
@@ -66,7 +67,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
     const reason = `is kept by run "${parentOf(state)?.runId}" and takes messages while that waits for an answer: send to that run`;
     return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
   }
-  if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
+  if (inbox.accepted.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (!inbox.closed && !inbox.hasRoomFor(message)) {
     return {
       code: 'queue_full',

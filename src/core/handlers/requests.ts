@@ -7,6 +7,7 @@ import {
 } from '../capabilities/children/children.ts';
 import { BYTE_BUDGETS, cutText } from '../domain/byte-budgets.ts';
 import { inboundProblem, isJsonObject } from '../domain/json.ts';
+import { requestDigest, reusedId } from '../domain/requests.ts';
 import { parentOf } from '../domain/run-input.ts';
 import { cancelProblem, revokeProblem } from '../input-checks.ts';
 import { revoke as revokeDecision } from '../kernel/run-state.ts';
@@ -202,7 +203,7 @@ export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, i
 /** Accepts an Update that was not refused. */
 export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
   run.inbox.countUpdate();
-  return acceptRequest(UPDATE_KINDS[name], run, input, { source: 'update', now });
+  return acceptRequest(UPDATE_KINDS[name], run, { name, input }, { source: 'update', now });
 }
 
 /** Accepts or refuses a Signal. A refusal becomes an event of the run, because a Signal has no answer. */
@@ -210,22 +211,36 @@ export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, inp
   run.inbox.received += 1;
   const kind = SIGNAL_KINDS[name];
   const refused = requestRefusal(kind, run, { name, input, now });
-  if (refused === undefined) acceptRequest(kind, run, input, { source: 'signal', now });
+  if (refused === undefined) acceptRequest(kind, run, { name, input }, { source: 'signal', now });
   else run.inbox.refuse({ request: name, ...identityOf(input), ...refused });
   return refused;
 }
 
-function requestRefusal(
-  kind: AnyKind,
-  run: MessageReceiver,
-  { name, input, now }: { name: string; input: unknown; now: number },
-): Refusal | undefined {
-  const problem = inboundProblem(input);
-  return problem === undefined ? kind.refusal(run, input, now) : invalidRequest(run, name, problem);
+/** A request as it was sent. */
+interface SentRequest {
+  name: string;
+  input: unknown;
 }
 
-function acceptRequest(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {
-  return kind.take(run, input as never, arrival);
+function requestRefusal(kind: AnyKind, run: MessageReceiver, { name, input, now }: SentRequest & { now: number }): Refusal | undefined {
+  const problem = inboundProblem(input);
+  if (problem !== undefined) return invalidRequest(run, name, problem);
+  const refused = kind.refusal(run, input, now);
+  const asked = refused === undefined ? identified(kind, run, { name, input }) : undefined;
+  return asked !== undefined && run.inbox.accepted.hasOther(asked.id, asked.digest) ? reusedId(run.runId, asked.id) : refused;
+}
+
+function acceptRequest(kind: AnyKind, run: MessageReceiver, sent: SentRequest, arrival: InboundMessage): unknown {
+  const asked = identified(kind, run, sent);
+  const receipt = kind.take(run, sent.input as never, arrival);
+  if (asked !== undefined) run.inbox.accepted.note(asked.id, asked.digest);
+  return receipt;
+}
+
+/** Returns the id of a request and the digest of what it asks for; undefined if it has none of them. */
+function identified(kind: AnyKind, run: MessageReceiver, { name, input }: SentRequest): { id: string; digest: string } | undefined {
+  const asked = kind.asks?.(run, input as never);
+  return asked === undefined ? undefined : { id: (input as { id: string }).id, digest: requestDigest(name, asked) };
 }
 
 /** Returns the ids and the caller in a refused request, each cut to a safe length. */

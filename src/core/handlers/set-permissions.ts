@@ -1,5 +1,6 @@
 import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
 import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../domain/permission-requests.ts';
+import type { JsonValue } from '../domain/json.ts';
 import { isoTime } from '../domain/time.ts';
 import { changePermissions, ownPermissions, permissionChanges } from '../capabilities/permissions.ts';
 import { requestProblem } from '../input-checks.ts';
@@ -10,8 +11,9 @@ import { invalidRequest, type MessageReceiver, noRoomForRequest, type Refusal, t
 export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsReceipt> = {
   description: 'Sets the permissions: {"id": "your own", "permissions": {"mode": "default", "deny": [{"tool": "web_*"}], ...}, "by"?}',
   refusal: permissionsRefusal,
+  asks: (_, { permissions }) => ({ permissions: permissions as JsonValue }),
   take({ inbox, state }, { id, permissions, by }, { now }) {
-    if (inbox.has(id)) return { version: 1, id, status: 'duplicate' };
+    if (inbox.accepted.has(id)) return { version: 1, id, status: 'duplicate' };
     const isNarrower =
       state !== undefined && [newestOwn({ inbox }, state), ownPermissions(state)].every((own) => isNarrowing(own, permissions));
     changePermissions(inbox, { id, permissions, by: by ?? null, at: isoTime(now) });
@@ -30,7 +32,7 @@ function permissionsRefusal(run: MessageReceiver, input: unknown): Refusal | und
   if (busy !== undefined) return busy;
   // This state is brief: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
-  if (inbox.has(id)) return undefined;
+  if (inbox.accepted.has(id)) return undefined;
   if (state.program !== undefined) return invalidRequest(run, 'setPermissions', 'it is the run of a program, which has no permissions');
   const { tools, authorize } = state.snapshot;
   const [unknown] = rulesForNoTool(permissions, (glob) => tools.some(({ name }) => matchesGlob(glob, name, true)));

@@ -38,18 +38,19 @@ export class Inbox {
   closed = false;
   /** The outcomes of decisions that callers wait for. */
   readonly verdicts = new AwaitedVerdicts();
+  /** The ids of the accepted requests. */
+  readonly accepted: AcceptedIds;
   #messages: QueuedMessage[];
   #decisions: Decision[];
   #raises: LimitRaise[];
   #refused: RefusedRequest[];
-  readonly #accepted: AcceptedIds;
 
   constructor(carried: ContinuedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
     this.#decisions = carried.decisions ?? [];
     this.#raises = carried.raises ?? [];
     this.#refused = carried.refused ?? [];
-    this.#accepted = new AcceptedIds(carried);
+    this.accepted = new AcceptedIds(carried);
     this.slices = { ...carried.slices };
     this.#pausedItself = carried.paused;
     this.#pausedWithOther = carried.pausedWithOther === true;
@@ -104,16 +105,6 @@ export class Inbox {
     this.received += 1;
   }
 
-  /** True for the id of a message or a raise of limits that was accepted before. */
-  has(id: string): boolean {
-    return this.#accepted.has(id);
-  }
-
-  /** Returns the number of the turn that answers an accepted message; undefined if no turn does. */
-  turnOf(id: string): number | undefined {
-    return this.#accepted.turnOf(id);
-  }
-
   hasRoomFor(message: Pick<QueuedMessage, 'content'>): boolean {
     if (this.#messages.length >= MAX_QUEUED_MESSAGES) return false;
     const bytes = this.#messages.reduce((sum, { content }) => sum + jsonBytes(content), jsonBytes(message.content));
@@ -122,7 +113,7 @@ export class Inbox {
 
   /** Queues a message, with the number of the turn that answers it if the run has turns. Returns false for one that was accepted before. */
   add(message: QueuedMessage, turn?: number): boolean {
-    const isNew = this.#accepted.add(message.id, turn);
+    const isNew = this.accepted.add(message.id, turn);
     if (isNew) this.#messages.push(message);
     return isNew;
   }
@@ -130,7 +121,7 @@ export class Inbox {
   /** Assigns the queued messages to a turn. Returns their ids. */
   leaveTo(turn: number): string[] {
     const unread = this.#messages.map(({ id }) => id);
-    this.#accepted.move(unread, turn);
+    this.accepted.move(unread, turn);
     return unread;
   }
 
@@ -145,11 +136,6 @@ export class Inbox {
     return bytes <= BYTE_BUDGETS.requests;
   }
 
-  /** Remembers the id of a capability's request. Returns false for an id that was accepted before. */
-  accept(id: string): boolean {
-    return this.#accepted.add(id);
-  }
-
   decide(decision: Decision): void {
     this.#decisions.push(decision);
   }
@@ -161,7 +147,7 @@ export class Inbox {
 
   /** Queues a raise of limits. Returns false for an id that was accepted before. */
   raise(raise: LimitRaise): boolean {
-    const isNew = this.#accepted.add(raise.id);
+    const isNew = this.accepted.add(raise.id);
     if (isNew) this.#raises.push(raise);
     return isNew;
   }
@@ -197,7 +183,7 @@ export class Inbox {
     const { cancelReason } = this;
     return {
       messages: this.#messages,
-      ...this.#accepted.carried(this.#messages.length),
+      ...this.accepted.carried(this.#messages.length),
       paused: this.#pausedItself,
       ...(this.#pausedWithOther ? { pausedWithOther: true as const } : {}),
       ...defined({ cancelReason }),

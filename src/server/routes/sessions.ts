@@ -50,6 +50,7 @@ const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
   'session_limit',
   'queue_full',
+  'key_reused',
   'payload_too_large',
   'invalid_input',
   'unknown_agent',
@@ -159,9 +160,11 @@ function sendMessage(request: MessageRequest): Promise<MessageReceipt> {
   return soon(() => sendNow(request));
 }
 
-async function sendNow({ params: { sessionId }, body, caller, client, idempotencyKey, settings }: MessageRequest): Promise<MessageReceipt> {
-  const { content, id, agent, ...mode } = body;
-  const options = { ...mode, ...requestId(id, idempotencyKey) };
+async function sendNow(request: MessageRequest): Promise<MessageReceipt> {
+  const { params, body, caller, client, settings } = request;
+  const { sessionId } = params;
+  const { content, agent, ...mode } = body;
+  const options = { ...mode, ...requestId(body, request) };
   const run = client.handle(sessionId);
   if (agent !== undefined) requireStart(caller, agent);
   // A message of a caller starts no session under an id that the caller may not take.
@@ -314,11 +317,12 @@ const raiseRoute = defineRoute(
     body: raiseSessionBody,
     idempotencyKey: 'Becomes the id of the request, unless the body has one: the session accepts it once.',
     responses: ok(raiseReceipt, 'The limits are raised.'),
-    problems: [...REQUEST_PROBLEMS, 'invalid_input'],
+    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'key_reused'],
   },
-  async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => {
+  async (request) => {
+    const { params, body, caller, client } = request;
     const session = await knownSession(client, params.sessionId);
-    return { status: 200, body: await session.raise(limits, { by: recordedName(caller), ...requestId(id, idempotencyKey) }) };
+    return { status: 200, body: await session.raise(body.limits, { by: recordedName(caller), ...requestId(body, request) }) };
   },
 );
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
-import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
+import { refuseUpdate, takeSignal, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import type { SIGNALS } from '../../../src/core/protocol.ts';
-import { testSnapshot } from '../loop/fakes/snapshot.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { setParent } from '../../../src/core/capabilities/children/children.ts';
 
 const clock = { now: () => 0, uuid: () => 'e' };
@@ -58,6 +58,83 @@ describe('a raise that does not fit is noted for the record, and changes nothing
     expect(signal(run, 'raise', input)).toMatchObject({ code: 'invalid_input' });
     expect(run.inbox.takeRaises()).toEqual([]);
     expect(run.inbox.takeRefused()).toMatchObject([{ request: 'raise', code: 'invalid_input', ...named }]);
+  });
+});
+
+describe('a request with the id of another one', () => {
+  const permissions = { mode: 'default', deny: [{ tool: 'web_*' }] };
+  const pending = { kind: 'tool', toolName: 't', digest: 'd', key: 'k', step: 1, requestedAt: 0 };
+  const message = { id: '1', content: 'pay invoice 1' };
+  const approval = { id: '1', callId: 'c1', digest: 'd' };
+
+  /** A run in which two calls wait, and its next execution. */
+  function waitingRun(): { run: MessageReceiver & { inbox: Inbox }; next: () => MessageReceiver & { inbox: Inbox } } {
+    const tools = [testTool('t'), testTool('web_search')];
+    const state = newRunState({ runId: 'r', snapshot: testSnapshot({ tools }), startedAt: 0, input: 'Q' }, clock);
+    Object.assign(state.approvals, { pending: ['c1', 'c2'].map((callId) => ({ ...pending, callId })) });
+    const inbox = new Inbox();
+    const next = (): Inbox => new Inbox(JSON.parse(JSON.stringify(inbox.carried())));
+    return { run: { runId: 'r', inbox, state }, next: () => ({ runId: 'r', inbox: next(), state }) };
+  }
+
+  const refused = { code: 'key_reused', message: 'Run "r" has accepted another request with the id "1": send this one with a new id' };
+
+  test.each([
+    ['send', message, 'send', { ...message, content: 'pay invoice 2' }],
+    ['send', message, 'send', { ...message, mode: 'interrupt' }],
+    ['send', message, 'raise', { id: '1', limits: { steps: 20 } }],
+    ['send', message, 'approve', approval],
+    ['raise', { id: '1', limits: { steps: 20 } }, 'raise', { id: '1', limits: { steps: 90 } }],
+    ['raise', { id: '1', limits: { steps: 20 } }, 'send', message],
+    ['setPermissions', { id: '1', permissions }, 'setPermissions', { id: '1', permissions: { mode: 'default', deny: [{ tool: 't' }] } }],
+    ['approve', approval, 'approve', { ...approval, callId: 'c2' }],
+    ['approve', approval, 'approve', { ...approval, arguments: { a: 1 } }],
+    ['reject', { ...approval, reason: 'no' }, 'reject', { ...approval, reason: 'not today' }],
+    ['respond', { ...approval, content: 'yes' }, 'respond', { ...approval, content: 'no' }],
+  ] as const)('is refused, in this execution and the next: %s %j, then %s %j', (first, input, second, other) => {
+    const { run, next } = waitingRun();
+    expect(refuseUpdate(run, first, input, 0)).toBeUndefined();
+    takeUpdate(run, first, input, 0);
+    for (const one of [run, next()]) expect(refuseUpdate(one, second, other, 0)).toEqual(refused);
+  });
+
+  test('is refused as a Signal, too, and noted for the record', () => {
+    const { run } = waitingRun();
+    expect(signal(run, 'send', message)).toBeUndefined();
+    expect(signal(run, 'send', { ...message, content: 'pay invoice 2' })).toEqual(refused);
+    expect(run.inbox.takeRefused()).toMatchObject([{ request: 'send', id: '1', code: 'key_reused' }]);
+    expect(run.inbox.take()).toMatchObject([{ content: 'pay invoice 1' }]);
+  });
+
+  test.each([
+    ['send', message, { content: message.content, id: '1', mode: 'queue' }],
+    ['raise', { id: '1', limits: { steps: 20, toolCalls: 30 } }, { id: '1', limits: { toolCalls: 30, steps: 20 }, by: 'ann' }],
+    ['setPermissions', { id: '1', permissions }, { id: '1', permissions, by: 'ann' }],
+    ['reject', { ...approval, reason: 'no' }, { ...approval, reason: 'no', digest: 'none' }],
+    ['reject', { ...approval, reason: 'no' }, approval],
+  ] as const)('is no other one if it asks for the same: %s %j, then %j', (name, first, again) => {
+    const { run, next } = waitingRun();
+    takeUpdate(run, name, first, 0);
+    for (const one of [run, next()]) {
+      expect(refuseUpdate(one, name, again, 0)).toBeUndefined();
+      expect(takeUpdate(one, name, again, 0)).toMatchObject({ status: expect.stringMatching(/^(?:duplicate|repeated)$/) });
+      expect(refuseUpdate(one, name, again, 0)).toBeUndefined();
+    }
+  });
+
+  test('is accepted as a new one once so many requests have come since that the id is forgotten', () => {
+    const { run } = waitingRun();
+    takeUpdate(run, 'send', message, 0);
+    run.inbox.take();
+    let { inbox } = run;
+    for (let execution = 0; execution < 3; execution += 1) {
+      for (let count = 0; count < 150; count += 1) takeUpdate({ ...run, inbox }, 'send', { id: `${execution} ${count}`, content: 'x' }, 0);
+      inbox.take();
+      inbox = new Inbox(JSON.parse(JSON.stringify(inbox.carried())));
+    }
+    const other = { ...message, content: 'pay invoice 2' };
+    expect(refuseUpdate({ ...run, inbox }, 'send', other, 0)).toBeUndefined();
+    expect(takeUpdate({ ...run, inbox }, 'send', other, 0)).toMatchObject({ status: 'queued' });
   });
 });
 

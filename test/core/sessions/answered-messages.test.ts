@@ -93,7 +93,7 @@ describe('a message that is resent', () => {
   it.each([[false], [true]])('has the turn that answers it in its receipt (the session continues as new: %s)', async (continues) => {
     const receipts: unknown[] = [];
     const sendsAgain: SessionCaller = (session) => {
-      for (const id of ['a', 'b']) receipts.push(session.update('send', { id, content: 'again' }));
+      for (const id of ['a', 'b']) receipts.push(session.update('send', { id, content: `message ${id}` }));
       session.update('close', {});
     };
     await runFakeSession({
@@ -116,7 +116,7 @@ describe('a message that is resent', () => {
       model: [
         meanwhile({ type: 'failed', code: 'model_error', message: 'down' }),
         (session) => {
-          receipts.push(session.update('send', { id: 'b', content: 'again' }));
+          receipts.push(session.update('send', { id: 'b', content: 'message b' }));
           return said('B');
         },
       ],

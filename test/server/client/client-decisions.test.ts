@@ -77,6 +77,7 @@ test('a decision that the run no longer remembers is found in its record', async
   for (const one of pending) await run.reject(one, { id: `of-${one.callId}`, reason, by: 'b'.repeat(150) });
   await until(async () => (await run.approvals()).pending[0]?.callId === 'last', 'the next call');
   expect(await run.reject('c0', { id: 'of-c0' })).toMatchObject({ status: 'repeated', decision: { callId: 'c0' } });
+  await expect(run.reject('c0', { id: 'of-c0', reason: 'another one' })).rejects.toMatchObject({ code: 'key_reused' });
   await expect(run.approve('c0')).rejects.toMatchObject({ code: 'already_decided' });
   const unknown = { code: 'unknown_call', message: expect.stringContaining('the waiting calls are "last" (refund)') as string };
   await expect(run.approve('c999')).rejects.toMatchObject(unknown);

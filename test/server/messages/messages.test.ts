@@ -31,11 +31,15 @@ test('a message sent twice is read once, even if the run has continued as new in
   await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { updates: 3 } });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await run.pause();
-  await run.send('once', { id: 'm1' });
+  const first = await run.send('once', { id: 'm1' });
+  expect(await run.send('once', { id: 'm1' })).toEqual(first);
+  const reused = { code: 'key_reused', message: expect.stringContaining('"m1"') as string };
+  await expect(run.send('another one', { id: 'm1' })).rejects.toMatchObject(reused);
   const others = ['m2', 'm3', 'm4'];
   for (const id of others) await run.send(id, { id });
   await until(async () => (await run.status()).executions > 1, 'the run continues as new while it is paused');
   expect(await run.send('once', { id: 'm1' })).toMatchObject({ status: 'duplicate' });
+  await expect(run.send('another one', { id: 'm1' })).rejects.toMatchObject(reused);
   await run.resume();
   await run.result();
   const [last] = scripted.requests.toReversed();

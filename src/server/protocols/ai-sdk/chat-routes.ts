@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { MessageReceipt } from '../../../core/protocol.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
-import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import { defined } from '../../../core/domain/json.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
@@ -10,7 +10,7 @@ import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest, type ReportError } from '../../problems.ts';
-import { derivedId, endUnknown, knownAgent, requestId, soon, startableAgent } from '../../requests.ts';
+import { derivedId, endUnknown, knownAgent, boundedId, soon, startableAgent } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
 import { component } from '../../schemas/values.ts';
 import { emptyBody } from '../../schemas/requests.ts';
@@ -406,7 +406,7 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   const { message, goesOn } = posted;
   const { applied, refusal } = await appliedAnswers(to, posted);
   if (message === undefined && refusal !== undefined) throw refusal;
-  const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
+  const receipt = message && (await sendPosted(session, message));
   // A session answers an already accepted message with its first receipt, or with one without an offset.
   const isRepeated = receipt !== undefined && (receipt.offset ?? 0) < recorded;
   // A request that continues a message is about its answers. A request for an answer that is already recorded is not.
@@ -420,7 +420,6 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
     turn = Math.max(1, (await session.status()).session?.turns ?? 1),
   } = receipt ?? {};
   const place = await placeOfTurn(run, turn, offset);
-  if (isRepeated && posted.mayBeChanged && receipt.turn !== undefined) await requireUnchanged(run, place, message);
   // A session that has just started counts its first message before it has recorded it.
   const from = turn === 1 && beforeStep === 1 ? 0 : offset;
   const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
@@ -443,16 +442,11 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
   return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
 }
 
-/**
- * Throws `invalid_request` if an already accepted message has another text now: a message is accepted once, so the
- * change would be lost. `place`: the beginning of the turn that was to answer it.
- */
-async function requireUnchanged(run: Pick<RunHandle, 'context'>, place: RecordPlace, message: UserMessage | undefined): Promise<void> {
-  if (message === undefined) return;
-  const text = recordedParts([{ type: 'message', role: 'user', content: message.content }]).text;
-  for await (const [, event] of eventsFrom(run, place.offset)) {
-    if (isOfUser(event) && recordedParts(event.content).text === text) return;
-    // A turn that ends before it has read the message leaves it to the next one.
-    if (event.turn !== undefined && event.turn.unanswered?.includes(message.id) !== true) throw changedMessage();
+/** Sends a message to the session. Throws `invalid_request` if it was sent before with other content. */
+async function sendPosted(session: PostedTo['session'], { id, content }: UserMessage): Promise<MessageReceipt> {
+  try {
+    return await session.send(content, { id: boundedId(id) });
+  } catch (error) {
+    throw errorCode(error) === 'key_reused' ? changedMessage() : error;
   }
 }

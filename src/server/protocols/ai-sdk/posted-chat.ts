@@ -55,8 +55,6 @@ export interface PostedChat {
   answers: ApprovalAnswer[];
   /** True if the client continues a message of the assistant, and has its content so far. */
   goesOn: boolean;
-  /** True if the message may have been sent before with different content. */
-  mayBeChanged: boolean;
   /** True if the client asks for an answer that was given before. */
   isRepeat: boolean;
 }
@@ -84,9 +82,7 @@ export function readPostedChat({ messages, trigger, messageId }: z.output<typeof
       'the last message is not one of the user, and none has an answer to an approval: the service reads nothing else',
     );
   }
-  // `sendMessage()` without a message also names the last one, which may not have been sent.
-  const mayBeChanged = named?.role === 'user' && named.id === last?.id;
-  return { ...defined({ message }), answers, goesOn: (named ?? last)?.role === 'assistant', mayBeChanged, isRepeat };
+  return { ...defined({ message }), answers, goesOn: (named ?? last)?.role === 'assistant', isRepeat };
 }
 
 function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {

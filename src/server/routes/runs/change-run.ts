@@ -36,13 +36,15 @@ const sendMessageRoute = defineRoute(
     body: messageBody,
     idempotencyKey: 'Becomes the id of the message, unless the body has one: the run accepts it once.',
     responses: ok(messageReceipt, 'The run has accepted the message.'),
-    problems: [...REQUEST_PROBLEMS, 'queue_full', 'payload_too_large', 'invalid_input', 'session_limit'],
+    problems: [...REQUEST_PROBLEMS, 'queue_full', 'payload_too_large', 'invalid_input', 'session_limit', 'key_reused'],
   },
-  async ({ params, body: { content, id, ...options }, caller, client, idempotencyKey }) => {
+  async (request) => {
+    const { params, body, caller, client } = request;
+    const { content, ...options } = body;
     const run = client.handle(params.runId);
     const send = async (): Promise<MessageReceipt> => {
       await requireAgentOf(caller, () => run.status());
-      return run.send(content, { ...options, ...requestId(id, idempotencyKey) });
+      return run.send(content, { ...options, ...requestId(body, request) });
     };
     return { status: 200, body: await soon(send) };
   },
@@ -100,12 +102,13 @@ const raiseRoute = defineRoute(
     body: raiseBody,
     idempotencyKey: ID_KEY,
     responses: ok(raiseReceipt, 'The limits that hold now.'),
-    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'budget_exceeded'],
+    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'budget_exceeded', 'key_reused'],
   },
-  async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => {
+  async (request) => {
+    const { params, body, caller, client } = request;
     const run = client.handle(params.runId);
     await requireRaise(caller, { runId: run.runId, status: () => run.status() });
-    return { status: 200, body: await run.raise(limits, { by: recordedName(caller), ...requestId(id, idempotencyKey) }) };
+    return { status: 200, body: await run.raise(body.limits, { by: recordedName(caller), ...requestId(body, request) }) };
   },
 );
 
@@ -201,6 +204,7 @@ const decideRoute = defineRoute(
       'unknown_call',
       'ambiguous_call',
       'already_decided',
+      'key_reused',
       'digest_mismatch',
       'invalid_arguments',
       'invalid_input',
@@ -208,9 +212,11 @@ const decideRoute = defineRoute(
       'budget_exceeded',
     ],
   },
-  async ({ params: { runId, callId }, body, caller, client, idempotencyKey }): Promise<Reply> => {
+  async (request): Promise<Reply> => {
+    const { params, body, caller, client } = request;
+    const { runId, callId } = params;
     const about = { callId, digest: body.digest, ...defined({ runId: body.runId }) };
-    const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
+    const options = { by: recordedName(caller), ...requestId(body, request) };
     return { status: 200, body: await sendDecision(client.handle(runId), about, body, options) };
   },
 );

@@ -51,10 +51,11 @@ export const setPermissionsRoute = defineRoute(
       component('SetPermissionsReceipt', SET_PERMISSIONS_RECEIPT),
       'The permissions are set, or wait for the worker to authorize them.',
     ),
-    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'not_authorized', 'not_permitted'],
+    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'not_authorized', 'not_permitted', 'key_reused'],
   },
-  async ({ params, body: { permissions, id }, caller, client, idempotencyKey }) => ({
-    status: 200,
-    body: await client.handle(params.runId).setPermissions(permissions, { by: recordedName(caller), ...requestId(id, idempotencyKey) }),
-  }),
+  async (request) => {
+    const { params, body, caller, client } = request;
+    const options = { by: recordedName(caller), ...requestId(body, request) };
+    return { status: 200, body: await client.handle(params.runId).setPermissions(body.permissions, options) };
+  },
 );

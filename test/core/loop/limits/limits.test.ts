@@ -239,7 +239,7 @@ describe('raised limits', () => {
       callers: [
         (one) => {
           seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 3_000 } }));
-          seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 9_000 } }));
+          seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 3_000 }, by: 'bob' }));
           update(one, 'raise', { id: 'r2', limits: { totalTokens: 2_000 } });
           seen.push(refusal(one, 'raise', { id: 'r3', limits: { totalTokens: 900 } }).message);
           seen.push(refusal(one, 'raise', { id: 'r3', limits: { costUsd: 9 } }).message);
