@@ -110,7 +110,7 @@ export type Programs = { programs: (ProgramEntry)[] };
 
 export type RaiseLimits = { limits: LimitOptions; id?: string; by?: string };
 
-export type RaiseReceipt = { version: 1; id: string; status: "raised" | "duplicate"; limits: RunLimits };
+export type RaiseReceipt = { version: 1; id: string; status: "raised" | "duplicate"; limits: RunLimits; session?: { turns: number | null; totalTokens: number | null; costUsd: number | null; deadlineMs: number | null } };
 
 export type RaiseSessionLimits = { limits: SessionLimitOptions; id?: string; by?: string };
 

@@ -12,6 +12,7 @@ import { noteNotifyEndedFailure } from '../core/capabilities/notifications.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
+import type { LimitRaise } from '../core/domain/limits.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -183,6 +184,8 @@ export interface ReadBackRun {
   executions: number;
   /** The number of messages in the queue. */
   queued: number;
+  /** The accepted raises of limits that are not yet applied. Absent if the run has not begun. */
+  raises?: readonly LimitRaise[];
   /** Ids of the calls that have waited for a decision in this execution, decided or not. */
   waited: ReadonlySet<string>;
   /** The burst that the run waits for, and the time at which it began, in milliseconds since the epoch. */
@@ -242,6 +245,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   return {
     ...known,
     queued: tasks.inbox.queued,
+    raises: tasks.inbox.closed ? [] : tasks.inbox.raises,
     ...callsOf(run),
     ...defined({ burst: run.burst }),
     state,

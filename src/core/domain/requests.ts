@@ -2,7 +2,7 @@ import { type DecidedCall, DECISION, type Decision, type RefusedRequest, REMEMBE
 import { BYTE_BUDGETS, newest } from './byte-budgets.ts';
 import { MESSAGE_CONTENT, MESSAGE_MODE } from './content.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
-import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMITS } from './limits.ts';
+import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMIT_VALUES, SESSION_LIMITS } from './limits.ts';
 import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
@@ -187,8 +187,10 @@ export const RAISE_RECEIPT = s.object({
   id: s.TEXT,
   /** `duplicate`: a request with that id was accepted before, and this one has no effect. */
   status: s.oneOf('raised', 'duplicate'),
-  /** The current limits. */
+  /** The limits of the run, or of a turn, including all accepted raises. */
   limits: RUN_LIMITS,
+  /** If limits of a whole session were raised: the limits of the session. */
+  session: s.optional(SESSION_LIMIT_VALUES),
 });
 
 /** Answer of the Update `raise`. */

@@ -2,7 +2,7 @@ import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval, 
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { LIMIT_CHANGES, type LimitChanges, raised, type RunLimits } from '../domain/limits.ts';
+import { LIMIT_CHANGES } from '../domain/limits.ts';
 import { reusedId } from '../domain/requests.ts';
 import type { SessionKind } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
@@ -13,8 +13,9 @@ import { deniedAgain } from '../kernel/tool-calls.ts';
 import { decidedOf, noApprovals, pendingOf, type RunState } from '../kernel/run-state.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
-import { isSession, limitsOf } from '../sessions/open-session.ts';
+import { isSession } from '../sessions/open-session.ts';
 import { decisionProblem, raiseProblem } from '../input-checks.ts';
+import { acceptedLimits, acceptedSessionLimits, loweredLimit, loweredOfSession } from './accepted-limits.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -138,11 +139,11 @@ function deniedArguments({ runId, state }: MessageReceiver, { toolName, callId }
   return { code: 'not_permitted', message };
 }
 
-function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
+function limitsRefusal({ state, inbox }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
   const problems = checkJson(LIMIT_CHANGES, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
   if (state === undefined) return undefined;
-  const lowered = loweredLimit(state.limits, limits);
+  const lowered = loweredLimit(acceptedLimits(state, inbox.raises), limits);
   if (lowered !== undefined) return refused(lowered);
   const above = abovePart(state, limits);
   return above === undefined ? undefined : { ...refused(above), code: 'budget_exceeded' };
@@ -182,7 +183,8 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
     if (run.inbox.accepted.has(id)) return undefined;
-    const lowered = loweredLimit(run.state.limits, limits) ?? loweredOfSession(run.state, session);
+    const { raises } = run.inbox;
+    const lowered = loweredLimit(acceptedLimits(run.state, raises), limits) ?? loweredOfSession(run.state, session, raises);
     if (lowered !== undefined) return invalidRequest(run, 'raise', lowered);
     const above = abovePart(run.state, limits);
     return above === undefined ? noRoomForRequest(input, run) : { code: 'budget_exceeded', message: `Run "${run.runId}": ${above}` };
@@ -196,39 +198,16 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
       by: by ?? null,
       at: isoTime(now),
     });
-    const known = run.state?.limits ?? { steps: 0, finalAttempt: false };
-    return { version: 1, id, status: isNew ? 'raised' : 'duplicate', limits: isNew ? raised(known, limits) : known };
+    const { state, inbox } = run;
+    return {
+      version: 1,
+      id,
+      status: isNew ? 'raised' : 'duplicate',
+      limits: state === undefined ? { steps: 0, finalAttempt: false } : acceptedLimits(state, inbox.raises),
+      ...(session === undefined || state === undefined || !isSession(state) ? {} : { session: acceptedSessionLimits(state, inbox.raises) }),
+    };
   },
 };
-
-/** Returns why the changes do not raise the session's limits: one of them would be lower, or the run is not a session. */
-function loweredOfSession(state: RunState, changes: RaiseInput['session']): string | undefined {
-  if (changes === undefined) return undefined;
-  if (!isSession(state)) return 'the run is not a session: it has no session limits to raise';
-  const limits = limitsOf(state);
-  for (const [name, value] of Object.entries(changes) as [keyof typeof limits, number | null][]) {
-    const now = limits[name];
-    if (now === null && value !== null) return `the session has no limit "${name}" to raise`;
-    if (now !== null && value !== null && value < now) return `limit "${name}" of the session is ${now}, and ${value} would lower it`;
-  }
-  return undefined;
-}
-
-/** Returns why the changes do not raise the limits: one of them would be lower, or does not exist. Undefined if all are raised. */
-function loweredLimit(limits: RunLimits, changes: LimitChanges): string | undefined {
-  const { toolCallsByName = {}, ...rest } = changes;
-  for (const [name, value] of Object.entries(rest)) {
-    const now = limits[name as keyof typeof rest];
-    if (now === undefined) return `the run has no limit "${name}" to raise`;
-    if (value < now) return `limit "${name}" is ${now}, and ${value} would lower it`;
-  }
-  for (const [name, value] of Object.entries(toolCallsByName)) {
-    const now = Object.hasOwn(limits.toolCallsByName ?? {}, name) ? limits.toolCallsByName?.[name] : undefined;
-    if (now === undefined) return `the run has no limit "toolCallsByName.${name}" to raise`;
-    if (value < now) return `limit "toolCallsByName.${name}" is ${now}, and ${value} would lower it`;
-  }
-  return undefined;
-}
 
 /**
  * The requests that a run accepts from callers, and their effects. Both the workflow's handlers and the client, when it reads a run back

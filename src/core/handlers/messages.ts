@@ -26,6 +26,7 @@ import {
   sessionLimitReached,
   takeNextTurn,
 } from '../sessions/open-session.ts';
+import { acceptedSessionLimits } from './accepted-limits.ts';
 import { invalidRequest, type MessageReceiver, type Refusal, refuseIfEnded, type RequestKind, unavailable } from './decisions.ts';
 
 /** Queues a message to the run. */
@@ -85,8 +86,9 @@ function otherPrincipalRefusal({ runId, state, principal }: MessageReceiver, sen
 }
 
 /** Refuses a message to a session that has reached one of its limits. */
-function sessionLimitRefusal({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
-  const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
+function sessionLimitRefusal({ runId, state, inbox }: MessageReceiver, now: number): Refusal | undefined {
+  if (state === undefined || !isSession(state)) return undefined;
+  const reached = sessionLimitReached(state, now, acceptedSessionLimits(state, inbox.raises));
   if (reached === undefined) return undefined;
   return {
     code: 'session_limit',

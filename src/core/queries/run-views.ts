@@ -4,6 +4,7 @@ import type { ApprovalView, Decision, PendingApproval } from '../domain/approval
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { outputText } from '../domain/content.ts';
 import { defined, type JsonObject } from '../domain/json.ts';
+import type { LimitRaise } from '../domain/limits.ts';
 import type { Missing } from '../domain/missing-definitions.ts';
 import type { ConversationEvent } from '../domain/model.ts';
 import type { StepValuesAnswer } from '../domain/program-run.ts';
@@ -15,19 +16,21 @@ import { jsonTextPrefix, oneLine, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
+import { acceptedLimits, acceptedSessionLimits } from '../handlers/accepted-limits.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import { usedAmounts } from '../kernel/limits.ts';
 import { points } from '../kernel/points.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
 import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StepsPage } from '../protocol.ts';
-import { isSession, limitsOf, sessionLimitReached, spentBySession, stateOf } from '../sessions/open-session.ts';
+import { isSession, sessionLimitReached, spentBySession, stateOf } from '../sessions/open-session.ts';
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
   const { runId, agentName, executions, inbox, startedAt, state, principal, burst, missing = [] } = run;
   const waiting = childrenWaiting(inbox);
-  const facts = { agentName, executions, queued: inbox.queued, startedAt, ...defined({ state, principal, burst }) };
+  const raises = inbox.closed ? [] : inbox.raises;
+  const facts = { agentName, executions, queued: inbox.queued, raises, startedAt, ...defined({ state, principal, burst }) };
   return {
     ...statusOfRun(runId, state?.status ?? 'running', facts),
     ...(waiting.length === 0 ? {} : { waitingChildren: [...waiting] }),
@@ -44,13 +47,15 @@ export function waitsOf({ approvals }: RunState, inbox: Inbox): string {
 interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'startedAt' | 'state' | 'principal'> {
   /** The number of messages in the queue. */
   readonly queued: number;
+  /** The accepted raises of limits that are not yet applied. */
+  readonly raises?: readonly LimitRaise[];
   /** The burst in progress. */
   readonly burst?: Pick<NonNullable<QueriedRun['burst']>, 'begunAt'>;
 }
 
 /** Returns the status of a run without the data that only a worker knows. */
 export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): StatusView {
-  const { agentName, executions, queued, startedAt, state, principal, burst } = facts;
+  const { agentName, executions, queued, raises = [], startedAt, state, principal, burst } = facts;
   return {
     version: 1,
     runId,
@@ -58,7 +63,8 @@ export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): 
     about: runSubject(agentName, state, principal),
     status,
     ...progressOf(state),
-    ...sessionField(state, Date.now()),
+    ...(state === undefined ? {} : { limits: acceptedLimits(state, raises) }),
+    ...sessionField(state, raises, Date.now()),
     ...childrenField(state),
     executions,
     queued,
@@ -177,17 +183,18 @@ function userText(event: ConversationEvent | undefined): string {
 }
 
 /** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */
-function sessionField(state: RunState | undefined, now: number): { session?: SessionView } {
+function sessionField(state: RunState | undefined, raises: readonly LimitRaise[], now: number): { session?: SessionView } {
   if (state === undefined || !isSession(state)) return {};
   const { title, turns, turn, idleSince } = stateOf(state);
-  const limitReached = sessionLimitReached(state, now);
+  const limits = acceptedSessionLimits(state, raises);
+  const limitReached = sessionLimitReached(state, now, limits);
   return {
     session: {
       ...defined({ title }),
       turns,
       ...defined({ turn: turn?.number }),
       spent: spentBySession(state),
-      limits: limitsOf(state),
+      limits,
       ...defined({ limitReached }),
       ...(idleSince === undefined ? {} : { idleSince: isoTime(idleSince) }),
     },

@@ -133,9 +133,8 @@ export function limitsOf(state: Pick<OpenSession, 'slices'>): Required<SessionLi
 }
 
 /** Returns the limit that a session has reached, or undefined if it may take another turn. */
-export function sessionLimitReached(state: OpenSession, now: number): SessionLimitReached | undefined {
+export function sessionLimitReached(state: OpenSession, now: number, limits = limitsOf(state)): SessionLimitReached | undefined {
   const session = stateOf(state);
-  const limits = limitsOf(state);
   const { tokens, cost } = sessionTotals(spentBySession(state));
   const used = {
     // A message that arrives during a turn belongs to that turn.

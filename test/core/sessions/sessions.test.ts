@@ -131,6 +131,26 @@ describe('the limits of a session', () => {
     expect(refusals[0]).toContain('session_limit');
   });
 
+  it('is raised for the next message at once, and the receipt has it, while the loop has not applied it yet', async () => {
+    const receipts: unknown[] = [];
+    await runFakeSession({
+      terms: { limits: { turns: 1, totalTokens: 1_000 } },
+      model: [said('A'), said('B')],
+      callers: [
+        says('a'),
+        (session) => {
+          receipts.push(session.update('raise', { id: 'r1', session: { turns: 3 } }));
+          expect(() => session.update('raise', { id: 'r2', session: { turns: 2 } })).toThrow('is 3, and 2 would lower it');
+          receipts.push(session.update('send', { id: 'b', content: 'message b' }));
+        },
+      ],
+    });
+    expect(receipts).toMatchObject([
+      { status: 'raised', session: { turns: 3, totalTokens: 1_000, costUsd: null, deadlineMs: null } },
+      { status: 'queued', turn: 2 },
+    ]);
+  });
+
   it('can be raised, and lifted', async () => {
     const raises: SessionCaller = (session) => {
       session.update('raise', { id: 'r1', session: { turns: null } });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { RunLimits } from '../../../../src/core/domain/limits.ts';
+import { statusView } from '../../../../src/core/queries/run-views.ts';
 import {
   call,
   called,
@@ -240,8 +241,7 @@ describe('raised limits', () => {
         (one) => {
           seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 3_000 } }));
           seen.push(update(one, 'raise', { id: 'r1', limits: { totalTokens: 3_000 }, by: 'bob' }));
-          update(one, 'raise', { id: 'r2', limits: { totalTokens: 2_000 } });
-          seen.push(refusal(one, 'raise', { id: 'r3', limits: { totalTokens: 900 } }).message);
+          seen.push(refusal(one, 'raise', { id: 'r2', limits: { totalTokens: 2_000 } }).message);
           seen.push(refusal(one, 'raise', { id: 'r3', limits: { costUsd: 9 } }).message);
           seen.push(refusal(one, 'raise', { id: 'r3', limits: {} }).code);
           update(one, 'approve', about(one, 'c1'));
@@ -250,12 +250,37 @@ describe('raised limits', () => {
     });
     expect(seen).toEqual([
       { version: 1, id: 'r1', status: 'raised', limits: expect.objectContaining({ totalTokens: 3_000 }) },
-      expect.objectContaining({ status: 'duplicate' }),
-      expect.stringContaining('limit "totalTokens" is 1000, and 900 would lower it'),
+      { version: 1, id: 'r1', status: 'duplicate', limits: expect.objectContaining({ totalTokens: 3_000 }) },
+      expect.stringContaining('limit "totalTokens" is 3000, and 2000 would lower it'),
       expect.stringContaining('the run has no limit "costUsd" to raise'),
       'invalid_input',
     ]);
     expect(run.state.limits.totalTokens).toBe(3_000);
+  });
+
+  it('are in the receipts and in the status from their acceptance on, before the loop applies them', async () => {
+    const seen: unknown[] = [];
+    const run = await runFake({
+      snapshot: limited({ steps: 10, totalTokens: 1_000 }),
+      model: [called(call('c1', 'paid')), said('done')],
+      callers: [
+        (one) => {
+          const { state, inbox } = one;
+          const asked = { runId: 'run-1', agentName: 'a', deps: {}, startedAt: 0, executions: 1, inbox, authorizing: new Map(), state };
+          seen.push(update(one, 'raise', { id: 'r1', limits: { steps: 20 } }));
+          seen.push(update(one, 'raise', { id: 'r2', limits: { totalTokens: 2_000 } }));
+          seen.push(statusView(asked), state.limits);
+          update(one, 'approve', about(one, 'c1'));
+        },
+      ],
+    });
+    expect(seen).toMatchObject([
+      { limits: { steps: 20, totalTokens: 1_000 } },
+      { limits: { steps: 20, totalTokens: 2_000 } },
+      { limits: { steps: 20, totalTokens: 2_000 } },
+      { steps: 10, totalTokens: 1_000 },
+    ]);
+    expect(run.result).toMatchObject({ limits: { steps: 20, totalTokens: 2_000 } });
   });
 
   it('of single tools do not change the others', async () => {
