@@ -109,6 +109,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly #attributes: SearchAttributePair[];
   readonly #access: RunAccess;
   readonly #sender: Addressee['sender'];
+  readonly #agentName: string;
   readonly #chain: RunChain;
   /** True once the server has answered a message: the session no longer needs to be started. */
   #isStarted = false;
@@ -129,6 +130,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     // The run's limits apply to a turn; the limits of the session are part of `session`.
     const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
+    this.#agentName = input.agent;
     // The first attribute marks a session in lists: the agent that it begins with. The server carries it over.
     this.#attributes = [{ key: SESSION, value: input.agent }, ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
@@ -160,7 +162,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /**
    * Sends a message, and starts the session if it does not exist, in one request. The receipt names the turn that
    * answers it. A message during a turn belongs to that turn. It is accepted once per id. Throws `session_limit` once a limit of
-   * the session is reached, `run_ended` for a closed session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   * the session is reached, `run_exists` for a session that began with another agent, `run_ended` for a closed session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return failIfUnreachable(this.#client, async () => {
@@ -168,7 +170,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       await this.#access.requireUnlessAbsent(this.id);
       const run = { client: this.#client, runId: this.id, ...defined({ sender: this.#sender }) };
       // The id makes it the same message if it is sent twice.
-      const message = { id: randomUUID(), ...options };
+      const message = { id: randomUUID(), ...options, session: { agent: this.#agentName } };
       const sent = this.#isStarted
         ? sendMessage(run, content, message)
         : withPublishedAttributes(this.#client, this.#attributes, (attributes) =>

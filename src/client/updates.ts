@@ -348,6 +348,8 @@ export interface SendOptions extends UpdateOptions {
    * calls that wait or have not started (`steer`); at once, aborting the model call in flight as well (`interrupt`).
    */
   mode?: MessageMode;
+  /** The message is for a session, which began with this agent if one is named: any other run refuses it. Default: for any run. */
+  session?: { agent?: string };
 }
 
 /** The receiver of a message. */
@@ -364,9 +366,9 @@ export async function sendMessage(
   content: string | ContentPart[],
   options: SendOptions,
 ): Promise<MessageReceipt> {
-  const { id = randomUUID(), mode, ...sending } = options;
+  const { id = randomUUID(), mode, session, ...sending } = options;
   const { principal, key } = sender ?? {};
-  const message: SendInput = { id, content, ...defined({ mode, principal }) };
+  const message: SendInput = { id, content, ...defined({ mode, principal, session }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   const update = {

@@ -215,7 +215,7 @@ export class RecordedTasks {
 
   get #receiver(): MessageReceiver {
     const { input } = this.#recorded;
-    const before = input === undefined ? {} : openingKind({ input });
+    const before = input === undefined ? {} : { agentName: input.agent, ...openingKind({ input }) };
     return { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? before : { state: this.state }) };
   }
 

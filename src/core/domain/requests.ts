@@ -25,6 +25,8 @@ export const SEND = s.closedObject({
    * checked.
    */
   principal: s.optional(IDENTITY),
+  /** The message is for a session, which began with this agent if one is named: any other run refuses it. Default: for any run. */
+  session: s.optional(s.closedObject({ agent: s.optional(s.boundedText({ minLength: 1 })) })),
 });
 
 /** Argument of the Update and the Signal `send`. */

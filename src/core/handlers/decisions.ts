@@ -224,6 +224,8 @@ export interface MessageReceiver {
   readonly principal?: Principal;
   /** The kind of session that the run starts as, before it has a state. Absent for a run that ends with its answer. */
   readonly opensAs?: SessionKind;
+  /** The agent that the run starts with, before it has a state. */
+  readonly agentName?: string;
 }
 
 /** The reason for refusing a request. */

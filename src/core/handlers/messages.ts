@@ -1,4 +1,5 @@
 import { isParallel } from '../capabilities/flows.ts';
+import { firstAgent } from '../capabilities/handoffs.ts';
 import type { NextTurnInput } from '../domain/children.ts';
 import type { QueuedMessage } from '../domain/content.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
@@ -64,6 +65,8 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   const message = input as SendInput;
   const foreign = otherPrincipalRefusal(run, message.principal);
   if (foreign !== undefined) return foreign;
+  const misdirected = otherSessionRefusal(run, message.session);
+  if (misdirected !== undefined) return misdirected;
   if (isKept(run) && state?.status === 'idle') {
     const reason = `is kept by run "${parentOf(state)?.runId}" and takes messages while that waits for an answer: send to that run`;
     return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
@@ -83,6 +86,19 @@ function otherPrincipalRefusal({ runId, state, principal }: MessageReceiver, sen
   if (sender === undefined) return undefined;
   const own = state === undefined ? principal : state.principal;
   return isSameIdentity(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
+}
+
+/** Refuses a message for a session to a run that is none, or that began with another agent. After a handoff, it is still the same session. */
+function otherSessionRefusal(run: MessageReceiver, meant: SendInput['session']): Refusal | undefined {
+  if (meant === undefined) return undefined;
+  const { runId, state, opensAs } = run;
+  if (state === undefined ? opensAs === undefined : !isSession(state)) {
+    return { code: 'invalid_input', message: `Run "${runId}" is not a session: send the message to the run, not to a session` };
+  }
+  const agent = state === undefined ? run.agentName : firstAgent(state);
+  if (meant.agent === undefined || agent === undefined || meant.agent === agent) return undefined;
+  const message = `Session "${runId}" began with agent "${agent}", not with "${meant.agent}": send the message without an agent, or to another session`;
+  return { code: 'run_exists', message };
 }
 
 /** Refuses a message to a session that has reached one of its limits. */

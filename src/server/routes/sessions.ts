@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { answeringTurn, type SessionHandle } from '../../client/session-handle.ts';
-import { errorCode } from '../../core/domain/errors.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
-import type { MessageReceipt } from '../../core/protocol.ts';
+import type { MessageReceipt, StatusView } from '../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireStart } from '../auth/caller.ts';
 import {
   knownAgent,
@@ -48,6 +48,7 @@ import { savedContext } from '../schemas/values.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
+  'run_exists',
   'session_limit',
   'queue_full',
   'key_reused',
@@ -142,7 +143,7 @@ const turnRoute = defineRoute(
   },
   async ({ params, query, client, ...request }) => {
     const { sessionId } = params;
-    const view = await client.handle(sessionId).status();
+    const view = await sessionStatus(client, sessionId);
     const begun = view.session?.turns ?? 0;
     const number = params.turn === 'newest' ? Math.max(1, begun) : params.turn;
     const session: SessionHandle = client.session(view.agentName, { id: sessionId });
@@ -170,7 +171,7 @@ async function sendNow(request: MessageRequest): Promise<MessageReceipt> {
   // A message of a caller starts no session under an id that the caller may not take.
   const started = mayTakeId(sessionId, caller) ? agent : undefined;
   await requireAgentOf(caller, () => statusOr(run, started));
-  if (started === undefined) return run.send(content, options);
+  if (started === undefined) return run.send(content, { ...options, session: defined({ agent }) });
   return sessionToStart(client, startableAgent(settings, caller, started), sessionId).send(content, options);
 }
 
@@ -221,7 +222,13 @@ const turnsRoute = defineRoute(
 /** The routes that callers use to talk to a session. */
 export const TALK_ROUTES: readonly Route[] = [sendRoute, askRoute, turnRoute, turnsRoute];
 
-const sessionChange = { method: 'POST', tag: 'sessions', scope: 'runs:write', params: sessionParams, problems: REQUEST_PROBLEMS } as const;
+const sessionChange = {
+  method: 'POST',
+  tag: 'sessions',
+  scope: 'runs:write',
+  params: sessionParams,
+  problems: [...REQUEST_PROBLEMS, 'invalid_input'],
+} as const;
 
 const statusRoute = defineRoute(
   {
@@ -234,9 +241,9 @@ const statusRoute = defineRoute(
     scope: 'runs:read',
     params: sessionParams,
     responses: ok(statusView, 'The status, with the turns and the limits in `session`.'),
-    problems: READ_PROBLEMS,
+    problems: [...READ_PROBLEMS, 'invalid_input'],
   },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.sessionId).status() }),
+  async ({ params, client }) => ({ status: 200, body: await sessionStatus(client, params.sessionId) }),
 );
 
 const saveRoute = defineRoute(
@@ -249,9 +256,9 @@ const saveRoute = defineRoute(
     scope: 'runs:read',
     params: sessionParams,
     responses: ok(savedContext, 'The saved context.'),
-    problems: READ_PROBLEMS,
+    problems: [...READ_PROBLEMS, 'invalid_input'],
   },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.sessionId).save() }),
+  async ({ params, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).save() }),
 );
 
 const interruptRoute = defineRoute(
@@ -340,6 +347,14 @@ export const CHANGE_SESSION_ROUTES: readonly Route[] = [
 /** Returns the handle of an existing session from only its id. Throws `run_not_found`. */
 async function knownSession(client: LonghaulClient, id: string): Promise<SessionHandle> {
   // The handle could start a session, and needs the name of an agent for that.
-  const { agentName } = await client.handle(id).status();
+  const { agentName } = await sessionStatus(client, id);
   return client.session(agentName, { id });
+}
+
+/** Returns the status of a session. Throws `invalid_input` for a run that is none, and `run_not_found`. */
+async function sessionStatus(client: LonghaulClient, id: string): Promise<StatusView> {
+  const status = await client.handle(id).status();
+  // Until the agent is resolved, the status does not say what the run is.
+  if (status.session !== undefined || status.events === 0) return status;
+  throw new LonghaulError('invalid_input', `Run "${id}" is not a session: use the routes of runs, "/v1/runs/${id}" and so on`);
 }

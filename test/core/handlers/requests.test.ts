@@ -4,6 +4,7 @@ import { refuseUpdate, takeSignal, takeUpdate } from '../../../src/core/handlers
 import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import type { SIGNALS } from '../../../src/core/protocol.ts';
+import { beginSession, openAs } from '../../../src/core/sessions/open-session.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { setParent } from '../../../src/core/capabilities/children/children.ts';
 
@@ -58,6 +59,32 @@ describe('a raise that does not fit is noted for the record, and changes nothing
     expect(signal(run, 'raise', input)).toMatchObject({ code: 'invalid_input' });
     expect(run.inbox.takeRaises()).toEqual([]);
     expect(run.inbox.takeRefused()).toMatchObject([{ request: 'raise', code: 'invalid_input', ...named }]);
+  });
+});
+
+describe('a message for a session', () => {
+  const message = { id: 'm1', content: 'Hi' };
+
+  test('is refused by a run that is none, before and after its agent is resolved', () => {
+    const refused = { code: 'invalid_input', message: 'Run "r" is not a session: send the message to the run, not to a session' };
+    expect(refuseUpdate(receiver(), 'send', { ...message, session: {} }, 0)).toEqual(refused);
+    expect(refuseUpdate({ runId: 'r', inbox: new Inbox() }, 'send', { ...message, session: {} }, 0)).toEqual(refused);
+    expect(refuseUpdate(receiver(), 'send', message, 0)).toBeUndefined();
+  });
+
+  test('of another agent is refused, also after a handoff: the session is the one of the agent that it began with', () => {
+    const beginning = { runId: 'r', inbox: new Inbox(), opensAs: 'session', agentName: 'clerk' } as const;
+    const state = newRunState({ runId: 'r', snapshot: testSnapshot({ name: 'clerk' }), startedAt: 0, input: 'Q' }, clock);
+    openAs(state, beginSession({}, { startedAt: 0, opens: true, overrides: {} }));
+    const handedOver = { ...state, snapshot: testSnapshot({ name: 'triage' }), slices: { ...state.slices, handoffs: { first: 'clerk' } } };
+    const open = [beginning, { ...beginning, state }, { ...beginning, state: handedOver }];
+    for (const run of open) {
+      for (const session of [{ agent: 'clerk' }, {}]) expect(refuseUpdate(run, 'send', { ...message, session }, 0)).toBeUndefined();
+      expect(refuseUpdate(run, 'send', { ...message, session: { agent: 'triage' } }, 0)).toMatchObject({
+        code: 'run_exists',
+        message: expect.stringContaining('began with agent "clerk", not with "triage"'),
+      });
+    }
   });
 });
 

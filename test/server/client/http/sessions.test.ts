@@ -57,6 +57,36 @@ test('a question whose answer takes longer than the wait continues, and a turn i
   expect(ended).toMatchObject({ status: 'cancelled', cancelReason: 'too slow (key-9)' });
 });
 
+test('a session takes only its own messages: not those for another agent, and a run that is no session has none', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, [say('Hello'), hang()]);
+  const path = `/v1/sessions/${randomUUID()}`;
+  const send = (to: string, body: object, headers = {}) => answer<Json>(handler, 'POST', `${to}/messages`, { body, headers });
+  const key = { 'idempotency-key': 'k1' };
+  const first = await send(path, { content: 'pay invoice 1', agent: 'assistant' }, key);
+  expect(first).toMatchObject({ status: 200, body: { status: 'queued', turn: 1 } });
+  expect((await send(path, { content: 'pay invoice 1', agent: 'assistant' }, key)).body).toEqual(first.body);
+  const reused = { status: 422, body: { code: 'key_reused' } };
+  expect(await send(path, { content: 'pay invoice 2' }, key)).toMatchObject(reused);
+  expect(await answer(handler, 'POST', `${path}/ask`, { body: { content: 'pay invoice 3' }, headers: key })).toMatchObject(reused);
+  expect(await send(path, { content: 'Hi', agent: 'clerk' })).toMatchObject({
+    status: 409,
+    body: { code: 'run_exists', detail: expect.stringContaining('agent "assistant", not with "clerk"') as string },
+  });
+  const { headers } = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'assistant', input: 'Q' } });
+  const run = headers.get('location') ?? '';
+  const session = run.replace('/runs/', '/sessions/');
+  await until(async () => (await answer<Json>(handler, 'GET', run)).body['events'] !== 0, 'the run has begun');
+  const none = { status: 422, body: { code: 'invalid_input', detail: expect.stringContaining('is not a session') as string } };
+  expect(await send(session, { content: 'Hi' })).toMatchObject(none);
+  expect(await send(session, { content: 'Hi', agent: 'assistant' })).toMatchObject(none);
+  for (const route of ['', '/save', '/turns', '/turns/1']) expect(await answer(handler, 'GET', `${session}${route}`)).toMatchObject(none);
+  for (const route of ['/close', '/reset', '/refresh', '/interrupt'])
+    expect(await answer(handler, 'POST', `${session}${route}`)).toMatchObject(none);
+  expect(await answer(handler, 'POST', `${session}/limits`, { body: { limits: { turns: 5 } } })).toMatchObject(none);
+  expect(await send(run, { content: 'Hi' })).toMatchObject({ status: 200, body: { status: 'queued' } });
+});
+
 test('a message to a session that has not begun is refused, unless it names the agent', async () => {
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [say('Hello')]);
