@@ -7,11 +7,18 @@ import { defined, type JsonObject, type JsonValue } from '../../src/core/domain/
 import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { allSteps, DEFAULT_MODEL_CALLS, modelsOf, type ProgramDocument } from '../../src/core/domain/program-document.ts';
+import {
+  allSteps,
+  DEFAULT_MODEL_CALLS,
+  modelsOf,
+  type ProgramDocument,
+  type StepDocument,
+} from '../../src/core/domain/program-document.ts';
 import type { EarlierRun, ProgramState, StoredOutput } from '../../src/core/domain/program-run.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run-input.ts';
 import { isSameIdentity, type Principal } from '../../src/core/domain/run.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
+import { objectWith } from '../../src/core/json-schema/json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { invalidProgram } from '../../src/core/program/check/problems.ts';
 import { REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
@@ -174,13 +181,23 @@ function questionTools(program: ProgramDocument): ToolSnapshot[] {
   return allSteps(program).flatMap(({ unit, step }) => {
     const name = `${unit.name}.${step.name}`;
     const asked: ToolSnapshot[] = [];
-    if (step.human !== undefined) asked.push(questionTool(name, { answer: step.human.output ?? { type: 'string' } }));
-    // A question and its approval share a name: an answer in place of the question is an answer to it.
-    else if (step.approval !== undefined && step.tool === undefined) asked.push(questionTool(name, {}));
+    const output = outputOf(step);
+    // A question and its approval share a name. An answer in place of the step, or of its output, is its output.
+    if (step.human !== undefined || (step.approval !== undefined && step.tool === undefined))
+      asked.push(questionTool(name, { ...(step.ask === undefined ? {} : { schema: EDITED_PROMPT }), ...defined({ answer: output }) }));
     if (step.review !== undefined)
-      asked.push(questionTool(`${name}${REVIEW_SUFFIX}`, { schema: { type: 'object', required: ['output'] } }));
+      asked.push(questionTool(`${name}${REVIEW_SUFFIX}`, { schema: objectWith('output', output ?? {}), ...defined({ answer: output }) }));
     return asked;
   });
+}
+
+/** The schema of the arguments that an approver of a question to a model may edit. */
+const EDITED_PROMPT: JsonObject = { type: 'object', properties: { prompt: { type: 'string' } } };
+
+/** Returns the schema of a step's output, if the document says what it is. */
+function outputOf({ ask, human }: StepDocument): JsonObject | undefined {
+  const asked = ask ?? human;
+  return asked && (asked.output ?? { type: 'string' });
 }
 
 function questionTool(name: string, { schema = { type: 'object' }, answer }: { schema?: JsonObject; answer?: JsonObject }): ToolSnapshot {

@@ -4,7 +4,7 @@ import { runCodeTool } from '../core/code/run-code.ts';
 import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
 import { type ContentItem, isToolCall, isToolResult, writtenText } from '../core/domain/content.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
-import { defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { defined } from '../core/domain/json.ts';
 import {
   type ConversationEvent,
   itemsFor,
@@ -15,6 +15,7 @@ import {
 } from '../core/domain/model.ts';
 import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
+import { objectWith } from '../core/json-schema/json-schema.ts';
 import { formattedRequest } from './reply-formats.ts';
 
 /** A model call, as recorded in the history. */
@@ -195,28 +196,7 @@ function finalAnswerTool(output: OutputSnapshot): ToolDescription {
   return {
     name: FINAL_ANSWER,
     description: 'Give the final answer. Call this once you are done.',
-    parameters: {
-      type: 'object',
-      properties: { output: rebase(output.providerSchema) },
-      required: ['output'],
-      additionalProperties: false,
-    },
+    parameters: { ...objectWith('output', output.providerSchema), additionalProperties: false },
     strict: output.strict,
   };
-}
-
-/** Moves a schema below `properties.output`, with the references to its root. */
-function rebase(schema: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),
-  );
-}
-
-function rebaseValue(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(rebaseValue);
-  return isJsonObject(value) ? rebase(value) : value;
-}
-
-function rebasedReference(reference: JsonValue): JsonValue {
-  return typeof reference === 'string' && reference.startsWith('#') ? `#/properties/output${reference.slice(1)}` : reference;
 }

@@ -134,3 +134,20 @@ function beginning(value: JsonValue, room: number): string {
   }
   return `${text}${isList ? ']' : '}'}`;
 }
+
+/** Returns the schema of an object with one member, whose schema has its references to the root moved along. */
+export function objectWith(name: string, schema: JsonObject): JsonObject {
+  return { type: 'object', properties: { [name]: rebased(schema, `#/properties/${name}`) }, required: [name] };
+}
+
+function rebased(schema: JsonObject, root: string): JsonObject {
+  const entries = Object.entries(schema).map(([key, value]): [string, JsonValue] =>
+    key === '$ref' && typeof value === 'string' && value.startsWith('#') ? [key, root + value.slice(1)] : [key, rebasedValue(value, root)],
+  );
+  return Object.fromEntries(entries);
+}
+
+function rebasedValue(value: JsonValue, root: string): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => rebasedValue(one, root));
+  return isJsonObject(value) ? rebased(value, root) : value;
+}
