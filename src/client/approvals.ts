@@ -6,6 +6,8 @@ import {
   alreadyDecided,
   type ApprovalView,
   type Decision,
+  NO_DIGEST,
+  notOpen,
   type PendingApproval,
   type RefusedRequest,
   type Remember,
@@ -70,9 +72,6 @@ const DECISION_OPTIONS: OptionTable<ApproveOptions & RejectOptions> = {
   remember: true,
 };
 
-/** The digest for a call that does not wait: the run answers with the decision it has for the call, or refuses. */
-export const NO_DIGEST = 'none';
-
 /**
  * Sends a decision to the run, and returns its outcome. The outcome comes from the record if the run has ended or no longer
  * remembers the call. Throws before sending anything if the run would refuse the decision's form. Queries the pending
@@ -109,7 +108,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     // Without the id of the waiting run, the call may belong to a descendant.
     const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
     if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
-    return answerFromRecord(run, { type, callId, id, content, isOwner: owner !== undefined, code });
+    return answerFromRecord(run, { type, callId, id, digest: decision.digest, content, isOwner: owner !== undefined, code });
   }
 }
 
@@ -159,7 +158,7 @@ async function waitingCall(
 }
 
 /** A decision that the run has not taken, because no such call waits. */
-interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
+interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id' | 'digest'> {
   /** True if the call can only belong to this run: descendants are not asked. */
   isOwner: boolean;
   /** The fields of its type. */
@@ -202,7 +201,7 @@ async function recordedBelow(
 function receiptOf(
   found: RecordedDecision,
   runId: string,
-  { type, callId, id, content }: Pick<UntakenDecision, 'type' | 'callId' | 'id' | 'content'>,
+  { type, callId, id, digest, content }: Omit<UntakenDecision, 'isOwner' | 'code'>,
 ): DecisionReceipt | undefined {
   if (found.type === 'refused') {
     const { code, message } = found.refused;
@@ -215,7 +214,7 @@ function receiptOf(
     throw new LonghaulError(code, message);
   }
   if (decision.id === id && decision.type === type) return { version: 1, status: 'repeated', decision: withoutContent(decision) };
-  const { code, message } = alreadyDecided(runId, decision);
+  const { code, message } = decision.id === id ? alreadyDecided(runId, decision) : notOpen(runId, decision, digest);
   throw new LonghaulError(code, message);
 }
 

@@ -1,7 +1,7 @@
-import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../client/approvals.ts';
+import type { DecidedOn, ListedApproval } from '../../client/approvals.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import { type ApprovalView, decider } from '../../core/domain/approvals.ts';
+import { type ApprovalView, decider, NO_DIGEST } from '../../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, type JsonValue } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';

@@ -249,6 +249,22 @@ export function callDigest(name: string, args: JsonObject): string {
   return Array.from({ length: DIGEST_LENGTH }, (_, index) => BASE64URL[Number.parseInt(bits.slice(6 * index, 6 * index + 6), 2)]).join('');
 }
 
+/** The digest for a call that does not wait: the run answers with the decision it has for the call, or refuses. */
+export const NO_DIGEST = 'none';
+
+/** Returns the refusal of a decision about a decided call: it was made on another call if its digest is another one. */
+export function notOpen(
+  runId: string,
+  decided: DecidedCall,
+  digest: string,
+): { code: 'already_decided' | 'digest_mismatch'; message: string } {
+  if (digest === NO_DIGEST || digest === decided.digest) return alreadyDecided(runId, decided);
+  const message =
+    `The decision has another digest than call "${decided.callId}" of "${decided.toolName}" in run "${runId}", which is already decided: ` +
+    'take the id and the digest of the call from the pending approvals, and write "#" as "%23" in a URL';
+  return { code: 'digest_mismatch', message };
+}
+
 /** Returns the refusal of a decision about an already decided call, with the earlier decision, its author and its time. */
 export function alreadyDecided(
   runId: string,

@@ -1,4 +1,4 @@
-import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval, withoutContent } from '../domain/approvals.ts';
+import { alreadyDecided, type DecidedCall, type Decision, notOpen, type PendingApproval, withoutContent } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
@@ -97,7 +97,7 @@ function decisionRefusal(run: MessageReceiver, type: Decision['type'], input: un
   // If the worker authorizes decisions, it may still refuse the first one: then it checks both, in order.
   const queued = run.state?.snapshot.authorize ? undefined : run.inbox.decisions.find((one) => one.callId === callId);
   const decided = queued ?? (waiting === undefined && run.state !== undefined ? decidedOf(run.state.approvals, callId) : undefined);
-  if (decided !== undefined) return alreadyDecided(run.runId, decided);
+  if (decided !== undefined) return notOpen(run.runId, decided, digest);
   if (waiting === undefined) {
     return { code: 'unknown_call', message: `No call "${callId}" of run "${run.runId}" waits for a decision` };
   }

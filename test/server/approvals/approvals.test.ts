@@ -79,9 +79,10 @@ test('a refused decision leaves no event, and resending the same decision return
   expect(await refusal(run.approve({ callId: 'c1', digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
   expect((await run.context()).total).toBe(before);
   expect(await historyOf(testbed, run)).toHaveLength(historyBefore);
+  const [about = { callId: '', digest: '' }] = (await run.approvals()).pending;
   await run.approve('c1', { id: 'd1', by: 'ann' });
   await until(async () => (await run.approvals()).pending.some(({ callId }) => callId === 'c2'), 'the second call waits');
-  const about = { callId: 'c1', digest: 'whatever' };
+  expect(await refusal(run.reject({ callId: 'c1', digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
   expect(await run.approve(about, { id: 'd1', by: 'ann' })).toMatchObject({ status: 'repeated', decision: { type: 'approve' } });
   const other = await refusal(run.reject(about, { id: 'd2' }));
   expect(other.code).toBe('already_decided');
@@ -90,6 +91,7 @@ test('a refused decision leaves no event, and resending the same decision return
   await run.result();
   expect(await run.approve(about, { id: 'd1' })).toMatchObject({ status: 'repeated', decision: { by: 'ann' } });
   expect(await refusal(run.reject(about, { id: 'd3' }))).toMatchObject({ code: 'already_decided' });
+  expect(await refusal(run.reject({ ...about, digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
 });
 
 test('a predicate decides which calls wait for approval, and gives the reason', async () => {

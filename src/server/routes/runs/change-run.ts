@@ -195,7 +195,9 @@ const decideRoute = defineRoute(
     description:
       'The decision holds for exactly the call and the arguments of the digest. The service names the caller as the one who decides.',
     scope: 'approvals:decide',
-    params: runParams.extend({ callId: z.string().min(1).describe('The id of the call.') }),
+    params: runParams.extend({
+      callId: z.string().min(1).describe('The id of the call, percent-encoded: ids in programs may have "#", which begins a fragment.'),
+    }),
     body: decisionBody,
     idempotencyKey: 'Becomes the id of the decision, unless the body has one: sent again, it is answered with its first outcome.',
     responses: ok(decisionReceipt, 'The decision was taken, now or before.'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals.ts';
+import { type Decision, NO_DIGEST, type PendingApproval } from '../../../../src/core/domain/approvals.ts';
 import type { Authorization } from '../../../../src/core/kernel/ports.ts';
 import { approvalAgent, asks } from './approval-tools.ts';
 import { call, called, type FakeRun, returned, runFake, said } from '../fakes/fake-ports.ts';
@@ -88,13 +88,13 @@ describe('a remembered decision', () => {
 describe('a decided call', () => {
   it('is not decided again: the same decision gets its receipt, and another the author of the first', async () => {
     const seen: unknown[] = [];
-    const first = { callId: 'c1', id: 'decision on c1', digest: 'of the first', by: 'ann' };
     const run = await runFake({
       snapshot: approvalAgent,
       model: twice,
       callers: [
         approves('c1'),
         (one) => {
+          const first = about(one, 'c1');
           seen.push(update(one, 'approve', first));
           seen.push(refusal(one, 'reject', { ...first, id: 'another' }));
           seen.push(refusal(one, 'reject', first));
@@ -109,6 +109,24 @@ describe('a decided call', () => {
       { code: 'already_decided', message },
     ]);
     expect(run.events.filter(({ decision }) => decision)).toHaveLength(2);
+  });
+
+  it('is not the one that a decision with another digest was made on', async () => {
+    const seen: string[] = [];
+    await runFake({
+      snapshot: approvalAgent,
+      model: twice,
+      callers: [
+        approves('c1'),
+        (one) => {
+          const again = { ...about(one, 'c1'), id: 'another' };
+          seen.push(...['of attempt 2', again.digest, NO_DIGEST].map((given) => refusal(one, 'approve', { ...again, digest: given }).code));
+          expect(refusal(one, 'approve', { ...again, digest: 'of attempt 2' }).message).toContain('write "#" as "%23" in a URL');
+          update(one, 'approve', about(one, 'c2'));
+        },
+      ],
+    });
+    expect(seen).toEqual(['digest_mismatch', 'already_decided', 'already_decided']);
   });
 
   it('counts as decided before the decision is applied', async () => {

@@ -94,7 +94,7 @@ describe('a run that continues as new while calls wait', () => {
         approves('c1'),
         (one) => {
           expect(one.positions).toHaveLength(2);
-          const decision = { callId: 'c1', digest: 'as it was', by: 'ann' };
+          const decision = about(one, 'c1');
           expect(refusal(one, 'reject', { ...decision, id: 'another' })).toMatchObject({ code: 'already_decided' });
           expect(update(one, 'approve', { ...decision, id: 'decision on c1' })).toMatchObject({ status: 'repeated' });
           update(one, 'approve', { ...about(one, 'c2'), remember: 'tool' });

@@ -30,7 +30,8 @@ export function signal(run: MessageReceiver, name: keyof typeof SIGNALS, input: 
 
 /** The common fields of a decision on a pending call. */
 export function about(run: FakeRun, callId: string): { callId: string; id: string; digest: string; by: string } {
-  const { digest = 'of a call that does not wait' } = run.state.approvals.pending.find((one) => one.callId === callId) ?? {};
+  const { pending, decided } = run.state.approvals;
+  const { digest = 'of a call that does not wait' } = [...pending, ...decided].find((one) => one.callId === callId) ?? {};
   return { callId, id: `decision on ${callId}`, digest, by: 'ann' };
 }
 
