@@ -7,6 +7,7 @@ import { defined } from '../core/domain/json.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { principalProblem } from '../core/input-checks.ts';
+import { requireAgentOf } from './agents-of-runs.ts';
 import {
   type Authenticate,
   type Caller,
@@ -26,7 +27,7 @@ import { bodyProblems, parameterProblems, problemOf, reportedRequest, type Repor
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { openaiErrorResponse } from './protocols/openai/errors.ts';
 import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
-import { readIdempotencyKey, readJsonBody } from './requests.ts';
+import { readIdempotencyKey, readJsonBody, soon } from './requests.ts';
 import { defineRoute, type Reply, type Route } from './route.ts';
 import { ROUTES } from './routes/all-routes.ts';
 import { LOGIN_ROUTES } from './routes/login.ts';
@@ -313,9 +314,11 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
   const { caller, client } = context.var;
   if (scope !== 'public') requireScope(caller, scope);
   const params = route.definition.params === undefined ? undefined : parameters(route.definition.params, context.req.param(), 'path');
-  if (scope !== 'public' && !isOfCaller) requireRun(caller, runIn(params));
+  const runId = runIn(params);
+  if (scope !== 'public' && !isOfCaller) requireRun(caller, runId);
   if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
   const read = await readRequest(route, context);
+  if (runId !== undefined && needsAgent(route, caller)) await soon(() => requireAgentOf(caller, client, runId));
   const { raw } = context.req;
   const answer = (): Promise<Reply> =>
     route.answer({
@@ -332,6 +335,11 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
       },
     });
   return isShared ? sharedAnswer(client, context.req.url, answer) : answer();
+}
+
+/** True if a caller that may start some agents needs that of the run. Run tokens reach one run, in which they start nothing. */
+function needsAgent({ definition: { scope, counts } }: Route, { runId }: Caller): boolean {
+  return scope !== 'public' && scope !== 'runs:read' && (runId === undefined || counts === 'starts');
 }
 
 /** Returns the id of the run or session that a request is about. Undefined for a request about more than one run. */

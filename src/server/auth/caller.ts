@@ -17,7 +17,7 @@ export interface Caller {
   principal?: Principal;
   /** What the caller may do, such as `runs:read`. */
   scopes: readonly Scope[];
-  /** The agents and programs that the caller may start. Absent: all. */
+  /** The agents and programs that the caller may start, and whose runs it may change. Absent: all. */
   agents?: readonly string[];
   /** The only run that the caller can access. Present for a run token. */
   runId?: string;
@@ -65,12 +65,10 @@ export function requireStart(caller: Caller, name: string | undefined): void {
   throw forbidden(`The caller "${caller.id}" may not start ${what}: use credentials whose agents include it`);
 }
 
-/**
- * Throws `forbidden` if the caller may not start the agent of a run: a message makes the agent work like a start. `status` is
- * called only if the caller may not start all agents.
- */
-export async function requireAgentOf(caller: Caller, status: () => Promise<{ agentName: string }>): Promise<void> {
-  if (caller.agents !== undefined) requireStart(caller, (await status()).agentName);
+/** Throws `forbidden` for a request that changes runs of all agents, such as those of a user, if the caller may only start some. */
+export function requireAllAgents({ id, agents }: Pick<Caller, 'id' | 'agents'>): void {
+  if (agents === undefined) return;
+  throw forbidden(`The caller "${id}" may change only runs of its agents, and this is about runs of all: use credentials without "agents"`);
 }
 
 /**

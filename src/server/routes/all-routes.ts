@@ -8,7 +8,8 @@ import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
-import { type Caller, requireScope, requireStart } from '../auth/caller.ts';
+import { requireAgentOf } from '../agents-of-runs.ts';
+import { type Caller, requireAllAgents, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
 import { RequestError } from '../problems.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
@@ -201,6 +202,8 @@ const tokenRoute = defineRoute(
       throw new RequestError('tokens_off', 'The service has no secret for tokens: set LONGHAUL_TOKEN_SECRET, or "tokenSecrets"');
     // A run that the caller does not reach is unknown to it.
     await client.handle(body.runId).status();
+    const reads = body.scopes?.every((one) => one === 'runs:read') ?? true;
+    if (!reads && caller.runId === undefined) await requireAgentOf(caller, client, body.runId);
     const { token, expiresAt } = await tokens.make(caller, body);
     return { status: 201, body: { token, runId: body.runId, expiresAt: isoTime(expiresAt) } };
   },
@@ -239,7 +242,10 @@ const forgetUserRoute = defineRoute(
     responses: ok(forgotten, 'The numbers of things that were removed.'),
     problems: ['invalid_input', 'wait_timeout', 'archive_failed', 'payload_store_failed', 'memory_failed', 'streams_failed'],
   },
-  async ({ params, query, client }) => ({ status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) }),
+  async ({ params, query, caller, client }) => {
+    requireAllAgents(caller);
+    return { status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) };
+  },
 );
 
 const USER_ROUTES: readonly Route[] = [forgetUserRoute];

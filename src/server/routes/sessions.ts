@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import type { RunHandle } from '../../client/run-handle.ts';
 import { answeringTurn, type SessionHandle } from '../../client/session-handle.ts';
-import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import type { MessageReceipt, StatusView } from '../../core/protocol.ts';
-import { recordedName, requireAgentOf, requireStart } from '../auth/caller.ts';
+import { recordedName, requireStart } from '../auth/caller.ts';
 import {
   knownAgent,
   mayTakeId,
@@ -166,12 +165,10 @@ async function sendNow(request: MessageRequest): Promise<MessageReceipt> {
   const { sessionId } = params;
   const { content, agent, ...mode } = body;
   const options = { ...mode, ...requestId(body, request) };
-  const run = client.handle(sessionId);
   if (agent !== undefined) requireStart(caller, agent);
   // A message of a caller starts no session under an id that the caller may not take.
   const started = mayTakeId(sessionId, caller) ? agent : undefined;
-  await requireAgentOf(caller, () => statusOr(run, started));
-  if (started === undefined) return run.send(content, { ...options, session: defined({ agent }) });
+  if (started === undefined) return client.handle(sessionId).send(content, { ...options, session: defined({ agent }) });
   return sessionToStart(client, startableAgent(settings, caller, started), sessionId).send(content, options);
 }
 
@@ -183,16 +180,6 @@ async function noticeOfFirst(
   const begins = receipt.status === 'queued' && receipt.turn === 1;
   if (!begins || agent === undefined || typeof knownAgent(settings, agent) !== 'string') return undefined;
   return noticeOfUnseen(client.temporal, caller, { kind: 'agent', name: agent, runId });
-}
-
-/** Returns the status of a session; if it does not exist, only the name of the agent that would start it. */
-async function statusOr(run: RunHandle, agentName: string | undefined): Promise<{ agentName: string }> {
-  try {
-    return await run.status();
-  } catch (error) {
-    if (agentName === undefined || errorCode(error) !== 'run_not_found') throw error;
-    return { agentName };
-  }
 }
 
 function sessionToStart(client: LonghaulClient, agent: Parameters<LonghaulClient['session']>[0], id: string): SessionHandle {

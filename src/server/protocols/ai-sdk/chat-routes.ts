@@ -238,6 +238,7 @@ const stop = defineRoute(
     problems: REQUEST_PROBLEMS,
   },
   async ({ params, caller, client, settings }) => {
+    requireStart(caller, params.agent);
     const session = chatSession({ ...params, caller, client, settings });
     if ((await session.status()).agentName !== params.agent) throw new LonghaulError('run_not_found', 'The agent has no chat of that id');
     return { status: 200, body: await session.interrupt({ by: recordedName(caller), reason: 'stopped in the chat' }) };

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { sendDecision } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/json.ts';
 import type { Duration } from '../../../core/domain/time.ts';
-import type { MessageReceipt } from '../../../core/protocol.ts';
-import { recordedName, requireAgentOf, requireRaise } from '../../auth/caller.ts';
+import { recordedName, requireRaise } from '../../auth/caller.ts';
 import { requestId, soon } from '../../requests.ts';
 import { defineRoute, flag, ok, READ_PROBLEMS, type Reply, REQUEST_PROBLEMS, type Route, runParams } from '../../route.ts';
 import {
@@ -39,14 +38,10 @@ const sendMessageRoute = defineRoute(
     problems: [...REQUEST_PROBLEMS, 'queue_full', 'payload_too_large', 'invalid_input', 'session_limit', 'key_reused'],
   },
   async (request) => {
-    const { params, body, caller, client } = request;
+    const { params, body, client } = request;
     const { content, ...options } = body;
     const run = client.handle(params.runId);
-    const send = async (): Promise<MessageReceipt> => {
-      await requireAgentOf(caller, () => run.status());
-      return run.send(content, { ...options, ...requestId(body, request) });
-    };
-    return { status: 200, body: await soon(send) };
+    return { status: 200, body: await soon(() => run.send(content, { ...options, ...requestId(body, request) })) };
   },
 );
 
@@ -123,11 +118,7 @@ const retryRoute = defineRoute(
     responses: ok(retryReceipt, 'The run continues.'),
     problems: ['run_not_found', 'run_open', 'invalid_input', 'history_removed'],
   },
-  async ({ params, body, caller, client }) => {
-    const run = client.handle(params.runId);
-    await soon(() => requireAgentOf(caller, () => run.status()));
-    return { status: 200, body: await soon(() => run.retry(body)) };
-  },
+  async ({ params, body, client }) => ({ status: 200, body: await soon(() => client.handle(params.runId).retry(body)) }),
 );
 
 const deleteRoute = defineRoute(
