@@ -17,6 +17,10 @@ import { type LookTimes, missingOfStart, noticeOfStart, type StartedByName } fro
 import type { Shape } from '../core/domain/shape.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
+import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { ProgramDocument } from '../core/domain/program-document.ts';
+import { checkProgram } from '../core/program/check/check-program.ts';
+import { invalidProgram } from '../core/program/check/problems.ts';
 import { within } from '../streams/waits.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import type { Reply, ResponseDefinition, RouteRequest } from './route.ts';
@@ -516,6 +520,30 @@ export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: 
     name,
     agents.map((agent) => agent.name).filter((one) => mayStart(caller, one)),
   );
+}
+
+/**
+ * Returns the program that a caller starts by name. Throws `program_not_found`, with the nearest name that the caller may start, if the
+ * service lists programs but not this one.
+ */
+export function startableProgram({ programs }: Pick<ServerSettings, 'programs'>, caller: Caller, name: string): AnyProgram | string {
+  const known = programs.find((program) => program.name === name);
+  if (known !== undefined || programs.length === 0) return known ?? name;
+  const names = programs.map((program) => program.name).filter((one) => mayStart(caller, one));
+  throw new LonghaulError('program_not_found', `The service has no program ${JSON.stringify(name)}${didYouMean(name, names)}`);
+}
+
+/** Throws `invalid_program` for a document that names a tool, an agent or a program which the service, as far as it lists them, lacks. */
+export function requireKnownNames({ agents, programs, tools }: ServerSettings, document: ProgramDocument): void {
+  const { problems } = checkProgram(
+    document,
+    defined({
+      tools: tools && [...tools, ...programs.flatMap((one) => one.tools)],
+      agents: agents.length === 0 ? undefined : [...agents, ...programs.flatMap((one) => one.agents)],
+      programs: programs.length === 0 ? undefined : [...programs, ...programs.flatMap((one) => one.programs)].map((one) => one.toJSON()),
+    }),
+  );
+  if (problems.length > 0) throw invalidProgram(document.name, problems);
 }
 
 /** How long a start waits for the server or a worker to report about a name, in milliseconds. */

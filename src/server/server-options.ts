@@ -8,6 +8,7 @@ import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { AnyTool } from '../define/tool-definition.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
 import { OidcLogin, type OidcOptions } from './oidc-login.ts';
@@ -46,8 +47,16 @@ export interface HandlerOptions {
    * agent. The run is then cancelled. The worker may take up to 10 seconds to load the run.
    */
   agents?: readonly AnyAgent[];
-  /** The programs that the service lists. Others can also be started, by name. */
+  /**
+   * The programs that the service lists and starts by name: for any other name it returns 404 `program_not_found`, with the nearest name.
+   * Default: it starts any program by name, with a `notice` as for agents.
+   */
   programs?: readonly AnyProgram[];
+  /**
+   * The workers' tools that programs as documents may call, in addition to those of `programs`: a document that names another one is 422
+   * `invalid_program`, as one that names an agent or a program that the service does not list. Default: only the worker checks tools.
+   */
+  tools?: readonly AnyTool[];
   /**
    * Returns the options of the session that the first message of an AI SDK chat (docs/ai-sdk.md) starts: limits, deps and so on.
    * Default: the defaults of `client.session`, which end a chat after 200,000 tokens.
@@ -94,6 +103,7 @@ const OPTIONS: OptionTable<HandlerOptions> = {
   cors: true,
   agents: true,
   programs: true,
+  tools: true,
   chats: true,
   providers: true,
   uiUrl: true,
@@ -125,7 +135,7 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
 /** Returns the settings of a service, which may itself act for a principal. Throws a UsageError for unknown options and a bad prefix. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, OPTIONS);
-  const { prefix = '', agents = [], programs = [], providers = {}, chats, uiUrl, studio = false } = options;
+  const { prefix = '', agents = [], programs = [], tools, providers = {}, chats, uiUrl, studio = false } = options;
   const { checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
   const path = withoutEnd(prefix, '/');
@@ -142,7 +152,7 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     agents,
     programs,
     providers,
-    ...defined({ chats, uiUrl }),
+    ...defined({ tools, chats, uiUrl }),
     studio,
     checks,
     isEnding: () => draining.aborted || closing.aborted,
@@ -166,6 +176,8 @@ export interface ServerSettings {
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
+  /** The workers' tools that documents may call. Undefined: not known. */
+  tools?: readonly AnyTool[];
   /** The workers' providers by name. */
   providers: Readonly<Record<string, ModelClient>>;
   /** The address of Temporal's web interface. */

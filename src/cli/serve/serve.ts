@@ -281,6 +281,7 @@ export function serviceHandler(
   return createHandler(client, {
     agents: agentsModule?.agents ?? [],
     programs: agentsModule?.programs ?? [],
+    ...defined({ tools: agentsModule?.tools }),
     onError: (...failure) => output.note(reportText(...failure)),
     ...options,
   });

@@ -23,7 +23,9 @@ import {
   runIdOfKey,
   searchAttributePairs,
   START_PROBLEMS,
+  requireKnownNames,
   startableAgent,
+  startableProgram,
   startOnce,
   startRequested,
   startResponses,
@@ -294,7 +296,7 @@ const startProgramRoute = defineRoute(
     body: startProgramBody,
     idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
     responses: startResponses(runStarted),
-    problems: [...START_PROBLEMS, 'invalid_program'],
+    problems: [...START_PROBLEMS, 'program_not_found', 'invalid_program'],
   },
   async (request) => {
     const { body, caller, client, settings } = request;
@@ -302,17 +304,13 @@ const startProgramRoute = defineRoute(
     requireStart(caller, typeof program === 'string' ? program : undefined);
     // A document calls any tool that the workers have.
     if (typeof program !== 'string') requireScope(caller, 'admin');
-    const isListed = settings.programs.some(({ name }) => name === program);
+    const known = typeof program === 'string' ? startableProgram(settings, caller, program) : program;
+    if (typeof program !== 'string') requireKnownNames(settings, program);
     return startRequested(
       request,
       PROGRAM_ID,
-      ({ program: _, ...options }) => client.startProgram(program, options),
-      (runId) =>
-        noticeOfUnseen(
-          client.temporal,
-          caller,
-          typeof program === 'string' && !isListed ? { kind: 'program', name: program, runId } : undefined,
-        ),
+      ({ program: _, ...options }) => client.startProgram(known, options),
+      (runId) => noticeOfUnseen(client.temporal, caller, typeof known === 'string' ? { kind: 'program', name: known, runId } : undefined),
     );
   },
 );
