@@ -15,6 +15,7 @@ import {
   countStart,
   deniedAgain,
   needsDecisions,
+  prepareCalls,
   type PreparedCall,
   recordResults,
   runsInSequence,
@@ -349,19 +350,22 @@ async function runInTwoTurns(
   batch: ToolBatch,
   isLater: readonly boolean[],
 ): Promise<(ToolOutcome | null)[]> {
-  const { calls } = acting;
+  const { state, calls } = acting;
   const outcomes = [...batch.outcomes];
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
     // The run ends because no worker had the tool.
     if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
+    const now = { ...acting, calls: pick(calls, indexes) };
+    // The gates know what the other calls have come to: a call of an agent may have given the answer of the run.
+    const isLast = later && points.callsEnded({ state, calls, outcomes }) !== undefined;
     const some: ToolBatch = {
       response: batch.response,
-      prepared: pick(batch.prepared, indexes),
+      prepared: isLast ? prepareCalls({ ...now, isLast }, pick(outcomes, indexes)).prepared : pick(batch.prepared, indexes),
       outcomes: indexes.map((index) => outcomes[index] ?? null),
       earlier: later ? outcomes : [],
     };
-    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, ports, some);
+    const ended = await runTogether(now, ports, some);
     for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
     if (ended.includes(null)) return outcomes;
   }

@@ -7,6 +7,7 @@ import { approves, sends } from '../fakes/callers.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { call, called, type FakeRun, type FakeScript, resultsOf, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+import { agentTo, to } from '../handoffs/agents.ts';
 
 const asking = (changes: Partial<ToolSnapshot> = {}): ToolSnapshot =>
   testTool('ask', { agent: { name: 'below', share: ['user'], request: true, leaf: true }, ...changes });
@@ -146,6 +147,21 @@ describe('an agent whose result is that of the run', () => {
     const run = await ended(result);
     expect(run.result).toMatchObject({ ...result, ...more });
     expect(run.modelCalls).toHaveLength(1);
+  });
+
+  it('ends it without the transfer of the same response, also if a message goes on with it', async () => {
+    const children = new FakeChildren();
+    const tools = [testTool('ask', final)];
+    const run = await runAgents(children, {
+      snapshot: agentTo('above', ['other'], { tools }),
+      model: [called(to('other'), ask('c0')), said('and that')],
+      callers: [(one) => sends('and this?')(one), children.ends(0)],
+      ports: { resolveHandoff: async () => ({ type: 'resolved', snapshot: agentTo('other', []) }) },
+    });
+    expect(resultsOf(run, 1)).toEqual(['Not transferred: the run ends with this response.', 'answer 0']);
+    expect(run.events.at(-1)).toMatchObject({ author: 'above' });
+    expect(run.result).toMatchObject({ output: 'and that', agentName: 'above' });
+    expect(run.result.lastAgent).toBeUndefined();
   });
 
   it('does not end it if it was cancelled alone', async () => {
