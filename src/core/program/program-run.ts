@@ -19,6 +19,7 @@ import { noteError, pendingOf, recordEvent, type RunState } from '../kernel/run-
 import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { Event } from '../domain/record.ts';
+import { windowEventBytes } from '../domain/window.ts';
 import { isoTime } from '../domain/time.ts';
 import { addressText, callIdAt, indexOf, type StepAddress } from './program-index.ts';
 import { debugText, emptyAnswerFailure, newStepError, type StepPlace } from './step-errors.ts';
@@ -457,7 +458,7 @@ function forgetEvents(window: ProgramRun['state']['window'], isForgotten: (event
   const kept = window.events.filter((event) => !isForgotten(event));
   if (kept.length === window.events.length) return;
   window.events = kept;
-  window.bytes = kept.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0);
+  window.bytes = kept.reduce((sum, event) => sum + windowEventBytes(event), 0);
 }
 
 /** Returns the running state of a step. Begins the step if it has not begun. */
