@@ -1,6 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
-import { type ApprovalRequirement, type Decision, type PendingApproval, withoutContent } from '../domain/approvals.ts';
+import { type ApprovalRequirement, type Decision, type PendingApproval, placeOfKey, withoutContent } from '../domain/approvals.ts';
 import { defined } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
@@ -173,11 +173,11 @@ function positionOf(
   { state }: RequestingRun,
   { kind, key, callId }: PendingApproval,
 ): Pick<NotifyWaitingInput, 'at' | 'eventId' | 'rewritten'> {
-  const [eventId = '', index = ''] = key.split('/');
+  const { eventId, index } = placeOfKey(key);
   const event = kind === 'limit' ? undefined : state && findEvent(state, eventId);
   if (event === undefined || state === undefined) return {};
   const rewritten = rewrittenArguments(state, callId) === undefined ? {} : { rewritten: true as const };
-  return { at: [event.offset, Number(index)], eventId, ...rewritten };
+  return { at: [event.offset, index], eventId, ...rewritten };
 }
 
 const NOTIFY_ENDED: ActivityOptions = {

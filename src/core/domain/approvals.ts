@@ -249,6 +249,14 @@ export function callDigest(name: string, args: JsonObject): string {
   return Array.from({ length: DIGEST_LENGTH }, (_, index) => BASE64URL[Number.parseInt(bits.slice(6 * index, 6 * index + 6), 2)]).join('');
 }
 
+/** Returns the place of a call in the record from the key of its approval: its event, whose id may have slashes, and its index there. */
+export function placeOfKey(key: string): { eventId: string; index: number } {
+  const parts = key.split('/');
+  // A question about the outcome of a call has a third part.
+  if (Number.isNaN(Number(parts.at(-1)))) parts.pop();
+  return { index: Number(parts.pop()), eventId: parts.join('/') };
+}
+
 /** The digest for a call that does not wait: the run answers with the decision it has for the call, or refuses. */
 export const NO_DIGEST = 'none';
 

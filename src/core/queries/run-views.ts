@@ -1,6 +1,6 @@
 import { childrenOf, childrenWaiting } from '../capabilities/children/children.ts';
 import type { AgentDocument, AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
-import type { ApprovalView, Decision, PendingApproval } from '../domain/approvals.ts';
+import { type ApprovalView, type Decision, type PendingApproval, placeOfKey } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { outputText } from '../domain/content.ts';
 import { defined, type JsonObject } from '../domain/json.ts';
@@ -363,9 +363,8 @@ function argumentsOf(
   if (approved?.arguments !== undefined) return approved.arguments;
   const rewritten = rewrittenArguments(state, callId);
   if (rewritten !== undefined) return rewritten;
-  const [eventId, index] = key.split('/');
-  const event = findEvent(state, eventId ?? '');
-  const call = event?.content[Number(index)];
+  const { eventId, index } = placeOfKey(key);
+  const call = findEvent(state, eventId)?.content[index];
   return call?.type === 'tool_call' ? call.arguments : {};
 }
 

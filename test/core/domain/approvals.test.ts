@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callDigest as digestOfActivity } from '../../../activities/approvals/approvals.ts';
-import { type ApprovalView, callDigest, updateForm } from '../../../src/core/domain/approvals.ts';
+import { type ApprovalView, callDigest, placeOfKey, updateForm } from '../../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { decisionProblem } from '../../../src/core/input-checks.ts';
 
@@ -20,6 +20,16 @@ test('calls that differ have other digests', () => {
   expect(callDigest('pay', { amount: 1 })).toBe(callDigest('pay', { amount: 1 }));
   expect(callDigest('pay', { amount: 2 })).not.toBe(callDigest('pay', { amount: 1 }));
   expect(callDigest('refund', { amount: 1 })).not.toBe(callDigest('pay', { amount: 1 }));
+});
+
+test.each([
+  ['e1/0', 'e1', 0],
+  ['e1/12/outcome', 'e1', 12],
+  // The agents of a parallel flow are called by an event that is named after the run.
+  ['run/1/branches/2', 'run/1/branches', 2],
+  ['run/branches/2/outcome', 'run/branches', 2],
+])('the key %s of an approval has the place of its call', (key, eventId, index) => {
+  expect(placeOfKey(key)).toEqual({ eventId, index });
 });
 
 const waiting = { callId: 'c1', digest: 'D', key: 'e1/0' };
