@@ -20,12 +20,12 @@ import type { RunState } from '../kernel/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
 import {
   closeAfterTurn,
+  giveUpNextTurn,
   interruptTurn,
   isSession,
   keepNextTurn,
   nextTurnOf,
   sessionLimitReached,
-  takeNextTurn,
 } from '../sessions/open-session.ts';
 import { acceptedSessionLimits } from './accepted-limits.ts';
 import { invalidRequest, type MessageReceiver, type Refusal, refuseIfEnded, type RequestKind, unavailable } from './decisions.ts';
@@ -143,14 +143,14 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
     const { inbox } = run;
     const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
     const current = presentTurn(run);
+    const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
+    const request = why === '' ? {} : { cancelReason: why };
     if (turn !== undefined && turn !== current && turn === nextTurnOf(inbox)?.turn) {
-      // The parent that keeps the session has given up the turn before it could begin.
-      takeNextTurn(inbox);
+      giveUpNextTurn(inbox, { turn, ...request });
       return { version: 1, interrupted: true, turn };
     }
     if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
-    const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
-    interruptTurn(inbox, { turn: current, ...(why === '' ? {} : { cancelReason: why }) });
+    interruptTurn(inbox, { turn: current, ...request });
     return { version: 1, interrupted: true, turn: current };
   },
 };

@@ -35,7 +35,13 @@ const closing = slice<CloseRequest>('closing', anyObject<CloseRequest>());
 const turnInterrupt = slice<TurnInterrupt>('turnInterrupt', anyObject<TurnInterrupt>());
 
 /** The message from the parent that keeps the session, before its turn begins. */
-const nextTurn = slice<NextTurnInput>('nextTurn', anyObject<NextTurnInput>());
+const nextTurn = slice<KeptMessage>('nextTurn', anyObject<KeptMessage>());
+
+/** The message that begins the next turn of a kept session. */
+interface KeptMessage extends NextTurnInput {
+  /** The parent has given up the turn before it began. */
+  givenUp?: TurnInterrupt;
+}
 
 type OfInbox = Required<WithSlices>;
 
@@ -67,7 +73,7 @@ export function forgetInterrupt(inbox: OfInbox): void {
 }
 
 /** Returns the message from the parent that keeps the session, before its turn begins. */
-export function nextTurnOf(inbox: WithSlices): NextTurnInput | undefined {
+export function nextTurnOf(inbox: WithSlices): KeptMessage | undefined {
   return nextTurn.of(inbox);
 }
 
@@ -76,8 +82,14 @@ export function keepNextTurn(inbox: OfInbox, next: NextTurnInput): void {
   nextTurn.set(inbox, next);
 }
 
+/** Ends the parent's turn as soon as it begins: only the end of a turn tells the parent, which waits for it. */
+export function giveUpNextTurn(inbox: OfInbox, request: TurnInterrupt): void {
+  const next = nextTurn.of(inbox);
+  if (next !== undefined) nextTurn.set(inbox, { ...next, givenUp: request });
+}
+
 /** Removes and returns the message from the parent that keeps the session. */
-export function takeNextTurn(inbox: OfInbox): NextTurnInput | undefined {
+export function takeNextTurn(inbox: OfInbox): KeptMessage | undefined {
   const next = nextTurn.of(inbox);
   nextTurn.clear(inbox);
   return next;

@@ -31,6 +31,7 @@ import { noteError, recordEvent, type RunState } from '../kernel/run-state.ts';
 import {
   forgetInterrupt,
   interruptOf,
+  interruptTurn,
   isClosing,
   nextTurnOf,
   noteTurnEnd,
@@ -87,6 +88,10 @@ async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEn
   const next = stateOf(state).opens ? undefined : takeNextTurn(ports.inbox);
   const { queued } = ports.inbox;
   beginTurn(state, ports, next?.turn);
+  if (next?.givenUp !== undefined) {
+    interruptTurn(ports.inbox, next.givenUp);
+    return endCancelled(state);
+  }
   const ending = next && (await readNextTurn(state, ports, next));
   if (ending !== undefined) return { type: 'finish', ending };
   if (refreshes) await refreshAgent(state, ports);

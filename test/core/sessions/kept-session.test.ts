@@ -100,6 +100,31 @@ test('a turn that is given up before it begins is interrupted', async () => {
   expect(endedTurns(state)).toMatchObject([{ status: 'completed' }, { turn: 2, status: 'cancelled' }]);
 });
 
+test.each([false, true])(
+  'a turn that is given up while the one before is still ending ends once it begins (continues as new: %s)',
+  async (continues) => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      model: [
+        (running) => {
+          asks(2)(running);
+          signal(running, 'interrupt', { turn: 2, reason: 'no longer needed' });
+          return said('A');
+        },
+        said('C'),
+      ],
+      callers: [asks(3)],
+    });
+    expect(session.reported).toEqual(['above: 1', 'above: 2', 'above: 3']);
+    expect(endedTurns(session.state).find(({ turn }) => turn === 2)).toMatchObject(
+      continues ? {} : { status: 'cancelled', cancelReason: 'no longer needed', stepsUsed: 0 },
+    );
+    expect(messages(session)).toEqual(['first', 'message 3']);
+  },
+);
+
 test('a run that is not such a session refuses a next message', async () => {
   await runFakeSession({
     model: [],
@@ -139,21 +164,6 @@ describe('the requests of the run that keeps a session are kept until its agent 
     expect(reported).toEqual(['above: 1']);
     expect(result).toMatchObject({ status: 'completed', stopReason: 'closed', output: 'A' });
   });
-});
-
-test('a turn that is given up while an earlier one continues does not begin, and the one after it has its own number', async () => {
-  const givesUp = (session: FakeSession) => {
-    asks(2)(session);
-    signal(session, 'interrupt', { turn: 2 });
-    return said('A');
-  };
-  const session = await runFakeSession({ parent, input: 'first', model: [givesUp, said('C')], callers: [asks(3)] });
-  expect(messages(session)).toEqual(['first', 'message 3']);
-  expect(session.reported).toEqual(['above: 1', 'above: 3']);
-  expect(endedTurns(session.state)).toMatchObject([
-    { turn: 1, status: 'completed' },
-    { turn: 3, output: 'C' },
-  ]);
 });
 
 test('a session with requests from many callers takes the requests of the run that keeps it', async () => {
