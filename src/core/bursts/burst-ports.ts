@@ -115,7 +115,7 @@ class BurstPlayer {
   }
 
   /** True for a call that the burst has begun and left to the run, once the loop has all outcomes. */
-  hasBegun(invocation: ToolInvocation): boolean {
+  hasBegun(invocation: Pick<ToolInvocation, 'offset' | 'index'>): boolean {
     return this.playing === undefined && this.#burst?.hasBegun(toolKey(invocation)) === true;
   }
 

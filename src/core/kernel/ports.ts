@@ -161,7 +161,7 @@ export interface RunPorts extends RunClock {
   /** Has the worker check that the approver may decide. Called only if the snapshot requires it. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
   /** True for a call of which an attempt was made outside of the loop: `runTool` completes it. Absent: there are none. */
-  hasBegun?(invocation: ToolInvocation): boolean;
+  hasBegun?(invocation: Pick<ToolInvocation, 'offset' | 'index'>): boolean;
   /** True once the run must end as cancelled. */
   cancelRequested(): boolean;
   /** The requests of callers to the run. */

@@ -83,9 +83,10 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
   const reviewed = points.callsMade(state, ports, from);
   const position = reviewed === undefined ? from : await reviewed;
-  points.gateOpens(state, ports);
   noteRewrites(state, position.response);
   const acting = batchContext(state, position);
+  // A call of which an attempt was made is completed. The scheduler asks the changed rules about the calls that have not begun.
+  if (!hasBegunCall(acting, ports)) points.gateOpens(state, ports);
   const apart = points.callsOfPhases(acting, position.outcomes);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, apart);
   if (instead !== undefined) return instead;
@@ -164,6 +165,10 @@ function batchContext(state: RunState, { response, final, within }: ToolsPositio
     final,
     caller: within && points.phase(within.phase).caller,
   };
+}
+
+function hasBegunCall({ response: { content }, calls, offset }: ToolBatchContext, ports: RunPorts): boolean {
+  return ports.hasBegun !== undefined && calls.some((call) => ports.hasBegun?.({ offset, index: content.indexOf(call) }));
 }
 
 function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {

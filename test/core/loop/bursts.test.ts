@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { BegunCall, BurstEntry } from '../../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
 import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
+import { changePermissions } from '../../../src/core/capabilities/permissions.ts';
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/core/domain/run.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
@@ -187,14 +188,37 @@ test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
 
 describe('a tool call that a burst has begun and left is completed, and others are not begun,', () => {
   const single = [call('c1', 't')];
+  const two = [call('c1', 't'), call('c2', 't')];
   const sequence = [call('c1', 't'), call('c2', 't'), call('c3', 't')];
   const first: BurstEntry = { at: 20, key: 't1/0', tool: { ...returned('found'), resultId: 'result-1' } as ToolOutcome };
 
-  test.each<[what: string, calls: typeof single, burst: { ended: BurstEntry[]; left: string }, completed: string[]]>([
-    ['alone', single, { ended: [], left: 't1/0' }, ['c1']],
-    ['in a sequence', sequence, { ended: [first], left: 't1/1' }, ['c2']],
-  ])('if a message steers the run meanwhile: %s', async (_, calls, { ended, left }, completed) => {
-    const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], parallel: false });
+  const steers = (inbox: Inbox): void => void inbox.add({ id: 'i', content: 'rather this', mode: 'steer' } as QueuedMessage);
+  const denies = (inbox: Inbox): void => {
+    const permissions = { mode: 'default' as const, deny: [{ tool: 't' }] };
+    changePermissions(inbox, { id: 'p', permissions, by: null, at: '2026-01-01T00:00:00.000Z' });
+  };
+
+  interface Left {
+    calls: typeof single;
+    ended?: BurstEntry[];
+    left: string;
+    completed: string[];
+    parallel?: boolean;
+  }
+
+  test.each<[what: string, meanwhile: (inbox: Inbox) => void, notRun: string, left: Left]>([
+    ['a message steers the run: alone', steers, 'not_started', { calls: single, left: 't1/0', completed: ['c1'] }],
+    [
+      'a message steers the run: in a sequence',
+      steers,
+      'not_started',
+      { calls: sequence, ended: [first], left: 't1/1', completed: ['c2'] },
+    ],
+    ['permissions deny it: alone', denies, 'refused', { calls: single, left: 't1/0', completed: ['c1'] }],
+    ['permissions deny it: beside another', denies, 'refused', { calls: two, left: 't1/1', completed: ['c2'], parallel: true }],
+    ['permissions deny it: in a sequence', denies, 'refused', { calls: sequence, ended: [first], left: 't1/1', completed: ['c2'] }],
+  ])('if meanwhile %s', async (_, meanwhile, notRun, { calls, ended = [], left, completed, parallel = false }) => {
+    const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], parallel });
     let ids = 0;
     const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
     const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
@@ -215,7 +239,7 @@ describe('a tool call that a burst has begun and left is completed, and others a
       make: async () => {
         if (!isFirst) return undefined;
         isFirst = false;
-        plain.inbox.add({ id: 'i', content: 'rather this', mode: 'steer' } as QueuedMessage);
+        meanwhile(plain.inbox);
         const { response } = called(...calls) as Extract<ModelCallOutcome, { type: 'response' }>;
         const entries: BurstEntry[] = [{ at: 10, key: 'm1', model: { type: 'response', response } }, ...ended];
         return { record: { entries, left: [{ key: left, attempts: 1 }] }, seed: '00000000-0000-4000-8000-000000000000', begunAt: 500 };
@@ -232,7 +256,7 @@ describe('a tool call that a burst has begun and left is completed, and others a
     expect(made).toEqual(completed);
     const isRun = ({ callId }: { callId: string }): boolean => completed.includes(callId) || (ended.length > 0 && callId === 'c1');
     expect(state.steps[0]?.toolCalls.map((one) => [one.callId, one.notRun])).toEqual(
-      calls.map(({ toolCallId: callId }) => [callId, isRun({ callId }) ? undefined : 'not_started']),
+      calls.map(({ toolCallId: callId }) => [callId, isRun({ callId }) ? undefined : notRun]),
     );
   });
 });
