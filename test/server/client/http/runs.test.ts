@@ -161,3 +161,35 @@ test('the service is ready while Temporal answers, and says which part does not'
   const { status, body } = await answer<Json>(broken, 'GET', '/readyz');
   expect([status, body]).toEqual([503, { status: 'not_ready', checks: { temporal: 'ok', streams: 'ok', sink: 'failed', other: 'ok' } }]);
 });
+
+test('each kind of request is accepted once for the key of its caller, and refused with other content', async () => {
+  await using testbed = await Testbed.open();
+  const ann = await service(testbed, [hang()], { caller: { id: 'ann' } });
+  const bob = await serviceOf(testbed, { id: 'bob' });
+  const run = await started(ann, { agent: 'assistant', input: 'Q' });
+  await until(async () => (await answer<Json>(ann, 'GET', run)).body['events'] !== 0, 'the run has begun');
+  const kinds = [
+    ['POST', '/messages', { content: 'One' }, { content: 'Two' }],
+    ['POST', '/limits', { limits: { steps: 20 } }, { limits: { steps: 30 } }],
+    ['PUT', '/permissions', { permissions: { deny: ['broken'] } }, { permissions: { deny: ['broken', 'search'] } }],
+  ] as const;
+  for (const [index, [method, path, body, other]] of kinds.entries()) {
+    const send = (handler: typeof ann, sent: object): ReturnType<typeof answer<Json>> =>
+      answer<Json>(handler, method, `${run}${path}`, { body: sent, headers: { 'idempotency-key': `${index}` } });
+    const first = await send(ann, body);
+    expect(first).toMatchObject({ status: 200, body: { status: expect.stringMatching(/^(?:queued|raised|set)$/) as string } });
+    expect((await send(ann, body)).body).toEqual(first.body);
+    expect(await send(ann, other)).toMatchObject({ status: 422, body: { code: 'key_reused' } });
+    // The key of another caller is another one.
+    const ofBob = await send(bob, other);
+    expect(ofBob).toMatchObject({ status: 200, body: { status: first.body['status'] } });
+    expect(ofBob.body['id']).not.toBe(first.body['id']);
+  }
+  const [, [method, path, body]] = kinds;
+  expect(await answer(ann, method, `${run}${path}`, { body, headers: { 'idempotency-key': '0' } })).toMatchObject({
+    status: 422,
+    body: { code: 'key_reused' },
+  });
+  expect(await answer(ann, 'GET', run)).toMatchObject({ body: { queued: 2, limits: { steps: 30 } } });
+  expect((await answer(ann, 'POST', `${run}/cancel`)).status).toBe(200);
+});
