@@ -102,7 +102,7 @@ async function cancelTree(server: Server, { children }: ChildrenOptions, say: (l
 
 /** Returns the number of runs that are open. The store of the listing lags by a fraction of a second. */
 async function countRunning({ temporal }: LonghaulClient): Promise<number> {
-  const { count } = await temporal.workflow.count(`ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.agent} IS NOT NULL`);
+  const { count } = await temporal.workflow.count(`ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.status} IS NOT NULL`);
   return count;
 }
 

@@ -25,7 +25,7 @@ import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../src/core/protocol.ts';
 import { isSession, limitsOf, type OpenSession, sessionLimitReached, spentBySession, stateOf } from '../src/core/sessions/open-session.ts';
 import type { LiveRun } from './run/live-run.ts';
 
-const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
+export const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
 const TAG = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tag, SearchAttributeType.KEYWORD_LIST);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);

@@ -76,6 +76,9 @@ const seenNames = new LRUCache<string, true>({ max: 1_000 });
 /** The names of the newest runs, by namespace and kind. A minute is short for a person, and long for a client that retries. */
 const namesOfRunsKnown = new LRUCache<string, string[]>({ max: 100, ttl: 60_000 });
 
+/** The condition for runs that a worker has resolved: the start of a run publishes its name, and a worker its status. */
+const IS_RESOLVED = `${SEARCH_ATTRIBUTES.status} IS NOT NULL`;
+
 /** The number of newest runs whose names a message may list. */
 const LISTED_RUNS = 200;
 const LISTED_NAMES = 10;
@@ -90,7 +93,9 @@ const LOOK_EVERY_MS = 100;
 async function isSeen({ workflow, options: { namespace } }: Client, { kind, name }: StartedByName): Promise<boolean> {
   const key = JSON.stringify([namespace, kind, name]);
   if (seenNames.has(key)) return true;
-  const { count } = await workflow.count(`WorkflowType = ${quoted(TYPES[kind])} AND ${SEARCH_ATTRIBUTES.agent} = ${quoted(name)}`);
+  const { count } = await workflow.count(
+    `WorkflowType = ${quoted(TYPES[kind])} AND ${SEARCH_ATTRIBUTES.agent} = ${quoted(name)} AND ${IS_RESOLVED}`,
+  );
   if (count > 0) seenNames.set(key, true);
   return count > 0;
 }
@@ -113,8 +118,8 @@ async function lookAt(client: Client, { runId, kind }: StartedByName, { takenMs,
     isTaken = historyLength > EVENTS_BEFORE_WORKER;
     const missing = (await missingThings(client, description)).find((one) => one.kind === kind);
     if (missing !== undefined) return { type: 'missing', missing };
-    const hasAgent = typedSearchAttributes.getAll().some(({ key }) => key.name === SEARCH_ATTRIBUTES.agent);
-    if (hasAgent || status.name !== 'RUNNING' || historyLength > EVENTS_BEFORE_AGENT) return { type: 'begun' };
+    const isResolved = typedSearchAttributes.getAll().some(({ key }) => key.name === SEARCH_ATTRIBUTES.status);
+    if (isResolved || status.name !== 'RUNNING' || historyLength > EVENTS_BEFORE_AGENT) return { type: 'begun' };
   }
   return { type: 'unknown' };
 }
@@ -178,7 +183,7 @@ async function namesOfRuns(client: Client, { kind }: StartedByName): Promise<str
   const key = JSON.stringify([namespace, kind]);
   const kept = namesOfRunsKnown.get(key);
   if (kept !== undefined) return kept;
-  const query = `WorkflowType = ${quoted(TYPES[kind])} AND ${SEARCH_ATTRIBUTES.agent} IS NOT NULL`;
+  const query = `WorkflowType = ${quoted(TYPES[kind])} AND ${IS_RESOLVED}`;
   const { executions } = await client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: LISTED_RUNS });
   const names = (executions ?? []).map((one) => payloadText(one.searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]));
   const unique = [...new Set(names.filter((name) => name !== undefined))];

@@ -75,7 +75,7 @@ import {
   type UpdateOptions,
   updateRun,
 } from './updates.ts';
-import { principalAttributes } from './visibility.ts';
+import { agentAttribute, principalAttributes } from './visibility.ts';
 
 /** The type of a session's handle, given the type or the name of its agent. */
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
@@ -132,7 +132,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
     this.#agentName = input.agent;
     // The first attribute marks a session in lists: the agent that it begins with. The server carries it over.
-    this.#attributes = [{ key: SESSION, value: input.agent }, ...principalAttributes(principal ?? {}, userKey)];
+    this.#attributes = [
+      { key: SESSION, value: input.agent },
+      agentAttribute(input.agent),
+      ...principalAttributes(principal ?? {}, userKey),
+    ];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
     this.#startOptions = (attributes) => ({

@@ -42,7 +42,7 @@ import { checkNewRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { AWAIT_OPTIONS, checkIfExists, type IfExists } from './client-options.ts';
 import type { RunAccess } from './run-access.ts';
-import { principalAttributes, requireRun } from './visibility.ts';
+import { agentAttribute, principalAttributes, requireRun } from './visibility.ts';
 import type { ProgramDocument } from '../core/domain/program-document.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../core/program/check/check-program.ts';
@@ -164,7 +164,7 @@ async function startWorkflow(
     workflowId: runId,
     workflowIdConflictPolicy: 'FAIL',
   };
-  const published = principalAttributes(input.principal ?? {}, settings.userKey);
+  const published = [agentAttribute(name), ...principalAttributes(input.principal ?? {}, settings.userKey)];
   const begun: WorkflowBeginning = { client, type, workflow, published };
   const isStarted = await beginWorkflow(begun, options);
   // An id taken by another principal is also refused: a client that acts for a principal gets only runs of that principal.

@@ -91,8 +91,14 @@ function equalsOrNull(name: string, value: string | undefined): string {
   return value === undefined ? `${name} IS NULL` : `${name} = ${quoted(value)}`;
 }
 
+const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
 const USER = defineSearchAttributeKey(SEARCH_ATTRIBUTES.user, SearchAttributeType.KEYWORD);
+
+/** Returns the search attribute for the agent or the program of a run, by which lists find it even if it ends before it is resolved. */
+export function agentAttribute(name: string): SearchAttributePair {
+  return { key: AGENT, value: name };
+}
 
 /** Returns the search attributes for a run's principal. The server carries them over, and children get their parent's. */
 export function principalAttributes({ tenant, user }: Identity, userKey: string | undefined): SearchAttributePair[] {

@@ -138,7 +138,11 @@ test('model, settings, tags and deadline are in the input of the run, and all ot
     memo: { ticket: 17 },
     priority: { priorityKey: 1, fairnessKey: 'acme' },
   });
-  expect(options?.typedSearchAttributes).toEqual([{ key: tenant, value: 'acme' }]);
+  const agent = defineSearchAttributeKey('LonghaulAgent', 'KEYWORD');
+  expect(options?.typedSearchAttributes).toEqual([
+    { key: tenant, value: 'acme' },
+    { key: agent, value: 'assistant' },
+  ]);
 });
 
 test('a live run is marked in its input, and another one is not', async () => {
@@ -167,6 +171,7 @@ test('a start without options is sent as before', async () => {
     'args',
     'staticSummary',
     'taskQueue',
+    'typedSearchAttributes',
     'workflowId',
     'workflowIdConflictPolicy',
     'workflowIdReusePolicy',

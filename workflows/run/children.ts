@@ -20,6 +20,7 @@ import {
   readChildRequest,
   referringToCall,
 } from '../../src/core/activity-requests/child-requests.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type {
   ChildCall,
@@ -67,6 +68,7 @@ import {
   SIGNALS,
   type StartedAgainInput,
 } from '../../src/core/protocol.ts';
+import { AGENT } from '../visibility.ts';
 import type { LiveRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
 
@@ -147,7 +149,7 @@ async function startAlone(
   const { firstExecutionRunId: firstRunId } = workflowInfo();
   for (let waitMs = ID_WAIT_MS.first; ; waitMs *= 2) {
     try {
-      return await startInTurn(run, start, () => startRun(runId, withFirstRun(start, firstRunId)));
+      return await startInTurn(run, start, () => startRun(run, runId, withFirstRun(start, firstRunId)));
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || waitMs > ID_WAIT_MS.last) throw error;
     }
@@ -173,28 +175,39 @@ function takenProblem(runId: string): string {
  * Starts the workflow of a child. The server also applies the close policy of a child when its parent continues as new: with
  * any policy but ABANDON, the child would end then.
  */
-function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle<RunWorkflow>> {
+function startRun({ snapshot }: LiveRun, runId: string, start: ChildStart): Promise<ChildWorkflowHandle<RunWorkflow>> {
   return startChild<RunWorkflow>(start.kind === 'agent' ? AGENT_RUN : PROGRAM_RUN, {
     args: [start.input],
     workflowId: runId,
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     parentClosePolicy: ParentClosePolicy.ABANDON,
     staticSummary: summaryText(summaryOf(start)),
-    ...attributesOfPrincipal(),
+    ...attributesOf(nameOf(start), snapshot),
   });
 }
 
-/** Returns the parent's search attributes of the principal: the workflow does not know the key that hashes users. */
-function attributesOfPrincipal(): { typedSearchAttributes?: SearchAttributePair[] } {
-  const own: readonly string[] = [SEARCH_ATTRIBUTES.tenant, SEARCH_ATTRIBUTES.user];
-  const pairs = workflowInfo()
-    .typedSearchAttributes.getAll()
-    .filter(({ key }) => own.includes(key.name));
+/**
+ * Returns the search attributes of a child: its name, if the namespace has the attribute, and the parent's attributes of the principal,
+ * since the workflow does not know the key that hashes users.
+ */
+function attributesOf(name: string, snapshot: AgentSnapshot | undefined): { typedSearchAttributes?: SearchAttributePair[] } {
+  const ofPrincipal: readonly string[] = [SEARCH_ATTRIBUTES.tenant, SEARCH_ATTRIBUTES.user];
+  const pairs = [
+    ...(snapshot?.searchAttributes ? [{ key: AGENT, value: name }] : []),
+    ...workflowInfo()
+      .typedSearchAttributes.getAll()
+      .filter(({ key }) => ofPrincipal.includes(key.name)),
+  ];
   return pairs.length === 0 ? {} : { typedSearchAttributes: pairs };
 }
 
 function summaryOf(start: ChildStart): string {
-  if (start.kind === 'agent') return `${start.input.agent}: ${openingText(start.input)}`;
+  return start.kind === 'agent' ? `${start.input.agent}: ${openingText(start.input)}` : nameOf(start);
+}
+
+/** Returns the name of the agent or the program. */
+function nameOf(start: ChildStart): string {
+  if (start.kind === 'agent') return start.input.agent;
   const { program } = start.input;
   return typeof program === 'string' ? program : program.name;
 }

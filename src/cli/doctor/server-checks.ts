@@ -356,7 +356,7 @@ async function checkKnownAgents(examination: Examination): Promise<Finding> {
     } catch {
       return skipped('The server cannot list the open runs of the task queue by their agents.');
     }
-    if (names.length === 0) return skipped(`No open run of the task queue "${taskQueue}" has begun.`);
+    if (names.length === 0) return skipped(`The task queue "${taskQueue}" has no open run.`);
     const agents = await examination.agents;
     if (agents.state !== 'loaded') return ok(`Open runs of the task queue "${taskQueue}" are of ${names.join(', ')}.`);
     const own = [...agents.module.agents, ...agents.module.programs].map(({ name }) => name);

@@ -93,7 +93,11 @@ describe('a service that lists no agents starts any agent, and reports names tha
     const { client, starts, queries } = service();
     const { status, body } = await started(await checkedHandler(client), path, { [kind]: "cl'erk", ...more });
     const type = kind === 'agent' ? 'agentRun' : 'programRun';
-    expect([status, starts, queries]).toEqual([201, ["cl'erk"], [String.raw`WorkflowType = '${type}' AND LonghaulAgent = 'cl\'erk'`]]);
+    expect([status, starts, queries]).toEqual([
+      201,
+      ["cl'erk"],
+      [String.raw`WorkflowType = '${type}' AND LonghaulAgent = 'cl\'erk' AND LonghaulStatus IS NOT NULL`],
+    ]);
     expect(body.notice).toBe(
       `No worker has run ${kind === 'agent' ? 'an agent' : 'a program'} "cl'erk" so far. The run is safe, and begins as soon as a worker has it.`,
     );
