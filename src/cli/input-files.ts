@@ -2,24 +2,55 @@ import { type Stats, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
+import type { ArchiveSink, CreateWorkerOptions, LonghaulPluginOptions, PayloadStore } from '../../worker/index.ts';
 import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
 import { defined, isJsonObject } from '../core/domain/json.ts';
 import type { ModelClient } from '../core/domain/model.ts';
 import type { Problem } from '../core/program/check/problems.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
+import { SHARED_OPTIONS } from '../define/all-parts.ts';
 import type { Resources } from '../define/context.ts';
 import { isCompiledProgram } from '../define/program/from-compiled-program.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
+import { nearestName } from '../core/domain/text.ts';
 import { NEEDED_NODE } from '../node-version/node-version.ts';
 import { type Terminal, textOrStdin } from './terminal.ts';
 
-/** Worker options that a module may export under their own names, and that the worker checks. */
-const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams', 'telemetry', 'captureContent'] as const;
+/** The worker options that the module may export, besides the ones checked here (`EXPORTS`), and that the worker checks. */
+type CheckedByWorker = Exclude<keyof LonghaulPluginOptions, keyof typeof EXPORTS | keyof typeof BY_FLAGS>;
+
+/** What a module may export for the worker to check, with the form of each: the compiler reports an option that is missing here. */
+const CHECKED_BY_WORKER: Readonly<Record<CheckedByWorker, 'function' | 'object' | true>> = {
+  ...SHARED_OPTIONS,
+  embed: 'function',
+  batch: 'object',
+  secrets: true,
+  archiveTimeout: true,
+  streams: 'object',
+  telemetry: 'object',
+  captureContent: true,
+  limits: 'object',
+  governor: 'object',
+  authorize: 'function',
+  notify: 'function',
+  notifyEnded: 'function',
+  notifyEndedTimeout: true,
+  prices: 'object',
+  continueAsNew: 'object',
+  childCheckEvery: true,
+  missingTimeout: true,
+  heartbeatEvery: true,
+  transcriptCacheSize: true,
+  codeCache: 'object',
+  workflowStackTraces: true,
+};
+
+/** Worker options that a command reads elsewhere, because clients need the same, or because each start of a worker has others. */
+const BY_FLAGS = { codec: '--codec or LONGHAUL_CODEC', versioning: '--deployment, --build-id and --versioning' } as const;
 
 /** The exports of a module of agents that a worker uses. */
-export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'> {
+export interface AgentsModule extends Pick<CreateWorkerOptions, CheckedByWorker | 'payloadStore' | 'archive' | 'memory'> {
   agents: AnyAgent[];
   programs: AnyProgram[];
   /** Tools that the steps of documents may name, without the tools of programs. */
@@ -30,15 +61,21 @@ export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_
   resources: Resources;
 }
 
-/** Loads the module that the user named. Throws a UsageError that explains what is wrong with it. */
-export async function loadAgentsModule(path: string): Promise<AgentsModule> {
+/**
+ * Loads the module that the user named. Throws a UsageError that explains what is wrong with it. Calls `note` with a line for each export
+ * that is ignored and looks like a mistake.
+ */
+export async function loadAgentsModule(path: string, note: (line: string) => void = () => undefined): Promise<AgentsModule> {
   const file = resolve(path);
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new UsageError(`The agents module "${path}" does not exist (looked for "${file}")`);
   if (!found.isFile()) throw new UsageError(`The agents module "${path}" is not a file: name the file, such as "${path}/agents.ts"`);
   const kind = await moduleKindProblem(path, file);
   if (kind !== undefined) throw new UsageError(kind);
-  return readExports(path, await importModule(path, file));
+  const exported = await importModule(path, file);
+  const read = readExports(path, exported);
+  for (const line of ignoredExports(path, exported)) note(line);
+  return read;
 }
 
 async function importModule(path: string, file: string): Promise<Record<string, unknown>> {
@@ -74,7 +111,7 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
       archive: read<ArchiveSink>('archive'),
       memory: read<MemoryStore>('memory'),
     }),
-    ...Object.fromEntries(AS_THEY_ARE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
+    ...defined(Object.fromEntries(Object.keys(CHECKED_BY_WORKER).map((name) => [name, exported[name]]))),
   };
 }
 
@@ -105,6 +142,33 @@ const EXPORTS = {
   string,
   ({ what: string; write: string } | { element: string; made: string }) & { is: (value: unknown) => boolean }
 >;
+
+/** Returns a line for each export that is set by flags instead, or is named and formed almost like one that a worker uses. */
+function ignoredExports(path: string, exported: Record<string, unknown>): string[] {
+  const names = [...Object.keys(EXPORTS), ...Object.keys(CHECKED_BY_WORKER)];
+  return Object.entries(exported).flatMap(([name, value]) => {
+    const begin = `The agents module "${path}" exports "${name}", which is ignored`;
+    if (value === undefined || names.includes(name)) return [];
+    if (Object.hasOwn(BY_FLAGS, name)) return [`${begin}: set it with ${BY_FLAGS[name as keyof typeof BY_FLAGS]}`];
+    const meant = nearestName(name, names);
+    return meant === undefined || !hasForm(value, meant) ? [] : [`${begin}. Did you mean "${meant}"?`];
+  });
+}
+
+/** True if the value could be the export of this name. Agents and programs are found under any name, and count as no mistake. */
+function hasForm(value: unknown, name: string): boolean {
+  if (name === 'agents' || name === 'programs') return false;
+  if (isChecked(name)) {
+    const { is, ...kind } = EXPORTS[name];
+    return 'element' in kind ? Array.isArray(value) && value.length > 0 && value.every(is) : is(value);
+  }
+  const form = CHECKED_BY_WORKER[name as CheckedByWorker];
+  return form === true || (typeof value === form && value !== null);
+}
+
+function isChecked(name: string): name is keyof typeof EXPORTS {
+  return Object.hasOwn(EXPORTS, name);
+}
 
 /** True for a definition of this kind. Checks `kind` instead of the class: the module may use another copy of this package. */
 function isOfKind(value: unknown, kind: string): boolean {

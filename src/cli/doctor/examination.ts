@@ -49,7 +49,7 @@ export interface ExaminationFlags extends ServerFlags {
 
 /** The user's agents, why they cannot be loaded, or that there are none to check. */
 type LoadedAgents =
-  | { state: 'loaded'; module: AgentsModule; path: string }
+  | { state: 'loaded'; module: AgentsModule; path: string; notices: readonly string[] }
   | { state: 'failed'; reason: string; path: string }
   | { state: 'absent' };
 
@@ -93,10 +93,11 @@ export class Examination {
     if (!this.machine.loadsTypeScript && /^\.[mc]?ts$/.test(extname(path))) return { state: 'absent' };
     const late = delay(LOAD_MS, undefined, { ref: false });
     try {
-      const module = await Promise.race([loadAgentsModule(path), late]);
+      const notices: string[] = [];
+      const module = await Promise.race([loadAgentsModule(path, (line) => notices.push(line)), late]);
       if (module === undefined)
         return { state: 'failed', reason: `The agents module "${path}" does not load within ${LOAD_MS / 1000} s`, path };
-      return { state: 'loaded', module, path };
+      return { state: 'loaded', module, path, notices };
     } catch (error) {
       return { state: 'failed', reason: errorMessage(error), path };
     }

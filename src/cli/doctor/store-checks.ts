@@ -206,7 +206,8 @@ async function checkModule({ agents, agentsPath }: Examination): Promise<Finding
     );
   }
   if (loaded.state === 'loaded') {
-    const { module, path } = loaded;
+    const { module, path, notices } = loaded;
+    if (notices.length > 0) return warn(notices.map(oneSentence).join(' '));
     return ok(`${counted(module.agents.length, 'agent')} and ${counted(module.programs.length, 'program')} in "${path}".`);
   }
   if (OF_SCHEMA.test(loaded.reason)) return skipped('The agents module does not load because of a schema.');

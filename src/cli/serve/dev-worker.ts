@@ -62,7 +62,7 @@ export async function serveDevWorker(
 ): Promise<number> {
   const workflowsPath = workflowsFile(flags.workflows);
   const { httpPort } = flags;
-  const loaded = await loadAgentsModule(flags.agents);
+  const loaded = await loadAgentsModule(flags.agents, (line) => io.output.note(line));
   // Without the service, the process has no reader.
   const agentsModule = httpPort === undefined ? loaded : withSink(loaded);
   await installQuietRuntime(io.output, flaggedLog(flags, io.terminal.env));

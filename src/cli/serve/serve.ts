@@ -36,7 +36,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
   const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
   const hasWorker = flags.agents !== undefined && flags.worker;
-  const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
+  const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents, (line) => io.output.note(line));
   const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
   await checkNamespace(io, flags);
   const { telemetry, close } = await commandTelemetry(io.output, flags, agentsModule);

@@ -16,7 +16,7 @@ export async function worker(io: CommandIo, flags: FlagsOf<typeof WORKER>): Prom
   const versioning = chosenVersioning(flags);
   const log = flaggedLog(flags, io.terminal.env);
   const workflowsPath = workflowsFile(flags.workflows);
-  const agentsModule = await loadAgentsModule(flags.agents);
+  const agentsModule = await loadAgentsModule(flags.agents, (line) => output.note(line));
   const server = await checkNamespace(io, flags);
   const { telemetry, close } = await commandTelemetry(output, flags, agentsModule);
   await installQuietRuntime(output, log, telemetry?.page);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importProblem, loadAgentsModule } from '../../../src/cli/input-files.ts';
+import { PLUGIN_OPTIONS } from '../../../worker/plugin.ts';
 
 const AGENT = (name: string): string => `({ kind: 'longhaul.agent', name: '${name}', model: 'p/m', tools: [] })`;
 const CLIENT = '{ capabilities: { structuredOutput: true }, call: async () => ({}) }';
@@ -72,6 +73,63 @@ test('with providers, resources and a payload store; without providers, the comm
   const hooks = 'export const secrets = () => "s"; export const authorize = () => ({ as: "a" }); export const prices = {};';
   const hooked = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${hooks}`));
   expect(hooked).toMatchObject({ secrets: expect.any(Function), authorize: expect.any(Function), prices: {} });
+});
+
+test('with every option of a worker that no flag sets', async () => {
+  const wholeOptions: object = PLUGIN_OPTIONS;
+  const options = Object.keys(wholeOptions).filter((name) => !(name in CHECKED_VALUES) && name !== 'codec' && name !== 'versioning');
+  expect(options).toEqual(
+    expect.arrayContaining(['batch', 'hooks', 'limits', 'governor', 'embed', 'missingTimeout', 'notifyEndedTimeout']),
+  );
+  const code = options.map((name) => `export const ${name} = '${name}';`).join(' ');
+  const whole = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${code}`));
+  expect(whole).toMatchObject(Object.fromEntries(options.map((name) => [name, name])));
+});
+
+/** The options whose exports the command checks itself. */
+const CHECKED_VALUES = {
+  agents: true,
+  programs: true,
+  tools: true,
+  anchors: true,
+  providers: true,
+  resources: true,
+  payloadStore: true,
+  archive: true,
+  memory: true,
+};
+
+describe('an ignored export is reported', () => {
+  const notes = async (code: string): Promise<string[]> => {
+    const path = await write(`export const agents = [${AGENT('a')}]; ${code}`);
+    const lines: string[] = [];
+    await loadAgentsModule(path, (line) => lines.push(line.replaceAll(path, 'PATH')));
+    return lines;
+  };
+
+  test.each([
+    ['provider', 'providers', `{ p: ${CLIENT} }`],
+    ['paylodStore', 'payloadStore', `{ name: 's', store() {}, retrieve() {}, deleteRun() {} }`],
+    ['tool', 'tools', `[{ kind: 'longhaul.tool', name: 't' }]`],
+    ['notifyEnd', 'notifyEnded', '() => undefined'],
+    ['batches', 'batch', '{ openai: {} }'],
+    ['missingTimeoutMs', 'missingTimeout', '1_000'],
+  ])('if %s is almost the name of an option, and its value has the form of one', async (name, meant, value) => {
+    expect(await notes(`export const ${name} = ${value};`)).toEqual([
+      `The agents module "PATH" exports "${name}", which is ignored. Did you mean "${meant}"?`,
+    ]);
+  });
+
+  test('if flags set the option', async () => {
+    expect(await notes('export const codec = { compression: true };')).toEqual([
+      'The agents module "PATH" exports "codec", which is ignored: set it with --codec or LONGHAUL_CODEC',
+    ]);
+  });
+
+  test('and no other one', async () => {
+    const others = `export const pool = {}; export const agent = ${AGENT('b')}; export const tool = { kind: 'longhaul.tool', name: 't' }; export const limit = 3;`;
+    expect(await notes(`${others} export default 1; export const providers = { p: ${CLIENT} };`)).toEqual([]);
+  });
 });
 
 describe('programs are found', () => {
