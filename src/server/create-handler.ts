@@ -23,6 +23,8 @@ import { refuseOthers } from './auth/open-access.ts';
 import { corsAnswer } from './cors.ts';
 import { requireAdmission } from './limits.ts';
 import { openapiDocument } from './openapi.ts';
+import { MISSING } from './schemas/expecting.ts';
+import { readValue } from './schemas/read-value.ts';
 import { bodyProblems, parameterProblems, problemOf, reportedRequest, type ReportError, RequestError } from './problems.ts';
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { openaiErrorResponse } from './protocols/openai/errors.ts';
@@ -398,22 +400,22 @@ function queryOf(url: string): Record<string, string | string[]> {
 }
 
 function parameters(schema: z.ZodObject, values: unknown, where: 'path' | 'query'): unknown {
-  const read = schema.safeParse(values);
-  if (read.success) return read.data;
+  const read = readValue(schema, values, 'parameter');
+  if (read.ok) return read.value;
   throw new RequestError('invalid_request', `The ${where} does not fit the route: see "errors"`, {
-    errors: parameterProblems(read.error.issues),
+    errors: parameterProblems(read.problems),
   });
 }
 
 function bodyOf(schema: z.ZodType, value: unknown): unknown {
-  const read = schema.safeParse(value === undefined ? {} : value);
-  if (read.success) return read.data;
+  const read = readValue(schema, value === undefined ? {} : value);
+  if (read.ok) return read.value;
   if (value === undefined) {
     throw new RequestError('invalid_request', 'The request has no body: send a JSON object', {
-      errors: [{ pointer: '#', detail: 'missing' }],
+      errors: [{ pointer: '#', detail: MISSING }],
     });
   }
-  throw new RequestError('invalid_request', 'The body does not fit the route: see "errors"', { errors: bodyProblems(read.error.issues) });
+  throw new RequestError('invalid_request', 'The body does not fit the route: see "errors"', { errors: bodyProblems(read.problems) });
 }
 
 /** The variables of a request for the routes of all protocols. They are set before any route is called. */

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
 import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, errorPage, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
-import { MOST_PROBLEMS } from './schemas/values.ts';
+import type { ValueProblem } from './schemas/read-value.ts';
 
 /** The body of an error response, as in RFC 9457. */
 export interface Problem {
@@ -139,23 +138,17 @@ export class RequestError extends LonghaulError {
   }
 }
 
-type Issue = z.core.$ZodIssue;
-
 /** The longest part of a pointer: the caller chooses the names of members. */
 const LONGEST_TOKEN = 100;
 
 /** Returns the invalid parts of a body with their JSON pointers. */
-export function bodyProblems(issues: readonly Issue[]): RequestProblem[] {
-  return flattenedIssues(issues)
-    .slice(0, MOST_PROBLEMS)
-    .map(({ path, detail }) => ({ pointer: pointerTo(path), detail }));
+export function bodyProblems(problems: readonly ValueProblem[]): RequestProblem[] {
+  return problems.map(({ path, detail }) => ({ pointer: pointerTo(path), detail }));
 }
 
 /** Returns the invalid parameters by name. */
-export function parameterProblems(issues: readonly Issue[]): RequestProblem[] {
-  return flattenedIssues(issues)
-    .slice(0, MOST_PROBLEMS)
-    .map(({ path, detail }) => ({ parameter: String(path[0] ?? ''), detail }));
+export function parameterProblems(problems: readonly ValueProblem[]): RequestProblem[] {
+  return problems.map(({ path, detail }) => ({ parameter: String(path[0] ?? ''), detail }));
 }
 
 /** Returns a path as a JSON pointer in a URI fragment. */
@@ -167,26 +160,6 @@ function pointerTo(path: readonly PropertyKey[]): string {
 /** Shortens a long name to whole characters: half of a surrogate pair cannot be encoded in a URI. */
 function shortened(name: string): string {
   return (name.length > LONGEST_TOKEN ? `${name.slice(0, LONGEST_TOKEN)}…` : name).toWellFormed();
-}
-
-interface FlatIssue {
-  path: PropertyKey[];
-  detail: string;
-}
-
-/** Splits issues: one for each unknown member, and for a union, those of the closest branch. */
-function flattenedIssues(issues: readonly Issue[], above: readonly PropertyKey[] = []): FlatIssue[] {
-  return issues.flatMap((issue): FlatIssue[] => {
-    const path = [...above, ...issue.path];
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({ path: [...path, key], detail: 'unknown member' }));
-    const branches = issue.code === 'invalid_union' ? issue.errors.map((branch) => flattenedIssues(branch, path)) : [];
-    // A value that matches a branch except for a mistake has issues deeper down; a value of another form has one at its own path.
-    const [closest] = branches
-      .filter((branch) => branch.some((one) => one.path.length > path.length))
-      .toSorted((a, b) => a.length - b.length);
-    return closest ?? [{ path, detail: issue.message }];
-  });
 }
 
 /** Returns the operator's report of an internal error. */

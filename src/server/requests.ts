@@ -23,6 +23,7 @@ import { checkProgram } from '../core/program/check/check-program.ts';
 import { invalidProgram } from '../core/program/check/problems.ts';
 import { within } from '../streams/waits.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import { expecting } from './schemas/expecting.ts';
 import type { Reply, ResponseDefinition, RouteRequest } from './route.ts';
 import type { ServerSettings } from './server-options.ts';
 
@@ -254,7 +255,7 @@ export const LONGEST_WAIT_MS = 60_000;
 /** The query parameter of a route that can wait. */
 export const waitParameter = z
   .string()
-  .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
+  .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/, expecting('a time such as "500ms", "30s" or "1m"'))
   .describe('The longest time to wait for the end, such as `30s`. More than 60 seconds count as 60. Default: none.');
 
 /** The units of a wait in milliseconds. */

@@ -1,3 +1,4 @@
+import { expecting } from './schemas/expecting.ts';
 import { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import type { RunHandle } from '../client/run-handle.ts';
@@ -108,7 +109,7 @@ export const sessionParams = z.object({ sessionId: runIdText.describe('The id of
 /** A whole number in a path or a query: only digits. An empty text and `1e3` are invalid. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
   const read = (text: unknown): unknown => (typeof text === 'string' && /^-?\d{1,16}$/.test(text) ? Number(text) : text);
-  return z.preprocess(read, z.int().min(min).max(max));
+  return z.preprocess(read, z.int(expecting('a whole number')).min(min).max(max));
 }
 
 /** The page size in a query. */

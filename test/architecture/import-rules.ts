@@ -113,7 +113,7 @@ export const ZONES: readonly Zone[] = [
   // The HTTP service. Who calls, and how often, is decided without it.
   {
     room: 'src/server/auth',
-    may: ['src/core', 'src/stores', 'src/memory'],
+    may: ['src/core', 'src/stores', 'src/memory', 'src/server/schemas'],
     packages: ['node:*', 'zod', 'jose'],
   },
   { room: 'src/server/limits', may: ['src/core', 'src/server/auth'], packages: ['lru-cache'] },

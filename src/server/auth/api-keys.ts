@@ -7,6 +7,8 @@ import { defined, parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { changeFile } from '../../memory/file-lock.ts';
 import { ifThere } from '../../stores/payload-store.ts';
+import { expecting } from '../schemas/expecting.ts';
+import { readValue } from '../schemas/read-value.ts';
 import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
 
 const DIGEST_BYTES = 32;
@@ -186,8 +188,8 @@ const NAME = z.string().min(1).max(200);
 const TIME = z.number().int().nonnegative();
 
 const STORED_KEY = z.strictObject({
-  id: z.string().regex(/^[0-9A-Za-z]+$/),
-  secretHash: z.string().regex(/^[0-9a-f]{64}$/),
+  id: z.string().regex(/^[0-9A-Za-z]+$/, expecting('digits and letters')),
+  secretHash: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hexadecimal digits'),
   name: NAME,
   scopes: z.array(z.enum(SCOPES)),
   agents: z.array(NAME).exactOptional(),
@@ -201,17 +203,18 @@ const FILE = z.strictObject({ version: z.literal(VERSION), keys: z.array(STORED_
 
 /** Returns the content of a file with these keys. Throws a UsageError for a key that could not be read back. */
 function keysText(keys: readonly ApiKey[]): string {
-  const [issue] = FILE.safeParse({ version: VERSION, keys }).error?.issues ?? [];
-  if (issue !== undefined) throw new UsageError(`The key is not valid: "${issue.path.slice(2).join('.')}": ${issue.message}`);
+  const read = readValue(FILE, { version: VERSION, keys });
+  const [problem] = read.ok ? [] : read.problems;
+  if (problem !== undefined) throw new UsageError(`The key is not valid: "${problem.path.slice(2).join('.')}": ${problem.detail}`);
   return `${JSON.stringify({ version: VERSION, keys }, undefined, 2)}\n`;
 }
 
 /** Parses the keys in a file. Throws `authorization_failed` for any other content: a misunderstood key could have other rights. */
 function parseKeys(text: string, file: string): ApiKey[] {
-  const parsed = FILE.safeParse(parsedJson(text));
-  if (parsed.success) return parsed.data.keys;
-  const [issue] = parsed.error.issues;
-  const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+  const read = readValue(FILE, parsedJson(text));
+  if (read.ok) return read.value.keys;
+  const [problem] = read.problems;
+  const where = problem === undefined || problem.path.length === 0 ? '' : ` (${problem.path.join('.')}: ${problem.detail})`;
   throw new LonghaulError(
     'authorization_failed',
     `The file "${file}" holds no API keys of this release${where}: use another file, or correct it`,

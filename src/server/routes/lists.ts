@@ -8,6 +8,7 @@ import { canonicalJson, type JsonObject, parsedJson } from '../../core/domain/js
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems.ts';
 import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
+import { expecting } from '../schemas/expecting.ts';
 import { approvalsPage, runCounts, runsPage, runStatus, sessionsPage } from '../schemas/run-views.ts';
 
 const pageParameters = {
@@ -20,7 +21,7 @@ const principalParameters = {
   user: z.string().exactOptional().describe('Only for a caller that acts for no principal itself.'),
 };
 
-const startTime = z.iso.datetime({ offset: true }).exactOptional();
+const startTime = z.iso.datetime({ offset: true, ...expecting('a time such as "2026-11-26T22:06:35Z"') }).exactOptional();
 
 const runFilters = {
   agent: z.string().exactOptional(),

@@ -13,6 +13,7 @@ import {
 } from '../../core/domain/requests.ts';
 import { described, FLAG, listOf, NUMBER, object, oneOf, optional, TEXT } from '../../core/domain/shape.ts';
 import { STATUS_VIEW } from '../../core/domain/views.ts';
+import { expecting } from './expecting.ts';
 import {
   agentNameText,
   component,
@@ -32,7 +33,7 @@ import {
 
 const modelName = z
   .string()
-  .regex(/^[^/]+\/.+$/)
+  .regex(/^[^/]+\/.+$/, expecting('a provider and a model, such as "openai/gpt-5"'))
   .transform((text) => text as `${string}/${string}`)
   .describe('`provider/model`, with a provider of the worker.');
 
@@ -68,7 +69,7 @@ const limitOptions = component(
       inputTokens: count.exactOptional(),
       outputTokens: count.exactOptional(),
       totalTokens: count.exactOptional(),
-      costUsd: z.number().min(0).exactOptional(),
+      costUsd: z.number().positive().exactOptional(),
       deadline: duration.exactOptional(),
     })
     .describe('Limits of a run. Each is optional.'),
@@ -165,8 +166,8 @@ const sessionLimits = component(
   'SessionLimitOptions',
   z
     .strictObject({
-      turns: z.int().min(0).nullable().exactOptional(),
-      totalTokens: z.int().min(0).nullable().exactOptional(),
+      turns: z.int().min(1).nullable().exactOptional(),
+      totalTokens: z.int().min(1).nullable().exactOptional(),
       costUsd: z.number().min(0).nullable().exactOptional(),
       deadline: duration.nullable().exactOptional(),
     })

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain
 import { RUN_STATUS } from '../../core/domain/run.ts';
 import { JSON_OBJECT, type Shape } from '../../core/domain/shape.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
+import { expecting } from './expecting.ts';
 
 /** Any JSON value: a body has nothing else. */
 export const jsonValue = z
@@ -23,17 +24,22 @@ export const jsonObject = component(
     .meta({ type: 'object', additionalProperties: {}, description: 'Any JSON object.' }),
 );
 
+const TIME_SPAN = 'milliseconds, or a time span such as "30s", "5m", "1.5h" or "2d"';
+
 /** A time span as requests write it. */
 export const duration = component(
   'Duration',
   z
-    .union([
-      z.int().min(1),
-      z
-        .string()
-        .regex(/^(?:[1-9]\d{0,9}(?:\.\d{1,9})?(?:ms|s|m)|[1-9]\d{0,5}(?:\.\d{1,9})?[hd]|0\.\d?[1-9]\d{0,9}[smhd])$/)
-        .transform((text) => text as `${number}s`),
-    ])
+    .union(
+      [
+        z.int().min(1),
+        z
+          .string()
+          .regex(/^(?:[1-9]\d{0,9}(?:\.\d{1,9})?(?:ms|s|m)|[1-9]\d{0,5}(?:\.\d{1,9})?[hd]|0\.\d?[1-9]\d{0,9}[smhd])$/)
+          .transform((text) => text as `${number}s`),
+      ],
+      expecting(TIME_SPAN),
+    )
     .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
 );
 

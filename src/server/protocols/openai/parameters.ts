@@ -19,6 +19,8 @@ import {
 } from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { bodyProblems } from '../../problems.ts';
+import { MISSING } from '../../schemas/expecting.ts';
+import { readValue } from '../../schemas/read-value.ts';
 import { list, members, MOST } from '../../schemas/values.ts';
 import { invalidValue, OpenaiRefusal, unsupported } from './errors.ts';
 
@@ -53,15 +55,13 @@ export function supportedParameters(body: unknown, { own, withoutEffect, others 
 
 /** Returns a value as parsed by a schema. Throws an error that names the first invalid parameter. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const read = schema.safeParse(value, { reportInput: true });
-  if (read.success) return read.data;
-  const [first] = read.error.issues;
-  const isMissing = first?.code === 'invalid_type' && first.input === undefined;
+  const read = readValue(schema, value);
+  if (read.ok) return read.value;
   throw new OpenaiRefusal(
     'invalid_request',
     'The request does not fit',
-    { code: isMissing ? 'missing_required_parameter' : 'invalid_value' },
-    { errors: bodyProblems(read.error.issues) },
+    { code: read.problems[0]?.detail === MISSING ? 'missing_required_parameter' : 'invalid_value' },
+    { errors: bodyProblems(read.problems) },
   );
 }
 

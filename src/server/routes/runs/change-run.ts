@@ -1,3 +1,4 @@
+import { expecting } from '../../schemas/expecting.ts';
 import { z } from 'zod';
 import { sendDecision } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/json.ts';
@@ -134,7 +135,7 @@ const deleteRoute = defineRoute(
       end: flag.exactOptional().describe('True: open runs are cancelled first.'),
       grace: z
         .string()
-        .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
+        .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/, expecting('a time such as "500ms", "30s" or "1m"'))
         .transform((text) => text as Duration)
         .exactOptional()
         .describe('The time that they have to end by themselves. Default `30s`.'),

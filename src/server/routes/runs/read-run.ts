@@ -1,3 +1,4 @@
+import { expecting } from '../../schemas/expecting.ts';
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
@@ -357,7 +358,7 @@ export const STREAM_ROUTES: readonly Route[] = [streamRunRoute, streamSessionRou
 const spilledParams = runParams.extend({
   sha256: z
     .string()
-    .regex(/^[\da-f]{64}$/)
+    .regex(/^[\da-f]{64}$/, expecting('64 hexadecimal digits'))
     .describe('The `sha256` of `spilled`, as the event or the step has it.'),
 });
 
