@@ -32,9 +32,20 @@ export async function openConnection(server: McpServerDefinition, options: OpenO
       if (older !== undefined) return older;
     }
     const check = transport.type === 'http' ? 'its "url" and "headers"' : `its "command" and "args", and the log of the worker`;
-    throw new LonghaulError('mcp_unreachable', `MCP server "${name}" cannot be reached: ${connectProblem(error)}. Check ${check}`);
+    throw new LonghaulError('mcp_unreachable', `MCP server "${name}" cannot be reached: ${problemWith(transport, error)}. Check ${check}`);
   }
 }
+
+/** Describes why a server cannot be reached. A program that cannot be started is named: its system error does not say which file is absent. */
+function problemWith(transport: McpTransport, error: unknown): string {
+  const problem = connectProblem(error);
+  if (transport.type === 'http' || !CANNOT_START.has(problem)) return problem;
+  const { command, cwd } = transport;
+  return `its program "${command}" could not be started${cwd === undefined ? '' : ` in the folder "${cwd}"`} (${problem})`;
+}
+
+/** The codes of the system for a program that it cannot start. */
+const CANNOT_START: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR']);
 
 /** Connects by the older protocol; undefined if the server does not speak it either. */
 async function openOlder(server: McpServerDefinition, options: OpenOptions, stop: AbortSignal): Promise<McpConnection | undefined> {

@@ -512,14 +512,14 @@ export function knownAgent({ agents }: Pick<ServerSettings, 'agents'>, name: str
 export function startableAgent({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, name: string): AnyAgent | string {
   const known = knownAgent({ agents }, name);
   if (typeof known !== 'string' || agents.length === 0) return known;
-  throw new LonghaulError('agent_not_found', `The service has no agent ${JSON.stringify(name)}${nearestAgent(agents, caller, name)}`);
+  throw new LonghaulError('agent_not_found', `The service has no agent ${JSON.stringify(name)}${nearestStartable(agents, caller, name)}`);
 }
 
-/** Returns `. Did you mean "clerk"?` if the caller may start an agent with a similar name, otherwise an empty text. */
-export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: string): string {
+/** Returns `. Did you mean "clerk"?` if the caller may start an agent or a program with a similar name, otherwise an empty text. */
+export function nearestStartable(listed: readonly { name: string }[], caller: Caller, name: string): string {
   return didYouMean(
     name,
-    agents.map((agent) => agent.name).filter((one) => mayStart(caller, one)),
+    listed.map((one) => one.name).filter((one) => mayStart(caller, one)),
   );
 }
 

@@ -3,6 +3,8 @@ import { agentModels } from '../../core/domain/agent.ts';
 import { LonghaulError } from '../../core/domain/errors.ts';
 import { defined, type JsonObject } from '../../core/domain/json.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import { mayStart } from '../auth/caller.ts';
+import { nearestStartable } from '../requests.ts';
 import { defineRoute, ok, type Route } from '../route.ts';
 import { component, jsonObject } from '../schemas/values.ts';
 
@@ -49,11 +51,11 @@ const showAgentRoute = defineRoute(
     responses: ok(agentDetails, 'The agent.'),
     problems: ['agent_not_found'],
   },
-  async ({ params, caller: { agents: allowed }, settings }) => {
-    const isAllowed = allowed === undefined || allowed.includes(params.agent);
-    const found = isAllowed ? settings.agents.find(({ name }) => name === params.agent) : undefined;
+  async ({ params, caller, settings }) => {
+    const found = mayStart(caller, params.agent) ? settings.agents.find(({ name }) => name === params.agent) : undefined;
     if (found !== undefined) return { status: 200, body: detailsOf(found) };
-    throw new LonghaulError('agent_not_found', `The service knows no agent "${params.agent}" that this caller may start`);
+    const hint = nearestStartable(settings.agents, caller, params.agent);
+    throw new LonghaulError('agent_not_found', `The service knows no agent "${params.agent}" that this caller may start${hint}`);
   },
 );
 
@@ -113,11 +115,12 @@ const showProgramRoute = defineRoute(
     responses: ok(programDetails, 'The program.'),
     problems: ['program_not_found'],
   },
-  async ({ params, caller: { agents: allowed }, settings }) => {
-    const isAllowed = allowed === undefined || allowed.includes(params.program);
-    const found = isAllowed ? settings.programs.find(({ name }) => name === params.program) : undefined;
-    if (found === undefined)
-      throw new LonghaulError('program_not_found', `The service knows no program "${params.program}" that this caller may start`);
+  async ({ params, caller, settings }) => {
+    const found = mayStart(caller, params.program) ? settings.programs.find(({ name }) => name === params.program) : undefined;
+    if (found === undefined) {
+      const hint = nearestStartable(settings.programs, caller, params.program);
+      throw new LonghaulError('program_not_found', `The service knows no program "${params.program}" that this caller may start${hint}`);
+    }
     const { name, document } = found;
     const { input, units } = document;
     return { status: 200, body: { name, units: units.map((unit) => unit.name), ...defined({ input }), document: plain(document) } };

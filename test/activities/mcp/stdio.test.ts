@@ -204,3 +204,16 @@ test('a program that writes nulls, ids as texts and empty results can be used', 
   expect((await pool.tools(odd, never)).map(nameOfTool)).toEqual(['say', undefined]);
   expect(await call('say', {}, {}, odd)).toEqual({ type: 'answered', result: null });
 });
+
+test('a program that cannot be started is named, with its folder', async () => {
+  const absent = mcpServer({ name: 'absent', command: 'no-such-program' });
+  const check = 'Check its "command" and "args", and the log of the worker';
+  await expect(pool.tools(absent, never)).rejects.toMatchObject({
+    code: 'mcp_unreachable',
+    message: `MCP server "absent" cannot be reached: its program "no-such-program" could not be started (ENOENT). ${check}`,
+  });
+  const elsewhere = mcpServer({ name: 'elsewhere', command: process.execPath, cwd: '/no/such/folder' });
+  await expect(pool.tools(elsewhere, never)).rejects.toMatchObject({
+    message: `MCP server "elsewhere" cannot be reached: its program "${process.execPath}" could not be started in the folder "/no/such/folder" (ENOENT). ${check}`,
+  });
+});

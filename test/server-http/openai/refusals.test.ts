@@ -1,5 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent } from '../../../src/index.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler, SCOPES } from '../../../src/server/index.ts';
 import { OPENAI_ROUTES } from '../../../src/server/protocols/openai/openai-routes.ts';
@@ -79,6 +81,43 @@ describe('a parameter that is not supported is refused by its name', () => {
   });
 });
 
+test('a misspelt parameter is refused with the nearest one', async () => {
+  expect(await refusal('/v1/chat/completions', { ...CHAT, temprature: 1 })).toMatchObject({
+    message: 'Unknown parameter: "temprature". Did you mean "temperature"?',
+  });
+  expect(await refusal('/v1/responses', { ...RESPONSE, inputt: 'x' })).toMatchObject({
+    message: 'Unknown parameter: "inputt". Did you mean "input"?',
+  });
+});
+
+test('an agent that requires deps is refused with another way to start it', async () => {
+  const agent = defineAgent({ name: 'desk', model: 'p/m', deps: z.object({ customerId: z.string() }) });
+  const { handler, calls } = served(new ToldRun().end('x'), { agents: [agent] });
+  for (const [path, body] of [['/v1/chat/completions', CHAT] as const, ['/v1/responses', RESPONSE] as const]) {
+    const response = await send(handler, 'POST', path, { body: { ...body, model: 'desk' } });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          message:
+            'Agent "desk" requires deps ("customerId"), which have no parameter in this protocol: start it with "POST /v1/runs", or give these fields defaults',
+          param: 'model',
+          code: 'invalid_input',
+        },
+      },
+    ]);
+  }
+  expect(calls).toEqual([]);
+});
+
+test('a path of the API that the service does not have is refused in the form of the API', async () => {
+  const openai = openaiFor(served(new ToldRun()).handler);
+  const refused = { constructor: OpenAI.NotFoundError, status: 404, code: 'route_not_found', type: 'invalid_request_error' };
+  await expect(openai.embeddings.create({ model: 'clerk', input: 'x' })).rejects.toMatchObject(refused);
+  await expect(openai.completions.create({ model: 'clerk', prompt: 'x' })).rejects.toMatchObject(refused);
+  await expect(openai.files.list()).rejects.toMatchObject(refused);
+});
+
 test('values that change nothing are accepted', async () => {
   const { handler, calls } = served(new ToldRun().end('x'));
   const chat = {
@@ -102,6 +141,7 @@ test('agents are models, those that the caller may start', async () => {
   const openai = openaiFor(served(new ToldRun()).handler);
   expect(await Array.fromAsync(await openai.models.list())).toEqual([{ id: 'clerk', object: 'model', created: 0, owned_by: 'longhaul' }]);
   expect((await openai.models.retrieve('clerk')).id).toBe('clerk');
+  await expect(openai.models.retrieve('clrek')).rejects.toThrow('Did you mean "clerk"?');
   await expect(openai.models.retrieve('gpt-5')).rejects.toMatchObject({ constructor: OpenAI.NotFoundError, code: 'model_not_found' });
   const other = openaiFor(served(new ToldRun(), { caller: { agents: ['other'] } }).handler);
   expect(await Array.fromAsync(await other.models.list())).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { defineAgent } from '../../../src/index.ts';
+import { ask, unit } from '../../../src/define/program/index.ts';
+import { defineAgent, defineProgram } from '../../../src/index.ts';
 import { type Caller, createHandler, type Handler } from '../../../src/server/index.ts';
 import { checkedHandler } from '../checked-handler.ts';
 import { answer, clientWithRun } from '../requests.ts';
@@ -63,6 +64,20 @@ describe.each(WAYS)('a service that lists agents refuses another name for %s', (
     expect(refused.body.detail).toContain(meant ?? 'no agent');
     expect(starts).toEqual([]);
   });
+});
+
+test('the details of a misspelt agent or program are refused with the nearest one that the caller may start', async () => {
+  const review = defineProgram({ name: 'review', model: 'p/m', units: [unit('review', {}, [ask('Letter', 'Write')])] });
+  const handler = await checkedHandler(service().client, { agents, programs: [review] });
+  expect((await answer(handler, 'GET', '/v1/agents/clrek')).body.detail).toBe(
+    'The service knows no agent "clrek" that this caller may start. Did you mean "clerk"?',
+  );
+  expect((await answer(handler, 'GET', '/v1/programs/reveiw')).body.detail).toBe(
+    'The service knows no program "reveiw" that this caller may start. Did you mean "review"?',
+  );
+  const caller: Caller = { id: 'c', scopes: ['runs:read'], agents: ['translator'] };
+  const other = createHandler(service().client, { agents, programs: [review], authenticate: () => caller });
+  expect((await answer(other, 'GET', '/v1/agents/clrek')).body.detail).not.toContain('Did you mean');
 });
 
 test('a name in the OpenAI protocol is refused with the nearest one as well', async () => {

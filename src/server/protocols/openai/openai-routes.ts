@@ -1,6 +1,7 @@
 import type { Model } from 'openai/resources/models';
 import { z } from 'zod';
 import { type Caller, mayStart } from '../../auth/caller.ts';
+import { nearestStartable } from '../../requests.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { jsonObject } from '../../schemas/values.ts';
 import type { ServerSettings } from '../../server-options.ts';
@@ -31,7 +32,7 @@ const getModelRoute = defineRoute(
   },
   async ({ params: { model }, caller, settings }) => {
     const found = modelsOf(settings, caller).find(({ id }) => id === model);
-    if (found === undefined) throw modelNotFound(model);
+    if (found === undefined) throw modelNotFound(model, {}, nearestStartable(settings.agents, caller, model));
     return { status: 200, body: found };
   },
 );
@@ -41,7 +42,12 @@ const MODEL_ROUTES: readonly Route[] = [listModelsRoute, getModelRoute];
 /** The routes of the OpenAI protocol. They are not in the OpenAPI document: OpenAI defines their shapes. */
 export const OPENAI_ROUTES: readonly Route[] = [...MODEL_ROUTES, chatRoute, createResponseRoute, ...RESPONSE_ROUTES];
 
-const PATH = /^\/v1\/(?:models|chat|responses)(?:\/|$)/;
+/** The parts of the OpenAI API after `/v1`, also those that the service lacks: clients of that API read refusals in its form only. */
+const PARTS =
+  'models chat responses completions conversations embeddings moderations images audio videos realtime files uploads batches fine_tuning ' +
+  'vector_stores containers evals assistants threads skills organization';
+
+const PATH = new RegExp(`^/v1/(?:${PARTS.replaceAll(' ', '|')})(?:/|$)`);
 
 /** True for a path of the protocol, without the prefix of the service: its errors have the protocol's form. */
 export function isOpenaiPath(path: string): boolean {

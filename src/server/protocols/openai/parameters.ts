@@ -17,6 +17,7 @@ import {
   MAX_JSON_DEPTH,
   parsedJson,
 } from '../../../core/domain/json.ts';
+import { didYouMean } from '../../../core/domain/text.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { bodyProblems } from '../../problems.ts';
 import { MISSING } from '../../schemas/expecting.ts';
@@ -37,12 +38,16 @@ export interface ParameterTable {
 /** Returns the parameters that the service reads. Throws for unsupported parameters, and for ones that the protocol does not have. */
 export function supportedParameters(body: unknown, { own, withoutEffect, others }: ParameterTable): JsonObject {
   if (!isJsonObject(body)) throw new OpenaiRefusal('invalid_request', 'The request has no body: send a JSON object', {});
+  const known = [...own, ...withoutEffect, ...Object.keys(others)];
   const given = Object.entries(body).filter(([, value]) => value !== null);
   for (const [name, value] of given) {
     if (own.includes(name) || withoutEffect.includes(name)) continue;
     const usual = Object.hasOwn(others, name) ? others[name] : undefined;
     if (usual === undefined) {
-      throw new OpenaiRefusal('invalid_request', `Unknown parameter: "${name}"`, { param: name, code: 'unknown_parameter' });
+      throw new OpenaiRefusal('invalid_request', `Unknown parameter: "${name}"${didYouMean(name, known)}`, {
+        param: name,
+        code: 'unknown_parameter',
+      });
     }
     if (usual.some((one) => canonicalJson(one) === canonicalJson(value))) continue;
     throw unsupported(

@@ -6,6 +6,7 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { defined, isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
+import { requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
 import { reportedRequest, RequestError } from '../../problems.ts';
@@ -14,7 +15,7 @@ import {
   endUnknown,
   knownAgent,
   memoWith,
-  nearestAgent,
+  nearestStartable,
   readMemo,
   requestDigest,
   runIdOfKey,
@@ -25,7 +26,7 @@ import {
 import type { RouteRequest } from '../../route.ts';
 import type { ServerSettings } from '../../server-options.ts';
 import { eventStream, openStream, type StreamMessage } from '../../streams.ts';
-import { modelNotFound, type OpenaiError, openaiErrorOf, runHeaders } from './errors.ts';
+import { modelNotFound, type OpenaiError, openaiErrorOf, OpenaiRefusal, runHeaders } from './errors.ts';
 import type { Conversation } from './parameters.ts';
 import type { RepeatedParameters } from './response-body.ts';
 
@@ -55,6 +56,7 @@ export async function startAgent(
   { client, caller, idempotencyKey, raw }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey' | 'raw'>,
   { route, body, agent, opening, settings, maxToolCalls, parameters, background = false }: AgentStart,
 ): Promise<StartOutcome & KeptFacts> {
+  if (!('previousRunId' in opening)) requireNoDeps(agent);
   const runId = idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey);
   const digest = idempotencyKey === undefined ? undefined : requestDigest(route, idempotencyKey, withoutWays(body));
   const facts: KeptFacts = { createdAt: Math.floor(Date.now() / 1_000), parameters };
@@ -76,6 +78,17 @@ export async function startAgent(
   return { ...outcome, ...(kept ?? facts) };
 }
 
+/** Throws for an agent whose deps have required fields: the protocol has no parameter for them. */
+function requireNoDeps(agent: AnyAgent | string): void {
+  if (typeof agent === 'string' || agent.deps === undefined || agent.deps.safeParse({}).success) return;
+  const names = requiredOf(agent.depsSchema ?? {}).map((name) => JSON.stringify(name));
+  const what = names.length === 0 ? 'deps' : `deps (${names.join(', ')})`;
+  const mend = 'start it with "POST /v1/runs", or give these fields defaults';
+  throw new OpenaiRefusal('invalid_input', `Agent "${agent.name}" requires ${what}, which have no parameter in this protocol: ${mend}`, {
+    param: 'model',
+  });
+}
+
 function withoutWays(body: unknown): JsonObject {
   return Object.fromEntries(Object.entries(body as JsonObject).filter(([name]) => !WAYS.has(name)));
 }
@@ -87,7 +100,7 @@ function withoutWays(body: unknown): JsonObject {
 export function agentOfModel({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, model: string): AnyAgent | string {
   requireStart(caller, model);
   const known = knownAgent({ agents }, model);
-  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model, {}, nearestAgent(agents, caller, model));
+  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model, {}, nearestStartable(agents, caller, model));
   return known;
 }
 
