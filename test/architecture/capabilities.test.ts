@@ -15,7 +15,7 @@ const texts = new Map(
 
 /** Words of Node, of webpack, of providers and of operating systems that name no capability. */
 const OF_OTHERS =
-  /async_hooks|webpackConfigHook|compil(?:er|ation)\.hooks|guardrail_intervened|permission_error|permission denied|word: \/permission\/i/g;
+  /async_hooks|webpackConfigHook|compil(?:er|ation)\.hooks|guardrail_intervened|permission_error|permission denied|threads skills|word: \/permission\/i/g;
 
 /** Returns the files that name a capability but are outside its rooms: no part of their path has its name. */
 function filesNaming(name: string, given: ReadonlyMap<string, string>): string[] {
