@@ -3,7 +3,7 @@ import { defineSearchAttributeKey, type SearchAttributePair, type SearchAttribut
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalJson, defined, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
+import { canonicalJson, defined, isJsonObject, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
 import { type ErrorCode, errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { readTraceparent } from '../core/domain/run-input.ts';
 import { identityOf, type Principal } from '../core/domain/run.ts';
@@ -15,6 +15,7 @@ import type { IfExists } from '../client/client-options.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { type LookTimes, missingOfStart, noticeOfStart, type StartedByName } from '../client/missing-workers.ts';
 import type { Shape } from '../core/domain/shape.ts';
+import { requiredOf } from '../core/json-schema/json-schema.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
@@ -503,6 +504,16 @@ export async function readMemo({ workflowService, options }: Client, runId: stri
 /** Returns the agent with this name, or the name if the service does not list it. */
 export function knownAgent({ agents }: Pick<ServerSettings, 'agents'>, name: string): AnyAgent | string {
   return agents.find((agent) => agent.name === name) ?? name;
+}
+
+/**
+ * Describes the deps without which an agent cannot start: for a protocol that has no parameter for them. Undefined if it starts with the
+ * given ones.
+ */
+export function missingDeps(agent: AnyAgent | string, given: unknown = {}): string | undefined {
+  if (typeof agent === 'string' || agent.deps === undefined || agent.deps.safeParse(given).success) return undefined;
+  const names = requiredOf(agent.depsSchema ?? {}).filter((name) => !(isJsonObject(given) && Object.hasOwn(given, name)));
+  return names.length === 0 ? 'deps' : `deps (${names.map((name) => JSON.stringify(name)).join(', ')})`;
 }
 
 /**

@@ -3,6 +3,9 @@ import type { StopReason } from './run.ts';
 import * as s from './shape.ts';
 import { type Duration, milliseconds } from './time.ts';
 
+/** A limit of costs. */
+const DOLLARS = s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' });
+
 const OPTIONAL_LIMITS = {
   /** The number of tool calls that may start, for all tools together. */
   toolCalls: s.optional(s.COUNT),
@@ -15,7 +18,7 @@ const OPTIONAL_LIMITS = {
   /** Input and output tokens of all model calls. */
   totalTokens: s.optional(s.COUNT),
   /** US dollars, according to the prices in the snapshot. */
-  costUsd: s.optional(s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
+  costUsd: s.optional(DOLLARS),
   /** Milliseconds from the start of the run. */
   deadlineMs: s.optional(s.described(s.DURATION, 'Milliseconds from the start of the run.')),
 };
@@ -284,19 +287,13 @@ export interface ChildrenOptions {
 /** The highest limit of depth. */
 export const MAX_TREE_DEPTH = 20;
 
-/**
- * A number that can be added to others and may be negative: the cost of a call can be, if a provider reports more cached tokens than prompt
- * tokens.
- */
-const SUMMAND = s.boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
-
 const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
   turns: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** Prompt and completion tokens of all turns. Default 200,000. */
   totalTokens: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** US dollars. Default: no limit. */
-  costUsd: s.optional(s.orNull(SUMMAND)),
+  costUsd: s.optional(s.orNull(DOLLARS)),
   /** Milliseconds from the start of the session. Default: no limit. */
   deadlineMs: s.optional(s.orNull(s.DURATION)),
 };

@@ -168,7 +168,7 @@ const sessionLimits = component(
     .strictObject({
       turns: z.int().min(1).nullable().exactOptional(),
       totalTokens: z.int().min(1).nullable().exactOptional(),
-      costUsd: z.number().min(0).nullable().exactOptional(),
+      costUsd: z.number().positive().nullable().exactOptional(),
       deadline: duration.nullable().exactOptional(),
     })
     .describe('Limits of a whole session. `null`: no limit.'),
@@ -184,7 +184,7 @@ export const openSessionBody = component(
     generateTitle: z.boolean().exactOptional(),
     limits: sessionLimits.exactOptional(),
     turnLimits: limitOptions.exactOptional(),
-    compactAfter: z.int().min(0).nullable().exactOptional(),
+    compactAfter: z.int().min(1).nullable().exactOptional(),
     refresh: z.literal('never').exactOptional(),
     messages: list(contentItem, { max: MOST.items }).exactOptional(),
     saved: savedContext.exactOptional(),

@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { httpStatusOf } from '../../../src/server/problems.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
@@ -268,6 +270,26 @@ test('the same chat id is another session for another tenant, and for another us
   }
   expect(new Set(ids).size).toBe(5);
   expect(ids[4]).toBe('c1');
+});
+
+test('an agent that requires deps is refused with a way to give them, unless the service does', async () => {
+  const agents = [defineAgent({ name: 'clerk', model: 'p/m', deps: z.object({ customer: z.string(), language: z.string() }) })];
+  const response = await posted(serviceOf(new FakeChat(), {}, { agents, chats: () => ({ deps: { language: 'en' } }) }), {
+    id: 'c1',
+    messages: [hello],
+  });
+  expect([response.status, await response.json()]).toMatchObject([
+    422,
+    {
+      code: 'invalid_input',
+      detail:
+        'Agent "clerk" requires deps ("customer"), which a page cannot send: return them from the option "chats" of the service, or give these fields defaults',
+    },
+  ]);
+  const session = new FakeChat();
+  session.onRequest = () => session.beginTurn();
+  const chats: ChatSessions = () => ({ deps: { customer: 'Ada', language: 'en' } });
+  expect((await posted(serviceOf(session, {}, { agents, chats }), { id: 'c1', messages: [hello] })).status).toBe(200);
 });
 
 test('the service chooses the limits of chats, and no client does', async () => {

@@ -46,6 +46,15 @@ test.each([
 });
 
 test.each([
+  [{ limits: { costUsd: 0 } }, '#/limits/costUsd', 'expected more than 0, got 0'],
+  [{ limits: { turns: 0 } }, '#/limits/turns', 'expected at least 1, got 0'],
+  [{ compactAfter: 0 }, '#/compactAfter', 'expected at least 1, got 0'],
+])('a session with %j is refused with the bound that the session has', async (settings, pointer, detail) => {
+  const refused = await answer(await checkedHandler(clientWithRun({})), 'POST', '/v1/sessions', { body: { agent: 'clerk', ...settings } });
+  expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_request', errors: [{ pointer, detail }] } });
+});
+
+test.each([
   ['/v1/runs?stauts=failed', 'stauts', 'unknown parameter "stauts". Did you mean "status"?'],
   ['/v1/runs?status=complete', 'status', 'got "complete". Did you mean "completed"?'],
   ['/v1/runs?limit=many', 'limit', 'expected a whole number, got "many"'],

@@ -8,9 +8,10 @@ import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
+import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest, type ReportError } from '../../problems.ts';
-import { derivedId, endUnknown, knownAgent, boundedId, soon, startableAgent } from '../../requests.ts';
+import { derivedId, endUnknown, knownAgent, missingDeps, boundedId, soon, startableAgent } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
 import { component } from '../../schemas/values.ts';
 import { emptyBody } from '../../schemas/requests.ts';
@@ -95,6 +96,7 @@ const post = defineRoute(
     if (before !== undefined && before.agentName !== params.agent) {
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${before.agentName}": use its route, or another id`);
     }
+    if (before === undefined) requireChatDeps(known, { caller, settings });
     // Without a stream slot for the answer, nothing is accepted: the client would send it again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
@@ -260,6 +262,15 @@ interface ChatOf {
   caller: Caller;
   client: LonghaulClient;
   settings: ServerSettings;
+}
+
+/** Throws for an agent whose chats lack fields of its deps: a page has no parameter for them. */
+function requireChatDeps(agent: AnyAgent | string, { caller, settings }: Pick<ChatOf, 'caller' | 'settings'>): void {
+  if (typeof agent === 'string') return;
+  const missing = missingDeps(agent, settings.chats?.({ agent: agent.name, caller }).deps);
+  if (missing === undefined) return;
+  const mend = 'return them from the option "chats" of the service, or give these fields defaults';
+  throw new LonghaulError('invalid_input', `Agent "${agent.name}" requires ${missing}, which a page cannot send: ${mend}`);
 }
 
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {

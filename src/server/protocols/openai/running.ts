@@ -6,7 +6,6 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { defined, isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
-import { requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
 import { reportedRequest, RequestError } from '../../problems.ts';
@@ -15,6 +14,7 @@ import {
   endUnknown,
   knownAgent,
   memoWith,
+  missingDeps,
   nearestStartable,
   readMemo,
   requestDigest,
@@ -80,11 +80,10 @@ export async function startAgent(
 
 /** Throws for an agent whose deps have required fields: the protocol has no parameter for them. */
 function requireNoDeps(agent: AnyAgent | string): void {
-  if (typeof agent === 'string' || agent.deps === undefined || agent.deps.safeParse({}).success) return;
-  const names = requiredOf(agent.depsSchema ?? {}).map((name) => JSON.stringify(name));
-  const what = names.length === 0 ? 'deps' : `deps (${names.join(', ')})`;
+  const missing = missingDeps(agent);
+  if (missing === undefined || typeof agent === 'string') return;
   const mend = 'start it with "POST /v1/runs", or give these fields defaults';
-  throw new OpenaiRefusal('invalid_input', `Agent "${agent.name}" requires ${what}, which have no parameter in this protocol: ${mend}`, {
+  throw new OpenaiRefusal('invalid_input', `Agent "${agent.name}" requires ${missing}, which have no parameter in this protocol: ${mend}`, {
     param: 'model',
   });
 }
