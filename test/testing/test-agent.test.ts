@@ -74,6 +74,15 @@ describe('a test of an agent fails', () => {
     await expect(testing).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
+  test('if a decision has a misspelt argument, with the nearest one', async () => {
+    const model = scriptedModel([callTool('refund', { amount: 1 }, 'c1'), say('Done.')]);
+    const testing = testAgent(agent, { input: 'Go', model, decide: () => approve({ arguments: { amount: 1, ammount: 2 } }) });
+    await expect(testing).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: '"arguments" for call "c1" does not fit tool "refund": unknown field "ammount". Did you mean "amount"?',
+    });
+  });
+
   test('if a planned request is refused', async () => {
     const model = scriptedModel([say('Hello.')]);
     const testing = testAgent(agent, { input: 'Go', model, meanwhile: [raiseLimits({ totalTokens: 5 }, { step: 1 })] });

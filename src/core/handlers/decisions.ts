@@ -7,13 +7,15 @@ import { reusedId } from '../domain/requests.ts';
 import type { SessionKind } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { isoTime } from '../domain/time.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
+import { undeclaredFields } from '../json-schema/undeclared-fields.ts';
 import { abovePart } from '../kernel/limits.ts';
 import { deniedAgain } from '../kernel/tool-calls.ts';
 import { decidedOf, noApprovals, pendingOf, type RunState } from '../kernel/run-state.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { isSession } from '../sessions/open-session.ts';
+import { argumentsOf } from '../queries/run-views.ts';
 import { decisionProblem, raiseProblem } from '../input-checks.ts';
 import { acceptedLimits, acceptedSessionLimits, loweredLimit, loweredOfSession } from './accepted-limits.ts';
 
@@ -124,7 +126,11 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
   if (kind === 'limit') return request.arguments === undefined ? undefined : limitsRefusal(run, request.arguments, refused);
   const tool = run.state?.snapshot.tools.find(({ name }) => name === toolName);
   if (type === 'approve' && request.arguments !== undefined) {
-    return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ?? deniedArguments(run, waiting, request.arguments);
+    return (
+      valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ??
+      misspeltArguments(run, waiting, request.arguments, tool?.schema) ??
+      deniedArguments(run, waiting, request.arguments)
+    );
   }
   if (type === 'respond') return valueRefusal(waiting, 'content', request.content, tool?.answer);
   return undefined;
@@ -139,6 +145,18 @@ function deniedArguments({ runId, state }: MessageReceiver, { toolName, callId }
   return { code: 'not_permitted', message };
 }
 
+/** Refuses edited arguments with a field that neither the tool nor the model knows: the tool would ignore what the approver meant. */
+function misspeltArguments(
+  { state }: MessageReceiver,
+  waiting: PendingApproval,
+  args: JsonObject,
+  schema: JsonObject | undefined,
+): Refusal | undefined {
+  if (state === undefined || schema === undefined) return undefined;
+  const problems = undeclaredFields(schema, args, argumentsOf(state, waiting));
+  return problems.length === 0 ? undefined : unfitValue(waiting, 'arguments', problems);
+}
+
 function limitsRefusal({ state, inbox }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
   const problems = checkJson(LIMIT_CHANGES, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
@@ -150,7 +168,7 @@ function limitsRefusal({ state, inbox }: MessageReceiver, limits: JsonObject, re
 }
 
 function valueRefusal(
-  { callId, toolName }: PendingApproval,
+  waiting: PendingApproval,
   field: 'arguments' | 'content',
   value: JsonValue,
   schema: JsonObject | undefined,
@@ -159,11 +177,14 @@ function valueRefusal(
   if (bytes > BYTE_BUDGETS.decision) {
     return {
       code: 'payload_too_large',
-      message: `"${field}" for call "${callId}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}`,
+      message: `"${field}" for call "${waiting.callId}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}`,
     };
   }
   const problems = schema === undefined ? [] : checkJson(schema, value);
-  if (problems.length === 0) return undefined;
+  return problems.length === 0 ? undefined : unfitValue(waiting, field, problems);
+}
+
+function unfitValue({ callId, toolName }: PendingApproval, field: string, problems: readonly JsonProblem[]): Refusal {
   return {
     code: 'invalid_arguments',
     message: `"${field}" for call "${callId}" does not fit tool "${toolName}": ${problemsText(problems)}`,

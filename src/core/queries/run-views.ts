@@ -354,7 +354,7 @@ function subjectOf({ name }: AgentSnapshot, tool: ToolSnapshot | undefined): Pic
  * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window while it has no result. A started call may
  * have been approved with edited arguments.
  */
-function argumentsOf(
+export function argumentsOf(
   state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'rewrites'>,
   { kind, callId, proposal, key }: PendingApproval,
 ): JsonObject {

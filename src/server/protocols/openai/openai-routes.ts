@@ -45,7 +45,7 @@ export const OPENAI_ROUTES: readonly Route[] = [...MODEL_ROUTES, chatRoute, crea
 /** The parts of the OpenAI API after `/v1`, also those that the service lacks: clients of that API read refusals in its form only. */
 const PARTS =
   'models chat responses completions conversations embeddings moderations images audio videos realtime files uploads batches fine_tuning ' +
-  'vector_stores containers evals assistants threads skills organization';
+  'vector_stores containers evals assistants threads organization';
 
 const PATH = new RegExp(`^/v1/(?:${PARTS.replaceAll(' ', '|')})(?:/|$)`);
 
