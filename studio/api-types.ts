@@ -14,7 +14,7 @@ export type ApprovalsPage = { approvals: (Approval)[]; next?: string };
 
 export type BeforeTurnReceipt = { version: 1; beforeTurn: number };
 
-export type CallDetails = { runId: string; callId: string; toolName: string; agentName: string; step?: number; offset: number; requestedAt: string; caller?: "code"; description?: string; schema?: JsonObject; category?: string; arguments: JsonObject; ranWith?: JsonObject; waiting?: Approval; decisions: (Decision)[]; result?: { status: string; content: unknown[]; spilled?: SpilledContent; offset: number; at: string }; toolVersion?: string; capability?: string; notRun?: "refused" | "answered" | "unknown" | "invalid" | "not_started"; verified?: { happened: boolean; reason: string }; childRunId?: string; hooks?: (JsonObject)[]; durationMs?: number | null };
+export type CallDetails = { runId: string; callId: string; toolName: string; agentName: string; step?: number; offset: number; requestedAt: string; caller?: "code"; description?: string; schema?: JsonObject; category?: string; arguments: JsonObject; ranWith?: JsonObject; waiting?: Approval; decisions: (Decision)[]; result?: { status: string; content: (unknown)[]; spilled?: SpilledContent; offset: number; at: string }; toolVersion?: string; capability?: string; notRun?: "refused" | "answered" | "unknown" | "invalid" | "not_started"; verified?: { happened: boolean; reason: string }; childRunId?: string; hooks?: (JsonObject)[]; durationMs?: number | null };
 
 export type CallsNotRun = { refused?: { [name: string]: number }; answered?: { [name: string]: number }; unknown?: { [name: string]: number }; invalid?: { [name: string]: number }; not_started?: { [name: string]: number } };
 

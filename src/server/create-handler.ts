@@ -275,15 +275,17 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
 }
 
 /** Checks a caller returned by the operator's code: a mistake there must not widen the rights. */
-function checkCaller({ id, scopes, principal, agents }: Caller): void {
+function checkCaller({ id, name, scopes, principal, agents }: Caller): void {
   const problem =
     typeof id !== 'string' || id === ''
       ? '"id" is not a text'
-      : !Array.isArray(scopes) || !scopes.every(isScope)
-        ? '"scopes" is not a list of scopes'
-        : agents !== undefined && !Array.isArray(agents)
-          ? '"agents" is not a list'
-          : problemOfPrincipal(principal);
+      : name !== undefined && (typeof name !== 'string' || name === '')
+        ? '"name" is not a text'
+        : !Array.isArray(scopes) || !scopes.every(isScope)
+          ? '"scopes" is not a list of scopes'
+          : agents !== undefined && !Array.isArray(agents)
+            ? '"agents" is not a list'
+            : problemOfPrincipal(principal);
   if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" returned an invalid caller: ${problem}`);
 }
 

@@ -56,7 +56,7 @@ export const TIMESTAMP = shape<string>({ type: 'string', format: 'date-time', de
 /** The version of a form. */
 export const VERSION = constant(1);
 
-export const ANY_LIST = shape<JsonValue[]>({ type: 'array' });
+export const ANY_LIST = shape<JsonValue[]>({ type: 'array', items: {} });
 
 /** An integer that can be incremented: adding 1 to a larger one has no effect. */
 export const COUNT = boundedNumber({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

@@ -73,9 +73,10 @@ export function isValid({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 're
 }
 
 /** Returns the caller of a key. */
-function callerOfKey({ id, scopes, agents, principal, expiresAt }: ApiKey): Caller {
+function callerOfKey({ id, name, scopes, agents, principal, expiresAt }: ApiKey): Caller {
   return {
     id,
+    name,
     scopes,
     ...defined({ agents, principal, expiresAt }),
   };

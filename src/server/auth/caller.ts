@@ -13,6 +13,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface Caller {
   /** Names the caller in logs: the id of an API key, or the subject of a token. Never a secret. */
   id: string;
+  /** The name that people know the caller by, such as the name of an API key: decisions are recorded with it. Default: the id. */
+  name?: string;
   /** The identity on whose behalf the caller acts: it can access only runs of this tenant and user. Absent: all runs of the namespace. */
   principal?: Principal;
   /** What the caller may do, such as `runs:read`. */
@@ -25,9 +27,12 @@ export interface Caller {
   expiresAt?: number;
 }
 
-/** Returns the name to record for a caller's decisions: the user on whose behalf it acts, or else its id. */
-export function recordedName({ id, principal }: Pick<Caller, 'id' | 'principal'>): string {
-  return principal?.user ?? id;
+/** The most characters of a caller's name that are recorded next to its id: a run takes 200 for both. */
+const LONGEST_NAME = 150;
+
+/** Returns the name to record for a caller's decisions: the user on whose behalf it acts, or else its own name, with its id. */
+export function recordedName({ id, name, principal }: Pick<Caller, 'id' | 'name' | 'principal'>): string {
+  return principal?.user ?? (name === undefined ? id : `${name.slice(0, LONGEST_NAME).toWellFormed()} (${id})`);
 }
 
 /** Verifies a request. Resolves with its caller, or with undefined if its credentials are missing or wrong. */
@@ -123,7 +128,7 @@ export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing
   for (const scope of scopes) requireScope(caller, scope);
   return {
     id: caller.id,
-    ...defined({ principal: caller.principal }),
+    ...defined({ name: caller.name, principal: caller.principal }),
     scopes: [...new Set(scopes)],
     agents: [],
     runId,

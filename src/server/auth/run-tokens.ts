@@ -1,6 +1,7 @@
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { identityOf } from '../../core/domain/run.ts';
 import { type Authenticate, bearerCredentials, type Caller, narrowTo, type Scope } from './caller.ts';
 
@@ -43,6 +44,7 @@ const CLAIMS = z.looseObject({
   sub: TEXT,
   exp: z.number(),
   run: TEXT,
+  name: TEXT.exactOptional(),
   tenant: TEXT.exactOptional(),
   user: TEXT.exactOptional(),
   scopes: z.array(z.enum(RUN_TOKEN_SCOPES)),
@@ -71,7 +73,7 @@ export class RunTokens {
     const narrowed = narrowTo(caller, { runId, scopes, expiresAt: Date.now() + minutes * 60_000 });
     // The claim is in seconds: rounded up, it would outlive the caller's credentials.
     const exp = Math.floor(narrowed.expiresAt / 1000);
-    const claims = { run: runId, scopes: narrowed.scopes, ...identityOf(caller.principal ?? {}) };
+    const claims = { run: runId, scopes: narrowed.scopes, ...defined({ name: caller.name }), ...identityOf(caller.principal ?? {}) };
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: ALGORITHM, typ: RUN_TOKEN_TYPE })
       .setIssuer(ISSUER)
@@ -109,10 +111,11 @@ async function claimsBy(key: Uint8Array, token: string): Promise<JWTPayload | un
 function callerOfClaims(claims: JWTPayload): Caller | undefined {
   const { success, data } = CLAIMS.safeParse(claims);
   if (!success) return undefined;
-  const { sub, exp, run, tenant, user, scopes } = data;
+  const { sub, name, exp, run, tenant, user, scopes } = data;
   const principal = identityOf({ tenant, user });
   return {
     id: sub,
+    ...defined({ name }),
     ...(tenant === undefined && user === undefined ? {} : { principal }),
     scopes,
     agents: [],

@@ -39,6 +39,7 @@ describe('an API key', () => {
     expect(text).toMatch(/^lh_[0-9A-Za-z]{16}_[0-9A-Za-z]{43}$/);
     expect(await apiKeys(store)(bearing(text))).toEqual({
       id: key.id,
+      name: 'reader',
       scopes: ['runs:read'],
       agents: ['clerk'],
       principal: { tenant: 'acme', user: 'ada' },

@@ -18,6 +18,9 @@ test('a run records the user that a caller acts for, or else the id of the calle
   expect(await recorded({ principal: { tenant: 'acme', user: 'ada' } })).toEqual({ by: 'ada' });
   expect(await recorded({ principal: { tenant: 'acme' } })).toEqual({ by: 'key-7' });
   expect(await recorded({})).toEqual({ by: 'key-7' });
+  expect(await recorded({ name: 'ops' })).toEqual({ by: 'ops (key-7)' });
+  expect(await recorded({ name: 'ops', principal: { tenant: 'acme', user: 'ada' } })).toEqual({ by: 'ada' });
+  expect(await recorded({ name: 'x'.repeat(300) })).toEqual({ by: `${'x'.repeat(150)} (key-7)` });
 });
 
 /** Starts a run with an idempotency key at a service that acts for a tenant itself. Returns the id of the run. */
