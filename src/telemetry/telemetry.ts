@@ -342,7 +342,8 @@ function withoutApi(provider: MeterProvider): Api {
 
 async function loadApi(): Promise<Api> {
   const { context, metrics, ROOT_CONTEXT, trace } = await import('@opentelemetry/api').catch((error: unknown) => {
-    const message = 'telemetry: the package "@opentelemetry/api" is not installed: install version 1.9 or newer next to your SDK';
+    const message =
+      'telemetry: the package "@opentelemetry/api" is not installed: run "npm install @opentelemetry/api" (version 1.9 or newer), next to your SDK';
     throw new UsageError(message, { cause: error });
   });
   return {

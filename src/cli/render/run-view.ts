@@ -308,16 +308,21 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): Fact[] {
   const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
   const { usage, limits } = run;
   return [
-    [`Turn ${turns}`, `${steps} of at most ${limits?.steps ?? 0} steps, with ${callFacts(run)}`],
+    [`Turn ${turns}`, `${steps}${atMost(stepLimit(limits))} steps, with ${callFacts(run)}`],
     ['', tokensText(usage, limits ?? {})],
   ];
+}
+
+/** Returns the limit of steps. Undefined for a run whose agent was never resolved: it has no limits, or 0 steps in their place. */
+function stepLimit(limits: RunView['limits']): number | undefined {
+  return limits === null || limits.steps === 0 ? undefined : limits.steps;
 }
 
 /** Returns the run's usage against its limits. */
 function progressFacts(run: RunView): Fact[] {
   const { units, stepsUsed, limits, usage } = run;
-  const most = limits?.steps ?? 0;
-  if (units === null) return [['Steps', `${stepsUsed} of at most ${most}, with ${callFacts(run)}`]];
+  const most = stepLimit(limits);
+  if (units === null) return [['Steps', `${stepsUsed}${atMost(most)}, with ${callFacts(run)}`]];
   // The default was not chosen by the author, and a run rarely comes near it.
   const limit = most === DEFAULT_MODEL_CALLS ? undefined : most;
   return [

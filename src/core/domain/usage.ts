@@ -205,6 +205,13 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
 }
 
+/** Returns US dollars without the digits that only a sum of fractions has: at most a millionth more than the amount, and never less. */
+export function roundedDollars(amount: number): number {
+  const millionths = amount * 1_000_000;
+  const nearest = Math.round(millionths);
+  return (Math.abs(millionths - nearest) < 0.001 ? nearest : Math.ceil(millionths)) / 1_000_000;
+}
+
 /** Returns the US dollars of usage, both reported and estimated, or undefined if no price was known. */
 export function dollarsSpent({
   costUsd,

@@ -11,6 +11,7 @@ import {
   addUsage,
   type AggregatedUsage,
   dollars,
+  roundedDollars,
   type EstimatedUsage,
   priced,
   pricedSpent,
@@ -75,7 +76,7 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
     return { stopReason: 'token_budget', message: `${spent[name]} of ${limit} ${unit} are used`, proposal };
   }
   if (limits.costUsd !== undefined && spent.costUsd >= limits.costUsd) {
-    const proposal = { costUsd: spent.costUsd + (snapshot.limits.costUsd ?? limits.costUsd) };
+    const proposal = { costUsd: roundedDollars(spent.costUsd + (snapshot.limits.costUsd ?? limits.costUsd)) };
     return { stopReason: 'cost_budget', message: `${dollars(spent.costUsd)} of ${dollars(limits.costUsd)} are spent`, proposal };
   }
   return undefined;

@@ -174,6 +174,12 @@ test('the usage of a run is shown with its limits, and estimates are marked', ()
   ]);
 });
 
+test('a run whose agent was never resolved shows no limit of steps', () => {
+  const unresolved = { ...view, stepsUsed: 0, steps: [], toolCallsTotal: 0 };
+  for (const limits of [null, { steps: 0, finalAttempt: false }])
+    expect(runLines({ ...unresolved, limits }, { output: plain })).toContain('Steps     0, with 0 tool calls');
+});
+
 test('a waiting run shows its pending calls, and the newest error', () => {
   const waits = { ...view, status: 'pending_confirmation' as const, outputText: '', pending: [waiting()], lastError: 'boom' };
   expect(

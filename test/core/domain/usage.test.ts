@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { addSpent, addUsage, noUsage, spentIn } from '../../../src/core/domain/usage.ts';
+import { addSpent, addUsage, noUsage, roundedDollars, spentIn } from '../../../src/core/domain/usage.ts';
 
 describe('the usage of a run', () => {
   it('is the sum over its calls, cached and reasoning tokens kept apart', () => {
@@ -60,4 +60,14 @@ test('details with usage are read, and other fields in them are ignored', () => 
   for (const other of [undefined, null, 7, 'spent', [], {}, { spent: null }, { spent: { reported: { promptTokens: '3' } } }]) {
     expect(spentIn(other)).toBeUndefined();
   }
+});
+
+test.each([
+  [0.1 + 0.2, 0.3],
+  [0.0015, 0.0015],
+  [1.0000001, 1.000001],
+  [0.00000012, 0.000001],
+  [130, 130],
+])('%d dollars are rounded to %d, and never below the amount', (amount, rounded) => {
+  expect(roundedDollars(amount)).toBe(rounded);
 });
