@@ -25,6 +25,8 @@ export class ChildBudget {
   /** By step address. */
   readonly #given = new Map<string, Amounts>();
   #sum: Amounts = new Map();
+  /** The tools of calls that may start, and have not started yet. */
+  readonly #reserved: string[] = [];
   /** The number of lists of steps running in parallel. */
   lanes = 0;
 
@@ -58,11 +60,25 @@ export class ChildBudget {
     return verdict;
   }
 
-  /** Returns the verdict on a tool call. It counts once it starts, which must happen immediately. */
+  /** Returns the verdict on a tool call. Once it may start, its place is reserved until `unreserve`: it counts when it starts. */
   onToolCall(name: string, now: number): AdmissionVerdict<true> {
+    const verdict = this.roomForCall(name, now);
+    // Reserved immediately: other steps ask before this call has started.
+    if (verdict.type === 'start') this.#reserved.push(name);
+    return verdict;
+  }
+
+  /** Returns the same verdict, and reserves nothing. */
+  roomForCall(name: string, now: number): AdmissionVerdict<true> {
     const over = limitReached(this.#state, now, { final: true });
     if (over !== undefined) return { type: 'limit', reached: over };
     return this.#verdict((state) => reserveCalls(state, [name]).reached);
+  }
+
+  /** Reclaims the place of a tool call, which starts now or waits again. */
+  unreserve(name: string): void {
+    const index = this.#reserved.indexOf(name);
+    if (index >= 0) this.#reserved.splice(index, 1);
   }
 
   /** Returns the verdict on a step that uses no limited amount. */
@@ -76,7 +92,7 @@ export class ChildBudget {
     const reached = limitReached(this.#used(), now, { final: false });
     if (reached !== undefined) return { type: 'limit', reached };
     const given = shareOf(this.#state, {
-      held: sumOf([this.#sum, this.#inFlight]),
+      held: sumOf([this.#held, this.#inFlight]),
       unreported: this.#unreported,
       lanes: this.lanes - this.#given.size,
       own,
@@ -104,12 +120,18 @@ export class ChildBudget {
     const used = this.#used();
     const reached = reachedBy(used);
     if (reached !== undefined) return { type: 'limit', reached };
-    return reachedBy(withMore(used, this.#sum)) === undefined ? { type: 'start', granted: true } : { type: 'held' };
+    return reachedBy(withMore(used, this.#held)) === undefined ? { type: 'start', granted: true } : { type: 'held' };
   }
 
   /** Returns the state of the run including model calls in flight and children with unknown usage. */
   #used(): RunState {
     return withMore(this.#state, sumOf([this.#unreported, this.#inFlight]));
+  }
+
+  /** The amounts of running children and reserved calls. They may become available again. */
+  get #held(): Amounts {
+    const calls = this.#reserved.map((name) => amountsOf({ toolCalls: 1, toolCallsByName: { [name]: 1 } }));
+    return calls.length === 0 ? this.#sum : sumOf([this.#sum, ...calls]);
   }
 
   get #unreported(): Amounts {
@@ -126,7 +148,7 @@ export class ChildBudget {
 
 /** The conditions under which a child gets its share. */
 interface ShareTerms {
-  /** The amounts given to running children or used by calls in flight. They may become available again. */
+  /** The amounts of running children, of reserved calls and of calls in flight. They may become available again. */
   held: Amounts;
   /** The amounts of children with unknown usage. */
   unreported: Amounts;
@@ -249,12 +271,12 @@ function withMore(state: RunState, more: Amounts): RunState {
 
 // Programs: steps that wait for room within the limits.
 
-/** The verdict on a step that wants to start. `held`: children hold the amount it needs, and may return some of it. */
+/** The verdict on a step that wants to start. `held`: children or reserved calls hold the amount it needs, and may return some. */
 export type AdmissionVerdict<Granted> = { type: 'start'; granted: Granted } | { type: 'held' } | { type: 'limit'; reached: LimitReached };
 
 /**
- * The steps that wait for room within the limits: until a child returns what it has not used, or a person has raised the limit. However
- * many steps wait at a limit, one approval is requested.
+ * The steps that wait for room within the limits: until a child or a reserved call returns what it has not used, or a person has raised
+ * the limit. However many steps wait at a limit, one approval is requested.
  */
 export class Admission {
   readonly #state: RunState;

@@ -116,13 +116,15 @@ export class ProgramRun {
 
   /**
    * Waits while the run is paused, and until there is room within the limits. Returns true if a step may start, which it must do
-   * immediately: a model call then counts as in flight. `tool`: the name of the tool that the step calls.
+   * immediately: a model call then counts as in flight, and a tool call keeps its place until `unreserve`. `tool`: the name of the tool
+   * that the step calls; `roomFor`: the same for a call that waits for a decision first, and keeps no place.
    */
-  async mayStart(call: 'model' | 'other' | { tool: string }): Promise<boolean> {
+  async mayStart(call: 'model' | 'other' | { tool: string } | { roomFor: string }): Promise<boolean> {
     const { budget, ports } = this;
     const verdict = (): AdmissionVerdict<true> => {
       if (call === 'model') return budget.onModelCall(ports.now());
-      return call === 'other' ? budget.onOther(ports.now()) : budget.onToolCall(call.tool, ports.now());
+      if (call === 'other') return budget.onOther(ports.now());
+      return 'tool' in call ? budget.onToolCall(call.tool, ports.now()) : budget.roomForCall(call.roomFor, ports.now());
     };
     return (await this.#admit(verdict)) === true;
   }
@@ -136,6 +138,12 @@ export class ProgramRun {
   /** Reclaims the share of an ended child. */
   takeBack(at: string, { isUnreported = false } = {}): void {
     this.budget.release(at, { isUnreported });
+    this.#admission.lookAgain();
+  }
+
+  /** Reclaims the place of a tool call, which starts now or waits again. */
+  unreserve(tool: string): void {
+    this.budget.unreserve(tool);
     this.#admission.lookAgain();
   }
 

@@ -45,16 +45,18 @@ export async function callTool(
   const invocation = invocationOf(run, withStepTimeout(tool, step), { call, arguments: args.value });
   const decided = await decideOnCall(run, running, { step, invocation, call, requirement });
   if (decided.type !== 'approved') return decided;
-  if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = asEdited(invocation, decided.arguments);
-  if (!(await untilNotPostponed(run, made))) return { type: 'stopped' };
+  if (!(await mayCall(run, made))) return { type: 'stopped' };
   const startedAt = run.ports.now();
   const seen = changesSoFar(run.state);
   return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
 }
 
-/** Waits while a capability postpones a call that needs no more decisions. Returns false if the run stops first. */
-async function untilNotPostponed(run: ProgramRun, invocation: ToolInvocation): Promise<boolean> {
+/**
+ * Waits until a call that needs no more decisions may start, and reserves its place. A capability is asked whether it postpones the call
+ * after any other wait, because such a wait may be long. Returns false if the run stops first.
+ */
+async function mayCall(run: ProgramRun, invocation: ToolInvocation): Promise<boolean> {
   const { state, ports } = run;
   const { toolCallId: callId, name: toolName } = invocation.call;
   const note = (wait: WaitDeadline | undefined): void => {
@@ -63,15 +65,15 @@ async function untilNotPostponed(run: ProgramRun, invocation: ToolInvocation): P
     if (all.length === 0) delete state.postponed;
     else state.postponed = all;
   };
-  for (;;) {
+  while (await run.mayStart({ tool: toolName })) {
     const wait = points.postpones(state, ports.now(), invocation);
-    note(run.stop === undefined ? wait : undefined);
-    if (run.stop !== undefined) return false;
-    if (wait === undefined) return run.mayStart({ tool: toolName });
-    const at = Math.min(wait.at, run.deadline);
-    await ports.until(() => run.isStopped, { at, summary: wait.summary });
-    if (ports.now() < wait.at && ports.now() >= run.deadline) await run.mayStart('other');
+    if (wait === undefined) return true;
+    run.unreserve(toolName);
+    note(wait);
+    await ports.until(() => run.isStopped, { at: Math.min(wait.at, run.deadline), summary: wait.summary });
+    note(undefined);
   }
+  return false;
 }
 
 /** Returns the step's call for the gate, with the problem of its arguments. Limits are waited for later (`mayStart`). */
@@ -109,6 +111,7 @@ function invocationOf(
  */
 function startCall(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { tier, ...remote } = invocation.tool;
+  run.unreserve(invocation.tool.name);
   if (tier !== 'local') return startTool(run.state, run.ports, invocation);
   const bytes = (remote.maxResultBytes ?? BYTE_BUDGETS.toolResult) + BYTE_BUDGETS.localChanges;
   const isLocal = !run.isSideBySide && run.localBytes + bytes <= MAX_LOCAL_BYTES;
@@ -250,8 +253,8 @@ function noteApproved({ state: { approvals } }: ProgramRun, { callId }: Recorded
 
 /** Waits until the limits have room for a call, so that nobody decides about a call that could not start. */
 async function mayAsk(run: ProgramRun, tool: ToolSnapshot): Promise<boolean> {
-  if (run.budget.onToolCall(tool.name, run.ports.now()).type !== 'limit') return true;
-  return run.mayStart({ tool: tool.name });
+  if (run.budget.roomForCall(tool.name, run.ports.now()).type !== 'limit') return true;
+  return run.mayStart({ roomFor: tool.name });
 }
 
 /**

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChildLimits } from '../../../../src/core/domain/agent.ts';
 import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
-import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
+import { agent, ask, defineProgram, forEach, parallel, tool, unit } from '../../../../src/define/program/index.ts';
 import { type ChildUse, type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
+import { testTool } from '../../loop/fakes/snapshot.ts';
 import { propertyRuns } from '../../../property-runs.ts';
 
 const each = (atOnce: number, more: Parameters<typeof agent>[3] = {}): FakeProgram['document'] =>
@@ -145,6 +146,66 @@ describe('children that run in parallel', () => {
     });
     expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 0 });
     expect(children).toHaveLength(2);
+  });
+});
+
+describe('tool calls that steps make in parallel', () => {
+  const refund = testTool('refund');
+  const refunds = (count: number): FakeProgram['document'] =>
+    defineProgram({
+      name: 'refunds',
+      units: [unit('all', {}, [forEach('Each', '{{input.items}}', { atOnce: count }, [tool('Refund', 'refund')])])],
+    }).document;
+
+  it.each([
+    ['all tools', { toolCalls: 2 }],
+    ['one tool', { toolCallsByName: { refund: 2 } }],
+  ])('are together within the limit of %s', async (_, limits) => {
+    const { result, toolCalls } = await run({ document: refunds(8), input: { items: items(8) }, tools: [refund], limits });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit', toolCallsTotal: 2 });
+    expect(toolCalls).toHaveLength(2);
+  });
+
+  it.each([
+    ['branches', [unit('all', {}, [parallel('All', [[tool('A', 'refund')], [tool('B', 'refund')], [tool('C', 'refund')]])])]],
+    ['units', ['a', 'b', 'c'].map((name) => unit(name, { needs: [] }, [tool('Refund', 'refund')]))],
+  ])('are within the limit if they are in %s', async (_, units) => {
+    const { document } = defineProgram({ name: 'refunds', units });
+    const { result, toolCalls } = await run({ document, tools: [refund], limits: { toolCalls: 1 } });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit' });
+    expect(toolCalls).toHaveLength(1);
+  });
+
+  it('are all made once a person has raised the limit, who is asked once', async () => {
+    const limits = { toolCallsByName: { refund: 4 }, onLimit: 'ask' as const };
+    const program = { document: refunds(8), input: { items: items(8) }, tools: [refund], limits, approvesAfter: 3 };
+    const { result, toolCalls, requests } = await run(program);
+    expect(result.status).toBe('completed');
+    expect(toolCalls).toHaveLength(8);
+    expect(new Set(requests).size).toBe(1);
+  });
+
+  it('are within any limit, however the run is divided into executions', async () => {
+    const anyCalls = fc.record({
+      limits: fc.record({ toolCalls: fc.nat(9), toolCallsByName: fc.record({ refund: fc.nat(9) }) }, { requiredKeys: [] }),
+      atOnce: fc.integer({ min: 1, max: 8 }),
+      dues: fc.infiniteStream(fc.boolean()),
+    });
+    await fc.assert(
+      fc.asyncProperty(anyCalls, async ({ limits, atOnce, dues }) => {
+        const { result, toolCalls } = await run({
+          document: refunds(atOnce),
+          input: { items: items(7) },
+          tools: [refund],
+          limits,
+          continueDue: () => dues.next().value === true,
+        });
+        const most = Math.min(limits.toolCalls ?? Infinity, limits.toolCallsByName?.refund ?? Infinity);
+        expect(toolCalls).toHaveLength(Math.min(7, most));
+        expect(result.status).toBe(most < 7 ? 'limit_reached' : 'completed');
+      }),
+      { numRuns: propertyRuns(100) },
+    );
   });
 });
 

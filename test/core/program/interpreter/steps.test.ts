@@ -9,7 +9,8 @@ import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
-import { quietPorts } from '../../loop/fakes/fake-ports.ts';
+import { update } from '../../loop/fakes/callers.ts';
+import { FakeScheduler, quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { VirtualClock } from '../mutants/virtual-clock.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
@@ -259,6 +260,66 @@ test('of many local calls in a row some are remote, so that no workflow task gro
   const calls = await toolCallsOf(unit('u', {}, [again]));
   const remote = calls.filter((call) => !call.endsWith('local'));
   expect([calls.length, remote.length]).toEqual([60, 2]);
+});
+
+describe('a call that quiet hours postpone', () => {
+  const at = (time: string): number => Date.parse(`2026-01-${time}:00Z`);
+
+  /** Runs a program of one call from 23:00 on, and returns the times at which the call was made. Each request comes when the run waits. */
+  async function timesOfCall(...requests: [now: number, name: 'pause' | 'resume'][]): Promise<string[]> {
+    const scheduler = new FakeScheduler();
+    scheduler.now = at('01T23:00');
+    let ids = 0;
+    const clock = { now: () => scheduler.now, uuid: () => `id-${++ids}` };
+    const quietHours = { from: 22 * 60, to: 8 * 60, zone: 'UTC', offsets: [{ since: 0, minutes: 0 }] };
+    const { document: program } = defineProgram({ name: 'p', units: [unit('u', {}, [tool('Send', 'mail')])] });
+    const snapshot = { ...testSnapshot({ tools: [testTool('mail', { category: 'communicate' })], quietHours }), program };
+    const state = beginProgram({ runId: 'r', snapshot, input: {}, startedAt: scheduler.now }, clock);
+    const inbox = new Inbox();
+    const times: string[] = [];
+    const none = (): never => {
+      throw new Error('nothing else is to be called');
+    };
+    scheduler.act = () => {
+      const next = requests.shift();
+      if (next === undefined) return false;
+      [scheduler.now] = next;
+      update({ runId: 'r', inbox, state }, next[1], {});
+      return true;
+    };
+    const ports: ProgramPorts = {
+      ...quietPorts(),
+      ...clock,
+      inbox,
+      until: (isMet, deadline) => scheduler.until(isMet, deadline),
+      callEventId: (id) => id,
+      runTool: () => {
+        times.push(new Date(scheduler.now).toISOString());
+        return scheduler.during(setImmediate({ type: 'result' as const, status: 'success', content: ['sent'], durationMs: 1 }));
+      },
+      callModel: none,
+      ask: none,
+      useMemory: none,
+      runChild: none,
+      readEarlier: none,
+      storeOutputs: none,
+      loadOutput: none,
+    };
+    if (state.program === undefined) throw new TypeError('The state has no program');
+    await runProgram(state, state.program, ports);
+    expect(state.postponed).toBeUndefined();
+    return times;
+  }
+
+  test('starts in the morning', async () => {
+    expect(await timesOfCall()).toEqual(['2026-01-02T08:00:00.000Z']);
+  });
+
+  test('does not start in the next night, in which a pause ends', async () => {
+    const [night, noon, nextNight] = [at('01T23:30'), at('02T12:00'), at('02T23:30')];
+    expect(await timesOfCall([night, 'pause'], [noon, 'pause'], [nextNight, 'resume'])).toEqual(['2026-01-03T08:00:00.000Z']);
+    expect(await timesOfCall([night, 'pause'], [noon, 'resume'])).toEqual(['2026-01-02T12:00:00.000Z']);
+  });
 });
 
 describe('notifications', () => {
