@@ -158,7 +158,8 @@ async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Pr
   if (known?.status === 'failed') return 'failed';
   if (known?.status === 'completed' || known?.status === 'skipped') return 'completed';
   // A running child is waited for even if the run stops.
-  const mayHoldChild = known !== undefined && (isBlock(step) || known.progress?.child !== undefined);
+  const { child, usedUp } = known?.progress ?? {};
+  const mayHoldChild = known !== undefined && (isBlock(step) || child !== undefined || usedUp !== undefined);
   if (run.stop !== undefined && !mayHoldChild) return 'stopped';
   const turn = mayHoldChild ? undefined : run.turns.next(run);
   if (turn !== undefined && !(await turn)) return 'stopped';

@@ -165,8 +165,8 @@ const ATTEMPTS: readonly BrokenChange[] = [
   {
     what: 'does not run the fallback of a step',
     file: 'src/core/program/step-attempts.ts',
-    find: 'if (fallback !== undefined) return takeFallback',
-    replace: 'if (fallback === "") return takeFallback',
+    find: 'if (fallback !== undefined) {',
+    replace: 'if (fallback === "") {',
     history: 'program-with-further-attempts',
     caught: { step: 8, expected: 'activity "odd"', actual: 'a change of search attributes' },
   },

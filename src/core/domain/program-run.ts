@@ -104,6 +104,8 @@ interface SpilledItems {
 export interface StepProgress {
   /** The failure of the previous attempt, and the id of its event. */
   failure?: { error: StepError; id: string };
+  /** The failure of the last attempt, while the step waits for its fallback: it makes no further attempt. */
+  usedUp?: StepError;
   /** The end of a wait: of a `sleep`, or before the next attempt. Milliseconds since the epoch. */
   wakeAt?: number;
   /** The event of the current attempt's call, or of the call that a person decides about. */

@@ -42,8 +42,9 @@ import { callTool } from './tool-step.ts';
 /** Runs the attempts of a step until one succeeds or none is left, and ends the step. */
 export async function runAttempts(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
   const { state, at } = running;
+  const { wakeAt, failure, usedUp } = state.progress ?? {};
+  if (usedUp !== undefined) return failStep(run, running, step, usedUp);
   const config = resolveRefine(step.refine);
-  const { wakeAt, failure } = state.progress ?? {};
   const isWaiting = wakeAt !== undefined && step.sleep === undefined;
   let last: AttemptEnd = { type: 'stopped' };
   await makeAttempts<JsonValue>({
@@ -86,26 +87,33 @@ async function loadAndRun(run: ProgramRun, running: RunningStep, step: StepDocum
 
 // Programs: the end of a step after its attempts.
 
-/** Ends a step with the outcome of its last attempt: it completes, fails, is skipped, or takes the output of its fallback. */
+/** Ends a step with the outcome of its last attempt. */
 async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDocument, last: AttemptEnd): Promise<StepsEnd> {
   if (last.type === 'stopped') return 'stopped';
-  if (last.type === 'done') {
-    endStep(run, running, { status: 'completed', output: last.output, outputId: last.id });
-    return 'completed';
-  }
+  if (last.type === 'failed') return failStep(run, running, step, last.error);
+  endStep(run, running, { status: 'completed', output: last.output, outputId: last.id });
+  return 'completed';
+}
+
+/** Ends a step whose attempts are used up: it fails, is skipped, or takes the output of its fallback. */
+async function failStep(run: ProgramRun, running: RunningStep, step: StepDocument, last: StepError): Promise<StepsEnd> {
   const fallback = fallbackOf(step.refine ?? {});
   const { unit, step: name } = running.address;
   // Only a lenient program may name an unknown fallback.
   const isMissing = fallback !== undefined && indexOf(run.program.document).find(unit, fallback) === undefined;
   if (step.refine?.onExhaustion === 'skip' || isMissing) {
     const reason = isMissing ? `its attempts are used up, and there is no step "${fallback}"` : 'its attempts are used up';
-    endStep(run, running, { status: 'skipped', error: last.error, reason });
+    endStep(run, running, { status: 'skipped', error: last, reason });
     return 'completed';
   }
-  if (fallback !== undefined) return takeFallback(run, running, fallback);
+  if (fallback !== undefined) {
+    // The fallback may run for several executions.
+    running.state.progress = { usedUp: last };
+    return takeFallback(run, running, fallback);
+  }
   // AXON reports used-up attempts even for a model call with a single attempt.
   const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
-  const error = isExhausted ? exhaustionFailure(running.state.attempts, last.error, { step: name, unit }) : last.error;
+  const error = isExhausted ? exhaustionFailure(running.state.attempts, last, { step: name, unit }) : last;
   endStep(run, running, { status: 'failed', error });
   return 'failed';
 }

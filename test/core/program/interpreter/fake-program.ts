@@ -47,8 +47,12 @@ export interface FakeProgram {
   rejects?: boolean;
   /** The run is paused from the start. */
   paused?: boolean;
-  /** The tools of the run, all of which succeed. */
+  /** The tools of the run. */
   tools?: ToolSnapshot[];
+  /** Whether a tool call fails. Default: none does. */
+  toolFails?: (callId: string) => boolean;
+  /** Answers each question with "yes", this many turns after it was asked. Default: never. */
+  answersAfter?: number;
 }
 
 /** The use of a child, and its end. `lost`: it ends without a result. */
@@ -106,6 +110,8 @@ export async function runFakeProgram({
   earlier,
   store = new Map<string, JsonValue>(),
   tools = [],
+  toolFails = () => false,
+  answersAfter = Infinity,
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   const toolCalls: string[] = [];
@@ -131,6 +137,17 @@ export async function runFakeProgram({
     const by = { by: null, source: 'update' as const, at: new Date(now).toISOString() };
     inbox.decide({ id: callId, type: rejects ? 'reject' : 'approve', callId, toolName, digest, arguments: { ...proposal }, ...by });
     inbox.countUpdate();
+  };
+  const turnsAsked = new Map<string, number>();
+  const answerQuestions = (inbox: Inbox): void => {
+    for (const { kind, callId, toolName, digest } of state.approvals.pending) {
+      const turns = (turnsAsked.get(callId) ?? 0) + 1;
+      turnsAsked.set(callId, turns);
+      if (kind !== 'question' || turns !== answersAfter) continue;
+      const by = { by: null, source: 'update' as const, at: new Date(now).toISOString() };
+      inbox.decide({ id: callId, type: 'respond', callId, toolName, digest, content: 'yes', ...by });
+      inbox.countUpdate();
+    }
   };
   let [running, atOnce] = [0, 0];
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
@@ -207,7 +224,8 @@ export async function runFakeProgram({
       runTool: ({ call, tool }) => {
         toolCalls.push(`${call.toolCallId}${tool.tier === 'local' ? ' local' : ''}`);
         hasActed = true;
-        return setImmediate({ type: 'result', status: 'success', content: ['done'], durationMs: 1 });
+        const isFailed = toolFails(call.toolCallId);
+        return setImmediate({ type: 'result', status: isFailed ? 'error' : 'success', content: [isFailed ? 'no' : 'done'], durationMs: 1 });
       },
       ask,
       runChild,
@@ -237,6 +255,7 @@ export async function runFakeProgram({
           if (turns === 5_000) throw new Error('The program waits for something that never comes');
           await setImmediate();
           approveLimit(ports.inbox);
+          answerQuestions(ports.inbox);
           if (deadline !== undefined && turns > 20) now = Math.max(now, deadline.at);
           if (deadline !== undefined && deadline.at <= now) return;
         }

@@ -417,6 +417,38 @@ describe('children of a program', () => {
   });
 });
 
+describe('a step whose attempts are used up, and whose fallback runs for several executions', () => {
+  const refine = { maxAttempts: 2, onExhaustion: 'fallback', fallback: 'Then' } as const;
+  const runInMany = (first: AnyStep, then: AnyStep): ReturnType<typeof runFakeProgram> =>
+    runFakeProgram({
+      document: defineProgram({ name: 'p', model: 'p/m', units: [unit('u', {}, [first, then])] }).document,
+      answer: ({ address }) => (address === 'u.First' ? undefined : 'text'),
+      tools: [testTool('pay', { effect: 'once' })],
+      toolFails: () => true,
+      childUse: (runId) => ({ steps: 1, toolCalls: 0, tokens: 0, end: runId.includes('First') ? 'error' : 'completed' }),
+      childTurns: () => 5,
+      answersAfter: 4,
+      continueDue: () => true,
+    });
+
+  it.each([
+    ['a question', human('Then', 'Paid?'), 'yes'],
+    ['a model call', ask('Then', 'Why?'), 'text'],
+    ['a child', agent('Then', 'a', 'Go'), expect.stringContaining('Then')],
+    ['a block', parallel('Then', [[human('H', 'Paid?')], [agent('A', 'a', 'Go')]]), ['yes', expect.stringContaining('A')]],
+  ])('makes no further attempt: %s', async (_, then, output) => {
+    const asked = await runInMany(ask('First', 'Why?', { refine }), then);
+    expect(asked.calls.filter((call) => call.startsWith('+u.First'))).toEqual(['+u.First#1', '+u.First#2']);
+    expect(asked.result.units?.[0]?.steps[0]).toMatchObject({ status: 'completed', attempts: 2, output, reason: 'taken from "Then"' });
+    expect(asked.executions).toBeGreaterThan(2);
+    const called = await runInMany(tool('First', 'pay', {}, { refine }), then);
+    expect(called.toolCalls).toEqual(['u.First', 'u.First#2']);
+    const started = await runInMany(agent('First', 'a', 'Go', { refine }), then);
+    expect(started.children.filter((id) => id.includes('First'))).toHaveLength(2);
+    expect(started.result.status).toBe('completed');
+  });
+});
+
 describe('a paused program', () => {
   const document = defineProgram({ name: 'p', model: 'p/m', units: [unit('u', {}, [ask('A', 'Q'), sleep('Later', '1h')])] }).document;
 
