@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent.ts';
-import { defined, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
@@ -19,9 +19,11 @@ import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run-input.ts';
 import { isSameIdentity, type Principal } from '../../src/core/domain/run.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { objectWith } from '../../src/core/json-schema/json-schema.ts';
+import { fromProblem } from '../../src/core/program/check/check-from.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { invalidProgram } from '../../src/core/program/check/problems.ts';
 import { REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
+import { ITEMS_SUFFIX } from '../../src/core/program/stored-outputs.ts';
 import { QUERIES, type ReadProgramInput, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { pinnedQuietHours } from '../../src/define/quiet-hours.ts';
@@ -70,6 +72,8 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
   if (problems.length > 0) {
     throw new LonghaulError('invalid_input', `The input of program "${document.name}" does not fit: ${problemsText(problems)}`);
   }
+  const unknown = input.from === undefined ? undefined : fromProblem(document, input.from);
+  if (unknown !== undefined) throw new LonghaulError('invalid_input', unknown);
   const known = await runtime.searchAttributes();
   const snapshot = programSnapshot(document, {
     tool: (name) => runtime.programs.tool(name),
@@ -290,12 +294,26 @@ export async function earlierRun(
   load: (stored: StoredOutput) => Promise<JsonValue>,
 ): Promise<EarlierRun> {
   const ended = [...steps].filter(([, { status }]) => status === 'completed');
-  const stored = ended.reduce((sum, [, { output, spilled }]) => sum + (output === undefined ? (spilled?.bytes ?? 0) : 0), 0);
+  // What the run has dropped is not known.
+  const unfinished = [...steps].filter(([, { status, outputForgotten }]) => status !== 'completed' && outputForgotten !== true);
+  const stored = [
+    ...ended.map(([, { output, spilled }]) => (output === undefined ? (spilled?.bytes ?? 0) : 0)),
+    ...unfinished.flatMap(([, { spilledItems = [] }]) => spilledItems.map(({ spilled }) => spilled.bytes)),
+  ].reduce((sum, bytes) => sum + bytes, 0);
   const earlier: EarlierRun = { document, input, outputs: [] };
   requireFitting(runId, stored + jsonBytes(earlier));
   for (const [address, { output, spilled, outputId: id }] of ended) {
     if (output !== undefined) earlier.outputs.push([address, output]);
     else if (spilled !== undefined && id !== undefined) earlier.outputs.push([address, await load({ address, id, spilled })]);
+  }
+  for (const [address, { items, spilledItems = [], rounds }] of unfinished) {
+    if (rounds !== undefined) (earlier.rounds ??= []).push([address, rounds]);
+    const outputs: Record<string, JsonValue> = { ...items };
+    for (const { id, spilled } of spilledItems) {
+      const value = await load({ address: `${address}${ITEMS_SUFFIX}`, id, spilled });
+      if (isJsonObject(value)) Object.assign(outputs, value);
+    }
+    if (Object.keys(outputs).length > 0) (earlier.items ??= []).push([address, outputs]);
   }
   requireFitting(runId, jsonBytes(earlier));
   return earlier;

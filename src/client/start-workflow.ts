@@ -45,6 +45,7 @@ import type { RunAccess } from './run-access.ts';
 import { agentAttribute, principalAttributes, requireRun } from './visibility.ts';
 import type { ProgramDocument } from '../core/domain/program-document.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
+import { fromProblem } from '../core/program/check/check-from.ts';
 import { checkProgram } from '../core/program/check/check-program.ts';
 import { invalidProgram } from '../core/program/check/problems.ts';
 import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutputOf } from '../define/program/program-definition.ts';
@@ -545,8 +546,8 @@ const OPTIONS: OptionTable<ProgramOptions> = { ...COMMON_OPTIONS, input: true, d
 
 /**
  * Starts the workflow of a program's run and returns its id. Before sending anything, throws `invalid_program` with all
- * problems of a document, `invalid_input` for an input that does not fit its schema, and `run_not_found` if `resume` names a run
- * of another principal.
+ * problems of a document, `invalid_input` for an input that does not fit its schema or a `resume.from` that is no step of the
+ * program, and `run_not_found` if `resume` names a run of another principal.
  */
 export async function startProgram(
   client: Client,
@@ -571,7 +572,10 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
   const input = isDefinition(program) ? parseProgramInput(program, options.input) : options.input;
-  if (typeof program !== 'string') requireFits(program, input ?? {});
+  if (typeof program !== 'string') {
+    requireFits(program, input ?? {});
+    requireStep(program, resume?.from);
+  }
   const plain: unknown = JSON.parse(
     JSON.stringify({
       program: isDefinition(program) ? program.name : program,
@@ -603,6 +607,12 @@ function requireFits(program: Exclude<StartedProgram, string>, input: JsonObject
   const problems = schema === undefined ? [] : checkJson(schema, input);
   if (problems.length === 0) return;
   throw new LonghaulError('invalid_input', `The input of program "${nameOf(program)}" does not fit: ${problemsText(problems)}`);
+}
+
+/** Throws for a step to resume from that the program does not have. */
+function requireStep(program: Exclude<StartedProgram, string>, from: string | undefined): void {
+  const problem = from === undefined ? undefined : fromProblem(documentOf(program), from);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', problem);
 }
 
 function documentOf(program: Exclude<StartedProgram, string>): ProgramDocument {

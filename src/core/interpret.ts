@@ -26,10 +26,11 @@ import {
   type StepsEnd,
   type Stop,
 } from './program/program-run.ts';
-import { loadForRun, loadNeeded, loadOutputs, neededBefore, reusableOutput, spillOutputs } from './program/stored-outputs.ts';
+import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
+import { reuse } from './program/reuse.ts';
 import { runAttempts } from './program/step-attempts.ts';
-import { conditionHolds, contextOf, lookupAt, lookupOf, resolveValue } from './program/references.ts';
-import { addressText, type StepAddress } from './program/program-index.ts';
+import { conditionHolds, lookupAt, resolveValue } from './program/references.ts';
+import { addressText } from './program/program-index.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 
@@ -188,24 +189,6 @@ async function readEarlier({ program, ports }: ProgramRun): Promise<{ code: stri
   const outcome = await ports.readEarlier(program.resume.run);
   if (outcome.type === 'read') program.earlier = outcome.earlier;
   return outcome.type === 'failed' ? outcome : undefined;
-}
-
-/** Ends a step with its output from the earlier run, if the step is the same. Returns false for any other step. */
-function reuse(run: ProgramRun, running: RunningStep): boolean {
-  const { earlier } = run.program;
-  if (earlier === undefined) return false;
-  const output = reusableOutput(run.program, running.address, {
-    now: lookupAt(run.program, running.address),
-    earlier: earlierLookup(run, running.address),
-  });
-  if (output === undefined) return false;
-  endStep(run, running, { status: 'completed', output, outputId: run.ports.uuid(), reused: true });
-  return true;
-}
-
-function earlierLookup({ program: { earlier } }: ProgramRun, at: StepAddress): ReturnType<typeof lookupOf> {
-  if (earlier === undefined) return () => ({ found: false });
-  return lookupOf(earlier.document, contextOf(earlier.input, earlier.outputs), at);
 }
 
 // Programs: units, in order or as a graph.

@@ -72,6 +72,19 @@ test("missing deps that the agent's schema requires are refused before anything 
   expect(start).toHaveBeenCalledOnce();
 });
 
+test('a program that has no such step to resume from is refused before anything is sent; by its name alone, its worker checks it', async () => {
+  const { client, start } = quietClient();
+  const { document } = defineProgram({ name: 'report', model: 'p/m', units: [unit('u', {}, [ask('Draft', 'Write it.')])] });
+  await expect(startProgram(client, document, { resume: { run: 'r', from: 'u.Darft' } })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: 'The run cannot resume from "u.Darft": program "report" has no such step. Did you mean "u.Draft"?',
+  });
+  expect(start).not.toHaveBeenCalled();
+  await startProgram(client, document, { resume: { run: 'r', from: 'u.Draft' } });
+  await startProgram(client, 'report', { resume: { run: 'r', from: 'u.Darft' } });
+  expect(start).toHaveBeenCalledTimes(2);
+});
+
 test('other deps are sent unchanged', async () => {
   const { client, start } = quietClient();
   const deps = { user: { id: 1, tokenBudget: 7 }, nextPageToken: 'p2' };

@@ -46,7 +46,7 @@ export function programPorts(
 /** Asks a worker to check a program and pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
-  { program, limits, tags, live, tier, parent }: ProgramInput,
+  { program, limits, tags, live, tier, parent, resume }: ProgramInput,
 ): RequestOf<'resolveProgram', Resolved> {
   const name = typeof program === 'string' ? program : program.name;
   return {
@@ -57,7 +57,7 @@ export function resolveProgramRequest(
     input: {
       ...runReference(run),
       ...(typeof program === 'string' ? { program } : {}),
-      ...defined({ limits, left: parent?.left, tags, live, tier: tier ?? parent?.tier }),
+      ...defined({ limits, left: parent?.left, tags, live, tier: tier ?? parent?.tier, from: resume?.from }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: withDocument(snapshot, program) }),
     failed: (error) => unresolved(`Program "${name}"`, error),

@@ -38,6 +38,10 @@ export interface EarlierRun {
   input: JsonObject;
   /** The outputs of the completed steps, by address. */
   outputs: [address: string, output: JsonValue][];
+  /** The outputs of the ended items of each `forEach` that has not completed, by address and index. Absent if there are none. */
+  items?: [address: string, outputs: Record<string, JsonValue>][];
+  /** The number of rounds started of each `repeat` that has not completed, by address. Absent if there are none. */
+  rounds?: [address: string, rounds: number][];
 }
 
 /** A unit that has begun, or that will never begin. */
@@ -235,6 +239,8 @@ export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags' | 
   limits?: LimitChanges;
   /** The remaining amounts of the parent's limits. */
   left?: LimitChanges;
+  /** The step from which the run starts again, if it resumes an earlier one. */
+  from?: string;
 }
 
 /** The part of an activity's input that identifies its step. */

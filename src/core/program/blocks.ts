@@ -12,6 +12,7 @@ import type { StepError } from '../domain/verdicts.ts';
 import { addressText, indexOf, type StepAddress } from './program-index.ts';
 import { endStep, type ProgramRun, type RunningStep, type StepsEnd } from './program-run.ts';
 import { conditionHolds, forgetInside, lookupAt, resolveReference } from './references.ts';
+import { reusableItems, reuseItem, roundsBefore } from './reuse.ts';
 import { ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
 
 /** Runs a step that contains other steps: parallel lists, a choice between lists, rounds of a list, or a list for each item. */
@@ -49,7 +50,7 @@ async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDoc
 /** Runs rounds of the steps until the condition holds after a round, or the maximum number of rounds is reached. */
 async function runRepeat(run: ProgramRun, running: RunningStep, block: RepeatDocument): Promise<StepsEnd> {
   const { address, state } = running;
-  for (let round = Math.max(0, (state.rounds ?? 0) - 1); ; round += 1) {
+  for (let round = Math.max(0, (state.rounds ?? roundsBefore(run.program, address) ?? 0) - 1); ; round += 1) {
     state.rounds = round + 1;
     const indexes = [...address.indexes, round];
     const end = await run.runSteps({ unit: address.unit, steps: block.steps, indexes });
@@ -76,14 +77,16 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
   const ends: StepsEnd[] = [];
   const problems: NotLoaded[] = [];
   const isDone = itemsThatEnded(state);
+  const earlier = reusableItems(run.program, address, list);
   let next = 0;
   const runItems = async (): Promise<void> => {
     while (next < list.length && ends.length === 0 && problems.length === 0) {
       const index = next;
       next += 1;
       if (isDone(index)) continue;
-      const indexes = [...address.indexes, index];
-      const end = await run.runSteps({ unit: address.unit, steps: block.steps, indexes });
+      const item = { unit: address.unit, steps: block.steps, indexes: [...address.indexes, index] };
+      const output = earlier(index);
+      const end = output === undefined ? await run.runSteps(item) : await reuseItem(run, item, output);
       if (end !== 'completed') ends.push(end);
       else problems.push(...(await endItem(run, running, block, index)));
     }
@@ -95,7 +98,8 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
   if (ends.length === 0 && problem !== undefined) return notLoaded(run, running, problem);
   const items = state.items ?? {};
   const end = await endBlock(run, running, ends, { of: [], make: () => list.map((_, index) => items[index] ?? null) });
-  if (end === 'stopped') return end;
+  // A run that resumes this one reuses the items of a failed block.
+  if (end !== 'completed') return end;
   delete state.items;
   delete state.spilledItems;
   return end;

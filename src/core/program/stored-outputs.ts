@@ -1,7 +1,7 @@
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
 import type { SpilledContent } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { allSteps, isBlock, nestedLists, type ProgramDocument, type StepDocument, type UnitDocument } from '../domain/program-document.ts';
 import type { ProgramState, StepProgress, StepState, StoredOutput } from '../domain/program-run.ts';
 import type { StepError } from '../domain/verdicts.ts';
@@ -11,7 +11,8 @@ import { editableFields } from './approvals.ts';
 import { askPromptTexts } from './ask.ts';
 import { addressText, type IndexedStep, indexOf, parseAddress, type ProgramIndex, type StepAddress } from './program-index.ts';
 import type { LoadOutcome, ProgramRun, RunningStep } from './program-run.ts';
-import { bareReferences, type Lookup, neededAddresses, type Reference, referencesIn } from './references.ts';
+import { bareReferences, neededAddresses, type Reference, referencesIn } from './references.ts';
+import { neededToReuse } from './reuse.ts';
 import { newStepError } from './step-errors.ts';
 
 // Programs: the outputs that a step needs before it acts.
@@ -102,13 +103,8 @@ function missingOutputError(by: StepAddress, code: StepError['code'], message: s
 // Programs: the values that the run itself needs. For prompts and the memory, activities find them themselves.
 
 /** Returns a value with the references that decide whether a step runs: those of its condition, or all if an earlier run has its output. */
-export function neededBefore({ document, earlier }: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
-  const at = addressText(address);
-  const isCompared = earlier?.outputs.some(([text]) => text === at) === true;
-  return [
-    when === undefined ? null : { of: when.of },
-    isCompared ? comparedValues(indexOf(document).get(address.unit, address.step)) : null,
-  ];
+export function neededBefore(program: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
+  return [when === undefined ? null : { of: when.of }, neededToReuse(program, address)];
 }
 
 /** Returns a value with the references that the run resolves for a step at its current position. */
@@ -175,7 +171,9 @@ export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | unde
 
 /** Describes the items of a `forEach` whose list would be too long to ever be assembled: the run would continue in vain. */
 function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
-  for (const [at, { spilledItems = [] }] of program.steps) {
+  for (const [at, { status, spilledItems = [] }] of program.steps) {
+    // A failed one keeps its items for a run that resumes this one, and makes no list of them.
+    if (status !== 'running') continue;
     const bytes = spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
     if (bytes <= MAX_LOADED_BYTES) continue;
     const message = `The outputs of the items of step "${at}" have ${bytes} bytes, over ${MAX_LOADED_BYTES}, and cannot become one list: make them smaller`;
@@ -244,9 +242,13 @@ function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], 
   const needed = neededOutputs(program);
   let bytes = totalBytes(outputs);
   return outputs.filter(({ address, at, state, bytes: own }) => {
-    if (bytes <= room || own <= KEPT_BYTES || address.endsWith(ITEMS_SUFFIX) || needed.has(stepOfAddress(at))) return true;
+    const isItems = address.endsWith(ITEMS_SUFFIX);
+    // No step of this run reads the items of a failed `forEach`.
+    const isNeeded = isItems ? state.status === 'running' : needed.has(stepOfAddress(at));
+    if (bytes <= room || own <= KEPT_BYTES || isNeeded) return true;
     bytes -= own;
-    forgetOutput(state);
+    if (isItems) delete state.items;
+    else forgetOutput(state);
     return false;
   });
 }
@@ -352,63 +354,6 @@ function meanings(unit: string, [first, second]: Reference['path'], by: Omit<Use
 function referencesInPart(part: StepDocument | object): Reference[] {
   const plain = part as JsonObject;
   return [...referencesIn(plain).map(({ reference }) => reference), ...bareReferences(plain)];
-}
-
-/** The look-ups for a step's references: in this run, and in the earlier one. */
-interface BothLookups {
-  now: Lookup;
-  earlier: Lookup;
-}
-
-/**
- * Returns a step's output from the earlier run if the step is the same: it comes before the step from which the run starts again, and its
- * definition and all referenced values are equal.
- */
-export function reusableOutput(program: ProgramState, address: StepAddress, lookups: BothLookups): JsonValue | undefined {
-  const { document, earlier, resume } = program;
-  if (earlier === undefined || !comesBefore(document, address, resume?.from)) return undefined;
-  const at = addressText(address);
-  const found = earlier.outputs.find(([text]) => text === at);
-  const step = indexOf(document).find(address.unit, address.step);
-  const before = indexOf(earlier.document).find(address.unit, address.step);
-  if (found === undefined || step === undefined || before === undefined) return undefined;
-  if (definitionOf(document, step) !== definitionOf(earlier.document, before)) return undefined;
-  return comparedReferences(step).every((reference) => hasEqualValue(reference, step, lookups)) ? found[1] : undefined;
-}
-
-/** True for a step before `from` in document order. */
-function comesBefore(document: ProgramDocument, { unit, step }: StepAddress, from: string | undefined): boolean {
-  if (from === undefined) return true;
-  const names = allSteps(document).map((one) => `${one.unit.name}.${one.step.name}`);
-  const index = names.indexOf(from);
-  return index < 0 || names.indexOf(`${unit}.${step}`) < index;
-}
-
-/** Returns the part of a step's definition that determines its output, except the values of its references. */
-function definitionOf({ model, lenient }: ProgramDocument, { unit, step }: IndexedStep): string {
-  const { name: _, needs: __, when: ___, steps: ____, ...surroundings } = unit;
-  return canonicalJson(JSON.parse(JSON.stringify({ model, lenient, surroundings, step })) as JsonValue);
-}
-
-/** Returns the references in the step and in its unit's texts, including references without braces. */
-function comparedReferences(indexed: IndexedStep): Reference[] {
-  const values = comparedValues(indexed);
-  return [...referencesIn(values).map(({ reference }) => reference), ...bareReferences(values)];
-}
-
-/** Returns the parts of a program whose references must have equal values in both runs: the step and its unit's texts. */
-function comparedValues({ unit, step }: IndexedStep): JsonValue {
-  const { persona, context, instructions } = unit;
-  return [persona ?? '', context ?? '', instructions ?? '', JSON.parse(JSON.stringify(step)) as JsonObject];
-}
-
-/** True if a reference has the same value in both runs. References to steps inside the step itself depend on the others. */
-function hasEqualValue(reference: Reference, { inside }: IndexedStep, { now, earlier }: BothLookups): boolean {
-  const [first, second] = reference.path;
-  if (inside.includes(first) || (typeof second === 'string' && inside.includes(second))) return true;
-  const [a, b] = [now(reference), earlier(reference)];
-  if (!a.found || !b.found) return a.found === b.found;
-  return canonicalJson(a.value) === canonicalJson(b.value);
 }
 
 /** The suffix of the address of the outputs of a `forEach`'s items. No step's address has two dots. */

@@ -32,6 +32,31 @@ test('a run takes over the outputs of completed steps, with those in the payload
   expect(loaded).toEqual(['u.B id-1']);
 });
 
+test('a run takes over the ended items of a `forEach` that has not completed, and the rounds of a `repeat`', async () => {
+  const { spilled } = stored(9);
+  if (spilled === undefined) throw new TypeError('There is no location');
+  const program = programOf({
+    'u.Failed': { status: 'failed', items: { 2: 'c' }, spilledItems: [{ id: 'id-2', indexes: [0, 1], spilled }] },
+    'u.Stopped': { status: 'running', items: { 0: null } },
+    'u.Dropped': { status: 'failed', items: { 0: null }, outputForgotten: true },
+    'u.Rounds': { status: 'failed', rounds: 3 },
+    'u.Done': { output: ['a'], rounds: 2 },
+  });
+  const { items, rounds } = await earlierRun('r', program, ({ address, id }) => Promise.resolve({ 0: `${address} ${id}`, 1: 'b' }));
+  expect(items).toEqual([
+    ['u.Failed', { 0: 'u.Failed.items id-2', 1: 'b', 2: 'c' }],
+    ['u.Stopped', { 0: null }],
+  ]);
+  expect(rounds).toEqual([['u.Rounds', 3]]);
+});
+
+test('stored items count before any is loaded', async () => {
+  const { spilled } = stored(1_200_000);
+  if (spilled === undefined) throw new TypeError('There is no location');
+  const program = programOf({ 'u.Each': { status: 'failed', spilledItems: [{ id: 'id-1', indexes: [0], spilled }] } });
+  await expect(earlierRun('r', program, () => Promise.reject(new Error('loaded')))).rejects.toMatchObject({ code: 'payload_too_large' });
+});
+
 test('outputs over 1 MB together are refused before any is loaded', async () => {
   const program = programOf({ 'u.A': { output: 'a' }, 'u.B': stored(600_000), 'u.C': stored(600_000) });
   await expect(earlierRun('r', program, () => Promise.reject(new Error('loaded')))).rejects.toMatchObject({

@@ -71,3 +71,23 @@ test('a step whose input differs runs again, and so does each step from the chos
     error: expect.stringContaining('has no run "no-such-run"') as string,
   });
 }, 60_000);
+
+test('only the items that had not ended are paid for, and a worker refuses a step to resume from that its program does not have', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('a'), failWith('model_forbidden'), say('b'), say('draft'), say('final')]);
+  const program = report('Finish {{Draft}}');
+  await testbed.work({ agents: [], programs: [program], providers: { scripted } });
+  const options = { input: { topics: ['x', 'y'] }, taskQueue: testbed.taskQueue };
+  const failed = await testbed.client.startProgram('report', options);
+  expect((await failed.result()).status).toBe('error');
+  const misspelled = await testbed.client.startProgram('report', { ...options, resume: { run: failed.runId, from: 'u.Darft' } });
+  expect(await misspelled.result()).toMatchObject({
+    status: 'error',
+    errorCode: 'invalid_input',
+    error: expect.stringContaining('program "report" has no such step. Did you mean "u.Draft"?') as string,
+  });
+  const resumed = await testbed.client.startProgram('report', { ...options, resume: { run: failed.runId } });
+  expect(await resumed.result()).toMatchObject({ status: 'completed', output: 'final', stepsUsed: 3 });
+  const noted = scripted.requests.map(({ conversation }) => JSON.stringify(conversation)).filter((text) => text.includes('Note '));
+  expect(noted.map((text) => /Note (\w)/.exec(text)?.[1])).toEqual(['x', 'y', 'y']);
+}, 60_000);

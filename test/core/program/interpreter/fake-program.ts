@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChildLimits, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { LimitChanges, RunLimits } from '../../../../src/core/domain/limits.ts';
 import type { SpilledContent } from '../../../../src/core/domain/content.ts';
 import { jsonBytes } from '../../../../src/core/domain/byte-budgets.ts';
 import type { AnswerVerdict } from '../../../../src/core/domain/verdicts.ts';
 import type { Event } from '../../../../src/core/domain/record.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program-document.ts';
-import type { EarlierRun } from '../../../../src/core/domain/program-run.ts';
+import type { EarlierRun, ProgramState } from '../../../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { closeUnstarted } from '../../../../src/core/kernel/run-loop.ts';
 import { type ContinuedInbox, Inbox } from '../../../../src/core/kernel/inbox.ts';
@@ -32,6 +32,8 @@ export interface FakeProgram {
   store?: Map<string, JsonValue> | null;
   /** The earlier run whose results are taken over. */
   earlier?: EarlierRun;
+  /** The step from which it starts again. */
+  resumeFrom?: string;
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
@@ -66,6 +68,8 @@ export interface ChildUse {
 /** The outcome of a program with fake ports. */
 export interface FakeProgramRun {
   result: RunResultFields;
+  /** The program's state at its end. */
+  program: ProgramState;
   /** The begin and the end of each model call, in order: `+sort.Kind#1`, `-sort.Kind#1`. */
   calls: string[];
   executions: number;
@@ -108,6 +112,7 @@ export async function runFakeProgram({
   paused = false,
   childVerdict = () => undefined,
   earlier,
+  resumeFrom,
   store = new Map<string, JsonValue>(),
   tools = [],
   toolFails = () => false,
@@ -151,7 +156,7 @@ export async function runFakeProgram({
   };
   let [running, atOnce] = [0, 0];
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
-  if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier' };
+  if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier', ...defined({ from: resumeFrom }) };
   let hasActed = false;
   let carriedInbox: ContinuedInbox | undefined;
   const moved: string[] = [];
@@ -269,6 +274,7 @@ export async function runFakeProgram({
     if (end.type === 'finished')
       return {
         result: end.result,
+        program,
         calls,
         executions,
         children: [...children.keys()],

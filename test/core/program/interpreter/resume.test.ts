@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { earlierRun } from '../../../../activities/programs/resolve-program.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/program-document.ts';
+import { fromProblem } from '../../../../src/core/program/check/check-from.ts';
+import { type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
+
+const ask = (name: string, prompt = name): StepDocument => ({ name, ask: { prompt } });
+
+function programOf(...steps: StepDocument[]): ProgramDocument {
+  return { version: 1, name: 'p', model: 'p/m', units: [{ name: 'u', steps }] };
+}
+
+interface Resumed extends Omit<FakeProgram, 'document' | 'answer'> {
+  document: ProgramDocument;
+  /** The edited program of the second run. Default: the same. */
+  edited?: ProgramDocument;
+  /** The input of the second run. Default: the same. */
+  input: JsonObject;
+  editedInput?: JsonObject;
+  /** The steps that fail in the first run. */
+  failing?: string[];
+  store?: Map<string, JsonValue>;
+}
+
+/** Runs a program, and then resumes it: returns the model calls of the second run, and the run itself. */
+async function resumed({
+  document,
+  edited = document,
+  input,
+  editedInput = input,
+  failing = [],
+  store = new Map<string, JsonValue>(),
+  resumeFrom,
+  ...more
+}: Resumed): Promise<{ asked: string[]; again: FakeProgramRun }> {
+  const first = await runFakeProgram({
+    ...more,
+    document,
+    input,
+    store,
+    answer: ({ address }) => (failing.includes(address) ? undefined : `first ${address}`),
+  });
+  const earlier = await earlierRun('earlier', first.program, ({ id }) => Promise.resolve(store.get(id) ?? null));
+  const again = await runFakeProgram({
+    document: edited,
+    input: editedInput,
+    earlier: JSON.parse(JSON.stringify(earlier)) as typeof earlier,
+    answer: ({ address }) => `second ${address}`,
+    ...(resumeFrom === undefined ? {} : { resumeFrom }),
+  });
+  return { asked: again.calls.filter((call) => call.startsWith('+')), again };
+}
+
+describe('a `forEach` whose run is resumed', () => {
+  const each = (steps: StepDocument[], more: JsonObject = {}): StepDocument => ({
+    name: 'Each',
+    forEach: { in: '{{input.items}}', atOnce: 1, steps, ...more },
+  });
+  const document = programOf(each([ask('Look', '{{item}}'), ask('One', '{{Look}}')]), ask('End', '{{Each}}'));
+  const input = { items: [0, 1, 2, 3] };
+
+  it('pays only for the items that had not ended', async () => {
+    const { asked, again } = await resumed({ document, input, failing: ['u.One[2]'] });
+    // The first step of the failed item has completed too.
+    expect(asked).toEqual(['+u.One[2]#1', '+u.Look[3]#1', '+u.One[3]#1', '+u.End#1']);
+    expect(again.inputs['u.End#1']).toEqual({ 'u.Each': ['first u.One[0]', 'first u.One[1]', 'second u.One[2]', 'second u.One[3]'] });
+    const ends = again.events.flatMap(({ step }) => (step?.type === 'end' && step.reused ? [step.at] : []));
+    expect(ends).toEqual(['u.One[0]', 'u.One[1]', 'u.Look[2]']);
+  });
+
+  it('does so although the first run has continued as new after its failure', async () => {
+    const items = { name: 'u', needs: [], steps: [each([ask('One', '{{item}}')])] };
+    const others = { name: 'v', needs: [], steps: [ask('A'), ask('B'), ask('C'), ask('D')] };
+    const twoUnits: ProgramDocument = { version: 1, name: 'p', model: 'p/m', units: [items, others] };
+    const { asked } = await resumed({ document: twoUnits, input, failing: ['u.One[1]'], continueDue: () => true });
+    expect(asked).toEqual(['+u.One[1]#1', '+u.One[2]#1', '+u.One[3]#1']);
+  });
+
+  it('pays only for items that are new or have changed', async () => {
+    const { asked, again } = await resumed({ document, input, editedInput: { items: [0, 'new', 2, 3, 4] } });
+    expect(asked).toEqual(['+u.Look[1]#1', '+u.One[1]#1', '+u.Look[4]#1', '+u.One[4]#1', '+u.End#1']);
+    const list = ['first u.One[0]', 'second u.One[1]', 'first u.One[2]', 'first u.One[3]', 'second u.One[4]'];
+    expect(again.inputs['u.End#1']).toEqual({ 'u.Each': list });
+  });
+
+  it('pays for all items if a step of it was edited', async () => {
+    const edited = programOf(each([ask('Look', 'see {{item}}'), ask('One', '{{Look}}')]), ask('End', '{{Each}}'));
+    const { asked } = await resumed({ document, edited, input, failing: ['u.One[2]'] });
+    expect(asked).toHaveLength(9);
+  });
+
+  it('pays for all items if another value that it refers to has changed', async () => {
+    const toned = programOf(each([ask('One', '{{item}} {{input.tone}}')]), ask('End', '{{Each}}'));
+    const { asked } = await resumed({ document: toned, input: { ...input, tone: 'dry' }, editedInput: { ...input, tone: 'warm' } });
+    expect(asked).toHaveLength(5);
+  });
+
+  it('reuses the items of a long list', async () => {
+    const long = programOf(each([ask('One', '{{item}}')]));
+    const items = Array.from({ length: 2_000 }, (_, index) => index);
+    const { asked, again } = await resumed({ document: long, input: { items }, failing: ['u.One[1999]'] });
+    expect(asked).toEqual(['+u.One[1999]#1']);
+    expect(again.result.status).toBe('completed');
+  });
+});
+
+describe('a `repeat` whose run is resumed', () => {
+  const round: StepDocument = {
+    name: 'Polish',
+    repeat: { until: { of: 'Two', is: { const: 'second u.Two[2]' } }, atMost: 5, steps: [ask('One'), ask('Two', '{{One}}')] },
+  };
+
+  it('begins with the round that failed', async () => {
+    const { asked } = await resumed({ document: programOf(round), input: {}, failing: ['u.Two[2]'] });
+    expect(asked).toEqual(['+u.Two[2]#1']);
+  });
+
+  it('begins with the first round if the run starts again from a step inside it', async () => {
+    const { asked } = await resumed({ document: programOf(round), input: {}, failing: ['u.Two[2]'], resumeFrom: 'u.One' });
+    expect(asked.slice(0, 2)).toEqual(['+u.One[0]#1', '+u.Two[0]#1']);
+  });
+});
+
+describe('a run that resumes from a step', () => {
+  it('runs the step again if it is inside a block that has completed, and reuses the steps before it', async () => {
+    const both: StepDocument = { name: 'Both', parallel: { branches: [[ask('L'), ask('M')], [ask('R')]] } };
+    const { asked } = await resumed({ document: programOf(ask('First'), both, ask('End')), input: {}, resumeFrom: 'u.M' });
+    expect(asked.toSorted()).toEqual(['+u.End#1', '+u.M#1', '+u.R#1']);
+  });
+
+  it('runs the step again in each item', async () => {
+    const each: StepDocument = { name: 'Each', forEach: { in: '{{input.items}}', steps: [ask('One', '{{item}}')] } };
+    const { asked } = await resumed({ document: programOf(ask('First'), each), input: { items: [1, 2] }, resumeFrom: 'u.One' });
+    expect(asked).toEqual(['+u.One[0]#1', '+u.One[1]#1']);
+  });
+});
+
+describe('a step to resume from that the program does not have', () => {
+  const document = programOf(ask('First'), { name: 'Both', parallel: { branches: [[ask('Inner')]] } });
+
+  it.each(['u.First', 'u.Both', 'u.Inner'])('%s is one that it has', (from) => {
+    expect(fromProblem(document, from)).toBeUndefined();
+  });
+
+  it.each([
+    ['u.Frist', 'The run cannot resume from "u.Frist": program "p" has no such step. Did you mean "u.First"?'],
+    ['u.Iner', 'The run cannot resume from "u.Iner": program "p" has no such step. Did you mean "u.Inner"?'],
+    ['elsewhere', 'The run cannot resume from "elsewhere": program "p" has no such step: name one of its steps, as <unit>.<step>'],
+  ])('%s is refused with what to write instead', (from, problem) => {
+    expect(fromProblem(document, from)).toBe(problem);
+  });
+});
