@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agent, ask, defineProgram, forEach, sleep, tool, unit } from '../../src/define/program/index.ts';
+import { agent, ask, defineProgram, forEach, human, parallel, sleep, tool, unit } from '../../src/define/program/index.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { approve, callTool, raiseLimits, reject, say, scriptedModel, testProgram, type Waiting } from '../../src/testing/index.ts';
+import { approve, callTool, raiseLimits, reject, say, scriptedModel, respond, testProgram, type Waiting } from '../../src/testing/index.ts';
 
 const model = (): ReturnType<typeof scriptedModel> => scriptedModel([say('text')], { repeatLast: true });
 
@@ -120,5 +120,55 @@ describe('a child at its limit', () => {
     const { result } = await testProgram(program, { model: scriptedModel([callTool('look', {})]) });
     expect(result.error).toContain('deadline');
     expect(result.usage.llmCalls).toBe(1);
+  });
+});
+
+describe('what waits for a person while no token is left', () => {
+  const limits = { totalTokens: 1 };
+
+  test('an answer that used up the tokens can be reviewed', async () => {
+    const program = defineProgram({
+      name: 'last',
+      model: 'scripted/model',
+      limits,
+      units: [unit('all', {}, [ask('One', 'Go', { review: true })])],
+    });
+    const accepted = await testProgram(program, { model: model(), decide: () => approve() });
+    expect(accepted.result).toMatchObject({ status: 'completed', output: 'text' });
+    const refused = await testProgram(program, { model: model(), decide: () => reject('no') });
+    expect(refused.result).toMatchObject({ status: 'error', errorCode: 'step_rejected' });
+  });
+
+  test('a rejected answer is not asked for again', async () => {
+    const one = ask('One', 'Go', { review: true, refine: { maxAttempts: 2 } });
+    const program = defineProgram({ name: 'again', model: 'scripted/model', limits, units: [unit('all', {}, [one])] });
+    const { result, requests } = await testProgram(program, { model: model(), decide: () => reject('no') });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a question that was put before is answered', async () => {
+    const both = parallel('Both', [[human('Who', 'Who?')], [ask('One', 'Go')]]);
+    const program = defineProgram({ name: 'asked', model: 'scripted/model', limits, units: [unit('all', {}, [both])] });
+    const { result } = await testProgram(program, { model: model(), decide: () => respond('Ann') });
+    expect(result).toMatchObject({ status: 'completed', output: ['Ann', 'text'] });
+  });
+
+  test('nobody has to decide about a step that could not start', async () => {
+    const both = parallel('Both', [[ask('Two', 'Go', { approval: true })], [ask('One', 'Go')]]);
+    const program = defineProgram({ name: 'vain', model: 'scripted/model', limits, units: [unit('all', {}, [both])] });
+    const { result } = await testProgram(program, { model: model() });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget' });
+  });
+
+  test('the deadline of the run ends a review', async () => {
+    const program = defineProgram({
+      name: 'late',
+      model: 'scripted/model',
+      limits: { ...limits, deadline: '1m' },
+      units: [unit('all', {}, [ask('One', 'Go', { review: true })])],
+    });
+    const { result } = await testProgram(program, { model: model() });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
   });
 });

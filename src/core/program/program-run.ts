@@ -227,7 +227,7 @@ export class ProgramRun {
       const isBounded = isWaiting || ports.inbox.paused;
       if (isBounded && this.#stop === undefined) {
         const reached = limitReached(state, ports.now(), { final: true });
-        const ends = (isWaiting && state.limits.onLimit !== 'ask') || endsByDeadline(state, ports.now());
+        const ends = this.#waitsInVain() || endsByDeadline(state, ports.now());
         if (reached !== undefined && ends) this.stopBecause({ type: 'limit', reached });
       }
       // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
@@ -244,6 +244,16 @@ export class ProgramRun {
         isBounded && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
       );
     }
+  }
+
+  /**
+   * True if people decide only about steps that could not start once a limit is reached. An answer to a question and the review of an output
+   * cost nothing.
+   */
+  #waitsInVain(): boolean {
+    const { pending } = this.state.approvals;
+    if (pending.length === 0 || this.state.limits.onLimit === 'ask') return false;
+    return pending.every(({ kind }) => kind === 'tool') && [...this.program.steps.values()].every(({ progress }) => !progress?.held);
   }
 
   #showStatus(): void {
