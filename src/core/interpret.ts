@@ -15,17 +15,8 @@ import { takeRequests } from './kernel/messages.ts';
 import type { RunState } from './kernel/run-state.ts';
 import { notLoaded, runBlock } from './program/blocks.ts';
 import { failureText } from './program/step-errors.ts';
-import {
-  beginStep,
-  endStep,
-  type ProgramPorts,
-  ProgramRun,
-  recordNote,
-  type RunningStep,
-  type StepList,
-  type StepsEnd,
-  type Stop,
-} from './program/program-run.ts';
+import type { ProgramPorts } from './program/program-ports.ts';
+import { beginStep, endStep, ProgramRun, recordNote, type StepList, type StepsEnd, type Stop } from './program/program-run.ts';
 import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
 import { reuse } from './program/reuse.ts';
 import { runAttempts } from './program/step-attempts.ts';

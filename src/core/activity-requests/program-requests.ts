@@ -14,7 +14,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
   StoreOutcome,
-} from '../program/program-run.ts';
+} from '../program/program-ports.ts';
 import type { AskStepInput, AskStepOutput, ProgramInput } from '../protocol.ts';
 import {
   activityProblem,

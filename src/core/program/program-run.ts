@@ -1,19 +1,15 @@
 import type { OwnLimits } from '../domain/agent.ts';
 import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/approvals.ts';
-import type { SpilledContent, ToolResult } from '../domain/content.ts';
+import type { ToolResult } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { defined, type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
-import type { RecordedResponse } from '../domain/model.ts';
 import type { StepDocument } from '../domain/program-document.ts';
-import type { EarlierRun, ProgramState, RecordedCall, StepState, StoredOutput } from '../domain/program-run.ts';
-import type { Spent } from '../domain/usage.ts';
+import type { ProgramState, RecordedCall, StepState } from '../domain/program-run.ts';
 import { type AnswerVerdict, type StepError, type StepNote, type Violation, withAttempt } from '../domain/verdicts.ts';
 import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../kernel/approvals.ts';
 import { endsByDeadline, hasFixedDeadline, limitReached } from '../kernel/limits.ts';
 import { takeRequests } from '../kernel/messages.ts';
-import type { ChildPorts } from '../capabilities/children/agent-calls.ts';
-import type { NotificationPorts } from '../capabilities/notifications.ts';
 import type { Growth } from '../kernel/ports.ts';
 import { noteError, pendingOf, recordEvent, type RunState } from '../kernel/run-state.ts';
 import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
@@ -22,6 +18,7 @@ import type { Event } from '../domain/record.ts';
 import { windowEventBytes } from '../domain/window.ts';
 import { isoTime } from '../domain/time.ts';
 import { addressText, callIdAt, indexOf, type StepAddress } from './program-index.ts';
+import type { LoadOutcome, ProgramPorts } from './program-ports.ts';
 import { debugText, emptyAnswerFailure, newStepError, type StepPlace } from './step-errors.ts';
 import { anchorFailure, validationFailure } from './ask.ts';
 
@@ -370,89 +367,6 @@ export interface StepList {
   steps: readonly StepDocument[];
   /** The index of the item or round of each block around the list. */
   indexes: readonly number[];
-}
-
-// Programs: the effects of the interpreter.
-
-/** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the referenced results. */
-export interface AskCall {
-  /** The address of the step. */
-  address: string;
-  /** 1-based. */
-  attempt: number;
-  /** The ids of the outputs referenced by the prompt, by address. */
-  outputs: Record<string, string>;
-  /** The id of the event of the previous failed attempt, if this attempt is told why it failed. */
-  failureId?: string;
-  /** A person has edited the prompt: the activity queries it. */
-  edited?: true;
-  /** The maximum milliseconds of the attempt, if the step limits them. */
-  timeoutMs?: number;
-  /** `provider/model`. */
-  model: string;
-  /** The call waits for its provider's batch. */
-  isBatched?: true;
-}
-
-/** The outcome of one attempt of an `ask`. */
-export type AskOutcome =
-  | { type: 'answered'; response: RecordedResponse; verdict: AnswerVerdict; promptLength: number }
-  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
-  | { type: 'cancelled'; partial?: RecordedResponse };
-
-/** One use of the memory, by reference. */
-export interface MemoryCall {
-  kind: 'remember' | 'recall';
-  address: string;
-  attempt: number;
-  outputs: Record<string, string>;
-  /** Milliseconds since the epoch. */
-  now: number;
-  /** A person has edited the stored value or the query: the activity queries it. */
-  edited?: true;
-  /** The maximum milliseconds of the attempt, if the step limits them. */
-  timeoutMs?: number;
-}
-
-/** The outcome of a use of the memory. `id`: the event's id. */
-export type MemoryOutcome =
-  | { type: 'done'; id: string; output: JsonValue }
-  | { type: 'failed'; code: ErrorCode; message: string }
-  | { type: 'cancelled' };
-
-/** The outcome of reading an earlier run. */
-export type EarlierOutcome =
-  | { type: 'read'; earlier: EarlierRun }
-  | { type: 'failed'; code: ErrorCode; message: string }
-  | { type: 'cancelled' };
-
-/** The outcome of moving outputs to the payload store: their locations by address. */
-export type StoreOutcome =
-  | { type: 'stored'; stored: Record<string, SpilledContent> }
-  | { type: 'failed'; message: string }
-  | { type: 'cancelled' };
-
-/** The outcome of loading an output from the payload store. */
-export type LoadOutcome =
-  | { type: 'loaded'; value: JsonValue }
-  | { type: 'failed'; code: ErrorCode; message: string }
-  | { type: 'cancelled' };
-
-/** The effects of a program: those of every run, and additional ones. Ports must not reject: failures are outcomes. */
-export interface ProgramPorts extends ChildPorts, NotificationPorts {
-  ask(call: AskCall): Promise<AskOutcome>;
-  useMemory(call: MemoryCall): Promise<MemoryOutcome>;
-  /**
-   * Returns the id of a call's event. It depends on the call's id, and not on previously created ids. So it stays the same if the workflow
-   * task that records the event is lost and repeated, even if parallel steps then have another order: a local call keeps its idempotency
-   * key. A reset to an earlier point gives the call a different id.
-   */
-  callEventId(callId: string): string;
-  readEarlier(runId: string): Promise<EarlierOutcome>;
-  /** Moves outputs to the payload store, given as ids by address (see `StoreOutputsInput`). */
-  storeOutputs(outputs: Record<string, string>): Promise<StoreOutcome>;
-  /** Loads an output from the payload store. It does not count as progress of the execution. */
-  loadOutput(output: StoredOutput): Promise<LoadOutcome>;
 }
 
 // Programs: the events and states of steps.

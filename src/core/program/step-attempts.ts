@@ -16,8 +16,8 @@ import { approve, review, waitForDecision } from './approvals.ts';
 import { askPromptTexts } from './ask.ts';
 import { childEnded, childFailed, childStart, childStopped, leaveChild, notStarted } from './child-step.ts';
 import { addressText, indexOf } from './program-index.ts';
+import type { AskOutcome } from './program-ports.ts';
 import {
-  type AskOutcome,
   type AttemptEnd,
   endStep,
   failedAtOnce,

@@ -265,12 +265,12 @@ interface ChatOf {
 }
 
 /** Throws for an agent whose chats lack fields of its deps: a page has no parameter for them. */
-function requireChatDeps(agent: AnyAgent | string, { caller, settings }: Pick<ChatOf, 'caller' | 'settings'>): void {
-  if (typeof agent === 'string') return;
-  const missing = missingDeps(agent, settings.chats?.({ agent: agent.name, caller }).deps);
+function requireChatDeps(known: AnyAgent | string, { caller, settings }: Pick<ChatOf, 'caller' | 'settings'>): void {
+  if (typeof known === 'string') return;
+  const missing = missingDeps(known, settings.chats?.({ agent: known.name, caller }).deps);
   if (missing === undefined) return;
   const mend = 'return them from the option "chats" of the service, or give these fields defaults';
-  throw new LonghaulError('invalid_input', `Agent "${agent.name}" requires ${missing}, which a page cannot send: ${mend}`);
+  throw new LonghaulError('invalid_input', `Agent "${known.name}" requires ${missing}, which a page cannot send: ${mend}`);
 }
 
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {

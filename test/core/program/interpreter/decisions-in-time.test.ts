@@ -7,7 +7,7 @@ import { runProgram } from '../../../../src/core/interpret.ts';
 import { BEGINNING } from '../../../../src/core/kernel/run-loop.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
-import type { AskOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import type { AskOutcome, ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import { update } from '../../loop/fakes/callers.ts';
 import { FakeScheduler, quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';

@@ -15,7 +15,7 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/co
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children.ts';
-import type { AskCall, AskOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import type { AskCall, AskOutcome, ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/stored-outputs.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { stepValues } from '../../../../src/core/queries/queries.ts';

@@ -15,7 +15,7 @@ import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { VirtualClock } from '../mutants/virtual-clock.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
 import type { RunClock, RunState } from '../../../../src/core/kernel/run-state.ts';
-import type { ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import type { ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import {
   agent,
   type AnyStep,

@@ -18,7 +18,7 @@ import { closeUnstarted } from '../../../../src/core/kernel/run-loop.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { Problem } from '../../../../src/core/program/check/problems.ts';
-import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import { defineProgram, type ProgramOptions } from '../../../../src/define/program/define-program.ts';
 import { quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
