@@ -78,12 +78,13 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
   const problems: NotLoaded[] = [];
   const isDone = itemsThatEnded(state);
   const earlier = reusableItems(run.program, address, list);
+  const runnable = runnableItems(run, address, block, list.length);
   let next = 0;
   const runItems = async (): Promise<void> => {
     while (next < list.length && ends.length === 0 && problems.length === 0) {
       const index = next;
       next += 1;
-      if (isDone(index)) continue;
+      if (isDone(index) || !runnable.has(index)) continue;
       const item = { unit: address.unit, steps: block.steps, indexes: [...address.indexes, index] };
       const output = earlier(index);
       const end = output === undefined ? await run.runSteps(item) : await reuseItem(run, item, output);
@@ -114,6 +115,15 @@ async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps
   (state.items ??= {})[index] = lastOutput(run.program, steps, at);
   forgetInside(run.program, { ...address, indexes: at.indexes });
   return [];
+}
+
+/** Returns the indexes of the items that may run: those that have begun, if one of them failed in an earlier execution; otherwise all. */
+function runnableItems(run: ProgramRun, { unit, indexes }: StepAddress, { steps }: ForEachDocument, count: number): Set<number> {
+  const all = Array.from({ length: count }, (_, index) => index);
+  const stateOf = (name: string, index: number): StepState | undefined =>
+    run.program.steps.get(addressText({ unit, step: name, indexes: [...indexes, index] }));
+  const hasFailed = all.some((index) => steps.some(({ name }) => stateOf(name, index)?.status === 'failed'));
+  return new Set(hasFailed ? all.filter((index) => steps.some(({ name }) => stateOf(name, index) !== undefined)) : all);
 }
 
 function listProblem(list: unknown): string | undefined {
@@ -172,7 +182,9 @@ interface BlockOutput {
 
 /** Ends a block after its lists: it completes with an output, or fails with the first failed step inside it. */
 async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly StepsEnd[], output: BlockOutput): Promise<StepsEnd> {
-  // A failed step is final, even if others were stopped.
+  // What the next execution continues still ends, and a child returns its share of the limits.
+  if (ends.includes('stopped') && run.isContinuing) return 'stopped';
+  // Otherwise a failed step is final, even if others were stopped.
   if (ends.includes('failed')) {
     const failed = firstFailure(run.program, running.address);
     endStep(run, running, { status: 'failed', ...defined({ error: failed }) });

@@ -417,6 +417,65 @@ describe('children of a program', () => {
   });
 });
 
+describe('a block in which a step fails, before the program continues as new', () => {
+  const bad = ask('Bad', 'Why?');
+  const fails: Pick<Parameters<typeof runFakeProgram>[0], 'answer' | 'answersAfter' | 'continueDue'> = {
+    answer: ({ address }) => (address.includes('Bad') ? undefined : 'text'),
+    answersAfter: 4,
+    continueDue: () => true,
+  };
+
+  test('still ends its other lists, as in one execution', async () => {
+    const branches = parallel('Both', [[human('Who', 'Who?'), tool('Then', 'look')], [bad]]);
+    const { document } = defineProgram({ name: 'p', model: 'p/m', units: [unit('u', {}, [branches])] });
+    for (const continueDue of [() => false, () => true]) {
+      const { result, toolCalls } = await runFakeProgram({ document, tools: [testTool('look')], ...fails, continueDue });
+      expect(toolCalls).toEqual(['u.Then']);
+      expect(result.units?.[0]).toMatchObject({ status: 'failed', error: { code: 'model_call_failed' } });
+    }
+  });
+
+  test('gets back the share of the limits of a child in another list', async () => {
+    const { document } = defineProgram({
+      name: 'p',
+      model: 'p/m',
+      units: [
+        unit('u', { needs: [] }, [parallel('Both', [[agent('Long', 'a', 'Go')], [bad]])]),
+        unit('v', { needs: [] }, [ask('First', 'Why?'), ask('Second', 'Why?'), agent('Next', 'a', 'Go')]),
+      ],
+    });
+    const { result } = await runFakeProgram({
+      document,
+      ...fails,
+      limits: { steps: 10 },
+      childLimits: { agents: { a: { steps: 6 } }, programs: {} },
+      childTurns: (runId) => (runId.endsWith('Long') ? 100 : 1),
+    });
+    expect(result.units?.map(({ name, status }) => [name, status])).toEqual([
+      ['u', 'failed'],
+      ['v', 'completed'],
+    ]);
+  });
+
+  test('begins no further item', async () => {
+    const who = human('Who', 'Who?', { when: { of: 'item', is: { const: 2 } } });
+    const items = forEach('Each', '{{input.items}}', { atOnce: 3 }, [tool('Look', 'look'), who]);
+    const { document } = defineProgram({ name: 'p', model: 'p/m', units: [unit('u', {}, [items])] });
+    const { result, toolCalls, events, executions } = await runFakeProgram({
+      document,
+      input: { items: [0, 1, 2, 3, 4, 5] },
+      tools: [testTool('look')],
+      ...fails,
+      toolFails: (callId) => callId === 'u.Look[0]',
+    });
+    expect(toolCalls).toEqual(['u.Look[0]', 'u.Look[1]', 'u.Look[2]']);
+    const ends = events.flatMap(({ step }) => (step?.type === 'end' ? `${step.at} ${step.status}` : []));
+    expect(ends).toContain('u.Who[2] completed');
+    expect(result.units?.[0]).toMatchObject({ status: 'failed', error: { code: 'tool_failed' } });
+    expect(executions).toBe(2);
+  });
+});
+
 describe('a step whose attempts are used up, and whose fallback runs for several executions', () => {
   const refine = { maxAttempts: 2, onExhaustion: 'fallback', fallback: 'Then' } as const;
   const runInMany = (first: AnyStep, then: AnyStep): ReturnType<typeof runFakeProgram> =>
