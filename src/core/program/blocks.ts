@@ -13,7 +13,7 @@ import { addressText, indexOf, type StepAddress } from './program-index.ts';
 import { endStep, type ProgramRun, type RunningStep, type StepsEnd } from './program-run.ts';
 import { conditionHolds, forgetInside, lookupAt, resolveReference } from './references.ts';
 import { reusableItems, reuseItem, roundsBefore } from './reuse.ts';
-import { ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
+import { forgetItem, ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
 
 /** Runs a step that contains other steps: parallel lists, a choice between lists, rounds of a list, or a list for each item. */
 export function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
@@ -112,7 +112,8 @@ async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps
   const loading = loadOutputs(run, address, lastAddress(steps, at));
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded !== undefined) return [unloaded];
-  (state.items ??= {})[index] = lastOutput(run.program, steps, at);
+  if (lastAddress(steps, at).some((last) => isForgotten(run.program, last))) forgetItem(state, index);
+  else (state.items ??= {})[index] = lastOutput(run.program, steps, at);
   forgetInside(run.program, { ...address, indexes: at.indexes });
   return [];
 }
@@ -142,7 +143,8 @@ function itemsThatEnded(state: StepState): (index: number) => boolean {
 /** Loads the outputs of items that are only in the payload store. Returns the reason if that is not possible. */
 async function loadItems(run: ProgramRun, { address, at, state }: RunningStep): Promise<NotLoaded[]> {
   const { spilledItems } = state;
-  if (spilledItems === undefined) return [];
+  // The step ends without an output if one of its parts was dropped.
+  if (spilledItems === undefined || state.outputForgotten) return [];
   const stored = spilledItems.map(({ id, spilled }) => ({ address: `${at}${ITEMS_SUFFIX}`, id, spilled }));
   const items = { ...state.items };
   const unloaded = await loadStored(run, address, stored, (_, value) => {
@@ -193,7 +195,9 @@ async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly St
   if (ends.includes('stopped')) return 'stopped';
   const { unit, step } = running.address;
   const outputId = run.ports.uuid();
-  if (!namedOutputs(run.program.document).has(`${unit}.${step}`) && output.of.some((at) => isOnlyStored(run.program, at))) {
+  const isUnnamed = !namedOutputs(run.program.document).has(`${unit}.${step}`);
+  const lacksPart = running.state.outputForgotten === true || output.of.some((at) => isForgotten(run.program, at));
+  if (lacksPart || (isUnnamed && output.of.some((at) => isOnlyStored(run.program, at)))) {
     endStep(run, running, { status: 'completed', outputForgotten: true, outputId });
     return 'completed';
   }
@@ -208,6 +212,11 @@ async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly St
 function isOnlyStored({ steps }: ProgramState, address: string): boolean {
   const { output, spilled } = steps.get(address) ?? {};
   return output === undefined && spilled !== undefined;
+}
+
+/** True for an output that was dropped when the run continued as new. */
+function isForgotten({ steps }: ProgramState, address: string): boolean {
+  return steps.get(address)?.outputForgotten === true;
 }
 
 /** Returns the first error of a step inside a block. */

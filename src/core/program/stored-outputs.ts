@@ -231,7 +231,9 @@ function forgetUnnamed({ document, steps }: ProgramState): void {
     if (state.status !== 'running') forgetDetails(state);
     if (names.has(stepOfAddress(at))) continue;
     if (state.output !== undefined && isLarge(state.output)) forgetOutput(state);
-    for (const [index, output] of Object.entries(state.items ?? {})) if (isLarge(output)) (state.items ?? {})[index] = null;
+    for (const [index, output] of Object.entries(state.items ?? {})) {
+      if (isLarge(output)) forgetItem(state, index);
+    }
   }
 }
 
@@ -260,6 +262,12 @@ function totalBytes(outputs: readonly ContinuedOutput[]): number {
 
 function forgetOutput(state: StepState): void {
   delete state.output;
+  state.outputForgotten = true;
+}
+
+/** Forgets the output of a `forEach`'s item. The list is then without it, so the step ends without an output. */
+export function forgetItem(state: StepState, index: number | string): void {
+  (state.items ??= {})[index] = null;
   state.outputForgotten = true;
 }
 

@@ -208,6 +208,26 @@ describe('a program that resumes an earlier run', () => {
   });
 });
 
+describe('a block to which nothing refers, and parts of whose output were dropped when the program continued as new', () => {
+  const lists = { parallel: { branches: [[ask('One')], [ask('Two'), ask('Three')]] } };
+  const blocks: [string, StepDocument][] = [
+    ['forEach', { name: 'Block', forEach: { in: 'input.items', atOnce: 1, steps: [ask('One'), ask('Two')] } }],
+    ['parallel', { name: 'Block', ...lists }],
+    ['forEach around a parallel', { name: 'Block', forEach: { in: 'input.items', atOnce: 2, steps: [{ name: 'Inner', ...lists }] } }],
+    ['parallel around a parallel', { name: 'Block', parallel: { branches: [[{ name: 'Inner', ...lists }], [ask('Four')]] } }],
+  ];
+
+  it.each(blocks)('ends without an output, not with null in the place of what was dropped: %s', async (_, block) => {
+    const document: ProgramDocument = { version: 1, name: 'p', model: 'p/m', units: [{ name: 'u', steps: [block] }], output: 1 };
+    const program: FakeProgram = { document, input, answer: () => 'x'.repeat(300) };
+    const ends = ({ result }: FakeProgramRun): unknown => result.units?.[0]?.steps.find(({ name }) => name === 'Block');
+    expect(JSON.stringify(ends(await runFakeProgram(program)))).not.toContain('null');
+    const split = await runFakeProgram({ ...program, continueDue: often });
+    expect(ends(split)).toMatchObject({ status: 'completed', outputCut: true });
+    expect(ends(split)).not.toHaveProperty('output');
+  });
+});
+
 describe('without a payload store, a program', () => {
   it('ends with the name of the step with the largest output, and what to do', async () => {
     const { result } = await run([700_000, 600_000], { continueDue: often, store: null });
