@@ -4,7 +4,7 @@ import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts'
 import { isToolCall, type SpilledContent, type ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined, depthProblem, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
-import { attemptsText, resultText } from '../../src/core/domain/tool-calls.ts';
+import { attemptsText, resultText, TOOL_TIMEOUT } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { applyOperations, type ContextOperation, depsProblem, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
@@ -142,11 +142,12 @@ async function endOfAttempt(runtime: ActivityRuntime, call: PreparedCall, curren
   // The tool may still be acting, or have acted.
   if (mustNotRunTwice(call) && !current.isCancelled()) return lostOutput(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
-  if (isRetried(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message, ...delayAfter(call, 0) });
+  if (isRetried(call, error)) throw ApplicationFailure.create({ type: TOOL_TIMEOUT, message: error.message, ...delayAfter(call, 0) });
   logToolError(runtime, errorSource(call), error, 'error');
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(attemptNumber())})`],
     isError: true,
+    record: { timedOut: 'attempt' },
     durationMs: error.afterMs,
   });
 }

@@ -207,3 +207,23 @@ describe('a program', () => {
     expect(asked).toEqual(['u.Who.approval', 'u.Who', 'u.Who.review', 'u.Letter', 'u.Letter.review']);
   });
 });
+
+test('all attempts of a tool share the time of their step', async () => {
+  const starts: number[] = [];
+  const hangs = defineTool({
+    name: 'hangs',
+    description: 'Hangs.',
+    parameters: z.object({}),
+    execute: async (_, { signal }) => {
+      starts.push(Date.now());
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      throw new Error('too late');
+    },
+  });
+  const program = defineProgram({ name: 'timed', units: [unit('u', {}, [tool('T', hangs, {}, { timeout: 200 })])] });
+  const { result } = await testProgram(program, { model: scriptedModel([]) });
+  expect(starts).toHaveLength(1);
+  expect(result).toMatchObject({ errorCode: 'step_timeout', error: 'Unit "u" failed: Step \'T\' timed out after 200 ms' });
+});

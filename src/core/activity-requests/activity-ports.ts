@@ -96,7 +96,7 @@ export function toolRequest(run: RequestingRun, invocation: ToolInvocation): Act
   return {
     ...handling,
     tier: 'local',
-    options: { ...summaryOf(run, invocation), ...localOptions(run, tool) },
+    options: { ...summaryOf(run, invocation), ...localOptions(run, tool), ...timeOfCall(invocation) },
     input: localInput(run, invocation),
     remotely: () => remoteCall(run, invocation, handling),
   };
@@ -113,7 +113,7 @@ function remoteCall(
   return {
     ...handling,
     tier: 'remote',
-    options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool) },
+    options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool), ...timeOfCall(invocation) },
     input: remoteInput(run, invocation),
   };
 }
@@ -165,6 +165,11 @@ export function remoteOptions({ snapshot }: Pick<RequestingRun, 'snapshot'>, too
     retry: { ...remoteRetryOf(tool), maximumAttempts: attemptsOf(tool) },
     ...defined({ taskQueue: tool.taskQueue }),
   };
+}
+
+/** Returns the time of all attempts of a call together, if it is limited. */
+function timeOfCall({ withinMs }: ToolInvocation): ActivityOptions {
+  return withinMs === undefined ? {} : { scheduleToCloseTimeout: withinMs };
 }
 
 /** The options of local calls, by the tool's snapshot, which never changes: computing them each time would slow down quick calls. */

@@ -9,7 +9,7 @@ import { type ErrorCode, errorMessage, isErrorCode } from '../domain/errors.ts';
 import { ATTEMPTS_USED_UP, DEFAULT_MISSING_TIMEOUT_MS, type Missing, missingIn } from '../domain/missing-definitions.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
-import { attemptsText, notHappened, noWorkerHas } from '../domain/tool-calls.ts';
+import { attemptsText, notHappened, noWorkerHas, TOOL_TIMEOUT } from '../domain/tool-calls.ts';
 import type { NotifyOutcome } from '../capabilities/notifications.ts';
 import type { Authorization, ModelCall, ToolOutcome } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
@@ -165,7 +165,8 @@ export function toolOutcome({ id, at: _, content, isError, lost, reason, hooks, 
  * Returns the outcome of a tool call whose activity failed: an error for the model, not the end of the run. If the tool's effect is `once`,
  * the outcome is lost, unless the failure proves that the call has not begun.
  */
-export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
+export function toolFailure(tool: ToolSnapshot, failure: unknown): ToolOutcome {
+  const error = ownFailure(failure);
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
@@ -173,7 +174,31 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const missing = missingMessage(tool, error);
   if (missing !== undefined)
     return { ...errorOutcome(noWorkerHas(tool.name)), notRun: 'not_started', noWorker: { code: missingCode(error), message: missing } };
-  return errorOutcome(message);
+  return { ...errorOutcome(message), ...defined({ timedOut: timedOut(error) }) };
+}
+
+/**
+ * Returns the failure of the tool itself, if the server reports instead that the call has no time left for another attempt. The SDK has the
+ * failure only in the server's form. An encrypted one is not read.
+ */
+function ownFailure(error: unknown): unknown {
+  const cause = activityCause(error);
+  if (!(cause instanceof TimeoutFailure) || cause.timeoutType !== 'SCHEDULE_TO_CLOSE') return error;
+  const { message, applicationFailureInfo, encodedAttributes } = cause.failure?.cause ?? {};
+  const type = applicationFailureInfo?.type;
+  if (!message || !type || encodedAttributes || type === TOOL_TIMEOUT) return error;
+  return ApplicationFailure.create({ message, type });
+}
+
+/** Returns what had no time left, if that is how a call failed. */
+function timedOut(error: unknown): 'attempt' | 'call' | undefined {
+  const cause = activityCause(error);
+  if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_CLOSE') return 'call';
+  const isAttempt =
+    cause instanceof TimeoutFailure
+      ? cause.timeoutType === 'START_TO_CLOSE'
+      : cause instanceof ApplicationFailure && cause.type === TOOL_TIMEOUT;
+  return isAttempt ? 'attempt' : undefined;
 }
 
 /** Bytes of JSON of the reason for a lost answer, which is part of a step, a summary and views of the run. */
@@ -202,11 +227,14 @@ function missingCode(error: unknown): ErrorCode {
 /** Describes a timeout. A live worker itself ends a call at its timeout, so a missed heartbeat means that the worker was lost. */
 function timeoutText(tool: ToolSnapshot, error: unknown): string {
   const cause = activityCause(error);
-  const attempts = attemptsText(attemptsOf(tool));
+  // Without time for all of them, their number is not known.
+  const isCutShort = error instanceof ActivityFailure && error.retryState === 'TIMEOUT';
+  const attempts = isCutShort ? '' : ` (${attemptsText(attemptsOf(tool))})`;
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'HEARTBEAT') {
-    return `Tool '${tool.name}' stopped sending heartbeats: its worker was lost (${attempts})`;
+    return `Tool '${tool.name}' stopped sending heartbeats: its worker was lost${attempts}`;
   }
-  return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
+  if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_CLOSE') return `Tool '${tool.name}' was not done in time`;
+  return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms${attempts}`;
 }
 
 /** Returns the outcome of a lost call as reported by its tool. */

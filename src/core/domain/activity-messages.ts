@@ -103,6 +103,8 @@ export interface RunToolOutput extends ActivityNotes {
   contextUpdate?: ContextOperation[];
   /** The tool asks the model to try again. */
   asksRetry?: true;
+  /** The time of the last attempt was up. */
+  timedOut?: 'attempt';
   /** The outcome of a call with the effect `once` is unknown, because the call has begun to act. */
   lost?: true;
   /** For such a call: how its answer was lost. */

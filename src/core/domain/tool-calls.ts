@@ -307,3 +307,6 @@ export function noRetriesLeft(name: string, retries: number, message: string): s
 export function attemptsText(attempts: number): string {
   return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
 }
+
+/** The failure type of an attempt of a call whose time was up, if another attempt may follow. */
+export const TOOL_TIMEOUT = 'tool_timeout';

@@ -75,6 +75,8 @@ export interface ToolInvocation {
   edited?: true;
   /** Other calls of the response wait for a decision, so this result may be recorded before theirs. */
   timed?: true;
+  /** The maximum milliseconds of all attempts of the call together. Default: each attempt has only the time of its tool. */
+  withinMs?: number;
 }
 
 /** `slices`: further data of capabilities about the call. It is carried over like the rest of the outcome. */
@@ -105,6 +107,8 @@ export type ToolOutcome =
       lost?: string;
       /** The report of the tool's `verify`, if the call's answer was lost. */
       verified?: Verified;
+      /** The call failed because the time of one attempt was up, or that of the whole call. */
+      timedOut?: 'attempt' | 'call';
       /** No worker had the tool before the wait ended: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
       /** The time of recording (ISO 8601), if the result was recorded before other results of its response. */

@@ -22,7 +22,7 @@ import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './
 import { indexOf } from './program-index.ts';
 import { type AttemptEnd, failedAtOnce, type ProgramRun, recordAnswer, recordNote, type RunningStep, stepFailure } from './program-run.ts';
 import { insertedText, interpolate, lookupAt, resolveValue } from './references.ts';
-import { failureText, modelCallFailure } from './step-errors.ts';
+import { failureText, modelCallFailure, timeoutFailure } from './step-errors.ts';
 
 // Programs: the input of a child.
 
@@ -276,7 +276,7 @@ function childFailure(running: RunningStep, { timeout }: StepDocument, result: R
   const partial = output === null || output === '' ? '' : `Partial answer: ${cutText(insertedText(output), PARTIAL_BYTES)}`;
   const details = [error ?? '', partial].filter((text) => text !== '').join('\n');
   if (stopReason === 'deadline' && timeout !== undefined) {
-    return stepFailure(running, 'step_timeout', `Step '${step}' timed out after ${timeout}`, details);
+    return timeoutFailure(timeout, running.address, details);
   }
   if (running.state.kind === 'ask' && isModelFailure(errorCode)) return modelCallFailure(error ?? '', running.address);
   const reason = status === stopReason ? status : `${status} (${stopReason})`;

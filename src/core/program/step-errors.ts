@@ -39,8 +39,9 @@ export function modelCallFailure(reason: string, place: StepPlace): StepError {
 }
 
 /** Returns the failure of a step with an attempt that exceeded its `timeout`. */
-export function timeoutFailure(timeout: Duration, place: StepPlace): StepError {
-  return newStepError('step_timeout', `Step '${place.step}' timed out after ${timeout}`, { step: place.step, unit: place.unit });
+export function timeoutFailure(timeout: Duration, place: StepPlace, details = ''): StepError {
+  const time = typeof timeout === 'number' ? `${timeout} ms` : timeout;
+  return newStepError('step_timeout', `Step '${place.step}' timed out after ${time}`, { step: place.step, unit: place.unit, details });
 }
 
 /** Returns the failure of a step whose model answered without text. */

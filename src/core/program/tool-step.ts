@@ -42,7 +42,7 @@ export async function callTool(
   const { tool, requirement } = verdict;
   if (tool === undefined) throw new TypeError(`The call of step "${running.at}" is an answer`);
   const call = running.state.progress?.call ?? recordCall(run, running, { name, arguments: args.value });
-  const invocation = invocationOf(run, withStepTimeout(tool, step), { call, arguments: args.value });
+  const invocation = invocationOf(run, step, { tool, call, arguments: args.value });
   const decided = await decideOnCall(run, running, { step, invocation, call, requirement });
   if (decided.type !== 'approved') return decided;
   const made = asEdited(invocation, decided.arguments);
@@ -89,19 +89,22 @@ function askedCall(
   return { call, made: { content: [call], ...problems }, place: call.toolCallId };
 }
 
-/** Returns the tool with the step's timeout, if that is shorter. */
-function withStepTimeout(tool: ToolSnapshot, { name, timeout }: StepDocument): ToolSnapshot {
-  if (timeout === undefined) return tool;
-  return { ...tool, timeoutMs: Math.min(tool.timeoutMs, milliseconds(timeout, `step "${name}": "timeout"`)) };
+/** Returns the time of one attempt of a step, if the step limits it. */
+function stepTimeout({ name, timeout }: StepDocument): number | undefined {
+  return timeout === undefined ? undefined : milliseconds(timeout, `step "${name}": "timeout"`);
 }
 
+/** Returns the call of a step. All its attempts are one attempt of the step: they share its time. */
 function invocationOf(
   { state }: ProgramRun,
-  tool: ToolSnapshot,
-  { call: { callId, eventId, offset }, arguments: args }: { call: RecordedCall; arguments: JsonObject },
+  step: StepDocument,
+  { tool, call: { callId, eventId, offset }, arguments: args }: { tool: ToolSnapshot; call: RecordedCall; arguments: JsonObject },
 ): ToolInvocation {
   const call = { type: 'tool_call' as const, toolCallId: callId, name: tool.name, arguments: args };
-  return { step: state.context.currentStep + 1, call, tool, offset, index: 0, eventId };
+  const invocation = { step: state.context.currentStep + 1, call, tool, offset, index: 0, eventId };
+  const withinMs = stepTimeout(step);
+  if (withinMs === undefined) return invocation;
+  return { ...invocation, tool: { ...tool, timeoutMs: Math.min(tool.timeoutMs, withinMs) }, withinMs };
 }
 
 /**
@@ -148,11 +151,11 @@ function recordCallEnd(
     recordResult(run, running, call, { name, status: 'error', content: ['The call was running when the run was cancelled'] });
     return { type: 'stopped' };
   }
-  const { status, content, notRun } = outcome;
+  const { status, content, notRun, timedOut } = outcome;
   const isError = status === 'error';
   const result = resultText(content);
   countToolCall(state, { toolName: name, ...defined({ notRun }) });
-  const error = isError ? toolFailure(run, running, { step, startedAt, name, result }) : undefined;
+  const error = isError ? toolFailure(running, { step, invocation, result, timedOut }) : undefined;
   recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...defined({ error }) });
   const id = state.window.lastEventId;
   if (error === undefined) return { type: 'done', output: toolOutput(content), id };
@@ -160,16 +163,16 @@ function recordCallEnd(
   return { type: 'failed', error, id };
 }
 
-/** Returns the failure of a call: the step's timeout, if it has one and the call took that long. */
-function toolFailure(
-  { ports }: ProgramRun,
-  running: RunningStep,
-  { step, startedAt, name, result }: Pick<EndedToolCall, 'step' | 'startedAt'> & { name: string; result: string },
-): StepError {
-  const { timeout } = step;
-  if (timeout !== undefined && ports.now() - startedAt >= milliseconds(timeout, `step "${step.name}": "timeout"`))
-    return timeoutFailure(timeout, running.address);
-  return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
+interface FailedCall extends Pick<EndedToolCall, 'step' | 'invocation'> {
+  result: string;
+  timedOut: 'attempt' | 'call' | undefined;
+}
+
+/** Returns the failure of a call: the step's timeout if its time was up, and otherwise the tool's own failure. */
+function toolFailure(running: RunningStep, { step, invocation: { tool, withinMs }, result, timedOut }: FailedCall): StepError {
+  const isOver = timedOut === 'call' || (timedOut === 'attempt' && tool.timeoutMs === withinMs);
+  if (step.timeout !== undefined && isOver) return timeoutFailure(step.timeout, running.address);
+  return stepFailure(running, 'tool_failed', `Tool '${tool.name}' failed: ${result}`, result);
 }
 
 /** Returns a tool's output: its value, or the list of its values if there are several. */

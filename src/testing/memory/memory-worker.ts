@@ -323,7 +323,7 @@ class ScheduledActivity<Input, Output> {
 
   get #startToCloseMs(): number {
     const { startToCloseTimeout, scheduleToCloseTimeout } = this.#call.options;
-    return msToNumber(startToCloseTimeout ?? scheduleToCloseTimeout ?? Infinity);
+    return Math.min(msToNumber(startToCloseTimeout ?? Infinity), msToNumber(scheduleToCloseTimeout ?? Infinity));
   }
 
   get #heartbeatMs(): number | undefined {

@@ -15,6 +15,26 @@ const broken = defineTool({
   },
 });
 
+const throwing = defineTool({
+  name: 'throwing',
+  description: 'Fails at once.',
+  parameters: z.object({}),
+  backoff: { initial: '300ms' },
+  execute: () => {
+    throw new Error('out of paper');
+  },
+});
+
+const brief = defineTool({
+  name: 'brief',
+  description: 'Hangs.',
+  parameters: z.object({}),
+  timeout: '100ms',
+  maxAttempts: 2,
+  backoff: { initial: '10ms' },
+  execute: never,
+});
+
 const slow = defineTool({ name: 'slow', description: 'Hangs.', parameters: z.object({}), maxAttempts: 1, execute: never });
 
 /** Fails long after every timeout, so that the worker of the test can shut down. */
@@ -199,6 +219,16 @@ export const FAILURES: readonly ProgramScenario[] = [
         steps: { 'b.R': 'skipped: its attempts are used up', 'b.S': 'failed' },
       },
     },
+  ),
+  programScenario(
+    'a tool that fails by itself until the time of its step is over fails it with its own error',
+    one([tool('T', throwing, {}, { timeout: '500ms' })]),
+    { script: [], course: { status: 'error', error: ["Tool 'throwing' failed: out of paper"] } },
+  ),
+  programScenario(
+    'a tool that takes longer than it allows itself fails its step with its own error, while the step has time left',
+    one([tool('T', brief, {}, { timeout: '20s' })]),
+    { script: [], course: { status: 'error', error: ["Tool 'brief' failed: Tool 'brief' timed out after 100ms (2 attempts)"] } },
   ),
   programScenario('an invalid duration from the input fails the wait', one([sleep('Nap', '{{input.wait}}')]), {
     input: { wait: 'soon' },
