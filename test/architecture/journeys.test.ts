@@ -41,6 +41,11 @@ const JOURNEYS: Record<string, { goal: number; crossings: Crossing[] }> = {
     goal: 12,
     crossings: [
       {
+        from: 'src/core/program/step-attempts.ts',
+        to: 'src/core/activity-requests/program-requests.ts',
+        by: 'src/core/program/program-ports.ts',
+      },
+      {
         from: 'src/core/activity-requests/program-requests.ts',
         to: 'workflows/run/schedule-activity.ts',
         by: 'src/core/activity-requests/activity-request.ts',
