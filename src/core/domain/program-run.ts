@@ -110,8 +110,10 @@ export interface StepProgress {
   failure?: { error: StepError; id: string };
   /** The failure of the last attempt, while the step waits for its fallback: it makes no further attempt. */
   usedUp?: StepError;
-  /** The end of a wait: of a `sleep`, or before the next attempt. Milliseconds since the epoch. */
+  /** The end of a `sleep`, in milliseconds since the epoch. */
   wakeAt?: number;
+  /** The end of the wait before the next attempt, in milliseconds since the epoch. */
+  retryAt?: number;
   /** The event of the current attempt's call, or of the call that a person decides about. */
   call?: RecordedCall;
   /** The id for the event of the next tool call. */

@@ -42,10 +42,10 @@ import { callTool } from './tool-step.ts';
 /** Runs the attempts of a step until one succeeds or none is left, and ends the step. */
 export async function runAttempts(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
   const { state, at } = running;
-  const { wakeAt, failure, usedUp } = state.progress ?? {};
+  const { retryAt, failure, usedUp } = state.progress ?? {};
   if (usedUp !== undefined) return failStep(run, running, step, usedUp);
   const config = resolveRefine(step.refine);
-  const isWaiting = wakeAt !== undefined && step.sleep === undefined;
+  const isWaiting = retryAt !== undefined;
   let last: AttemptEnd = { type: 'stopped' };
   await makeAttempts<JsonValue>({
     config,
@@ -68,8 +68,8 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
       return failedAttempt(last.error);
     },
     wait: async (ms, attempt) => {
-      state.progress = { ...state.progress, wakeAt: state.progress?.wakeAt ?? run.ports.now() + ms };
-      const isWoken = await sleepUntilWoken(run, running, `before attempt ${attempt + 1} of ${at}`);
+      state.progress = { ...state.progress, retryAt: state.progress?.retryAt ?? run.ports.now() + ms };
+      const isWoken = await sleepUntil(run, running, 'retryAt', `before attempt ${attempt + 1} of ${at}`);
       if (!isWoken) last = { type: 'stopped' };
       return { type: isWoken ? 'waited' : 'stopped' };
     },
@@ -457,21 +457,21 @@ async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: SleepDocu
       return failedAtOnce(run, running, stepFailure(running, 'invalid_input', errorMessage(error)));
     }
   }
-  return (await sleepUntilWoken(run, running, `sleep of ${at}`))
+  return (await sleepUntil(run, running, 'wakeAt', `sleep of ${at}`))
     ? { type: 'done', output: null, id: run.ports.uuid() }
     : { type: 'stopped' };
 }
 
-/** Waits until the time in the step's progress. Returns false if the run stops first. */
-async function sleepUntilWoken(run: ProgramRun, { state }: RunningStep, summary: string): Promise<boolean> {
+/** Waits until a time in the step's progress. Returns false if the run stops first. */
+async function sleepUntil(run: ProgramRun, { state }: RunningStep, time: 'wakeAt' | 'retryAt', summary: string): Promise<boolean> {
   const { ports } = run;
-  const wakeAt = state.progress?.wakeAt ?? 0;
+  const wakeAt = state.progress?.[time] ?? 0;
   while (ports.now() < wakeAt && run.stop === undefined) {
     const at = Math.min(wakeAt, run.deadline);
     await ports.until(() => run.isStopped, { at, summary });
     if (ports.now() < wakeAt && ports.now() >= run.deadline) await run.mayStart('other');
   }
   if (ports.now() < wakeAt) return false;
-  delete state.progress?.wakeAt;
+  delete state.progress?.[time];
   return true;
 }
