@@ -215,7 +215,9 @@ export interface ProgramStepDocument {
 }
 
 /** A question to a person. Its output is the answer. */
-export interface HumanDocument extends StepDeadlineDocument {
+export interface HumanDocument extends Omit<StepDeadlineDocument, 'onDeadline'> {
+  /** Default `reject`, which fails the step: a deadline has no answer. */
+  onDeadline?: 'reject';
   /** The question to the person. `{{…}}` are references. */
   question: string;
   /** The JSON Schema of the answer. Default: a text. */

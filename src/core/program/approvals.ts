@@ -109,10 +109,15 @@ export function waitForDecision(
     step: state.context.currentStep + 1,
     ...defined({ at }),
     requestedAt: now,
-    ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline) }, now),
+    // As for agents: a deadline cannot answer a question.
+    ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline), ...onlyRejected(kind) }, now),
     ...defined({ reason }),
   };
   return run.decision(waiting);
+}
+
+function onlyRejected(kind: DecisionRequest['kind']): { onDeadline?: 'reject' } {
+  return kind === 'question' ? { onDeadline: 'reject' } : {};
 }
 
 function plainDeadline(deadline: true | StepDeadlineDocument): { deadlineMs?: number; onDeadline?: 'approve' | 'reject' } {

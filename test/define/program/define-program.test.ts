@@ -147,7 +147,7 @@ describe('a program', () => {
       tool('Tool', findOrder, { ticket: 'x' }),
       agent('Agent', 'clerk', 'Go.', { limits: { steps: 3 }, timeout: '1m' }),
       program('Program', 'another'),
-      human('Human', 'Yes?', { output: z.boolean(), deadline: '1d', onDeadline: 'approve' }),
+      human('Human', 'Yes?', { output: z.boolean(), deadline: '1d', onDeadline: 'reject' }),
       sleep('Sleep', '{{input.wait}}'),
       remember('Remember', 'key', { text: '{{Ask}}' }, { scope: 's', when: { of: 'Human', is: { const: true } } }),
       recall('Recall', '{{Ask}}', { topK: 2 }),
@@ -161,7 +161,7 @@ describe('a program', () => {
     expect(made.map((step) => STEP_KINDS.find((kind) => kind in step))).toEqual(STEP_KINDS);
     expect(made[0]?.ask).toEqual({ prompt: 'Go.', effort: 'low', tools: ['find_order', 'other'] });
     expect(made[2]).toEqual({ name: 'Agent', agent: { name: 'clerk', input: 'Go.', limits: { steps: 3 } }, timeout: '1m' });
-    expect(made[4]?.human).toEqual({ question: 'Yes?', output: { type: 'boolean' }, deadline: '1d', onDeadline: 'approve' });
+    expect(made[4]?.human).toEqual({ question: 'Yes?', output: { type: 'boolean' }, deadline: '1d', onDeadline: 'reject' });
   });
 });
 

@@ -299,7 +299,11 @@ function checkStepSettings(step: OutlineStep, problems: Problems): void {
   }
   if (kind === undefined) return;
   const inside = { path: `${path}.${kind}`, problems };
-  if (kind === 'human') checkDuration(body, 'deadline', inside);
+  if (kind === 'human') {
+    checkDuration(body, 'deadline', inside);
+    if (body['onDeadline'] === 'approve')
+      problems.add(`${path}.human.onDeadline`, 'a deadline cannot answer a question: leave "onDeadline" out, or write "reject"');
+  }
   if (kind === 'sleep' && !textAt(body, 'for').includes('{{')) checkDuration(body, 'for', inside);
   if (kind === 'agent' || kind === 'program' || kind === 'ask')
     checkDuration(objectAt(body, 'limits'), 'deadline', { path: `${path}.${kind}.limits`, problems });

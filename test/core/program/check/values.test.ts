@@ -150,6 +150,14 @@ describe('settings', () => {
     ]);
   });
 
+  test('of a question have no decision of its deadline but "reject"', () => {
+    const asked = (onDeadline: string) => ({ name: 'H', human: { question: 'Who?', deadline: '1h', onDeadline } });
+    expect(problemsOf(withSteps(asked('approve')))).toEqual([
+      'units[0].steps[0].human.onDeadline: a deadline cannot answer a question: leave "onDeadline" out, or write "reject"',
+    ]);
+    expect(problemsOf(withSteps(asked('reject')))).toEqual([]);
+  });
+
   test('name a model for every ask', () => {
     const { model: _model, ...document } = withSteps(ask('A'), ask('B', 'Go.', { model: 'gpt' }));
     expect(problemsOf(document)).toEqual([
