@@ -299,6 +299,10 @@ function checkStepSettings(step: OutlineStep, problems: Problems): void {
   }
   if (kind === undefined) return;
   const inside = { path: `${path}.${kind}`, problems };
+  if ((kind === 'human' || kind === 'sleep') && 'timeout' in value) {
+    const instead = kind === 'human' ? 'write "deadline" of "human"' : 'leave it out';
+    problems.add(`${path}.timeout`, `a step of the kind "${kind}" only waits and has no "timeout": ${instead}`);
+  }
   if (kind === 'human') {
     checkDuration(body, 'deadline', inside);
     if (body['onDeadline'] === 'approve')

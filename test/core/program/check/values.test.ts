@@ -158,6 +158,17 @@ describe('settings', () => {
     expect(problemsOf(withSteps(asked('reject')))).toEqual([]);
   });
 
+  test('of steps that only wait have no timeout', () => {
+    const steps = [
+      { name: 'H', human: { question: 'Who?' }, timeout: '1h' },
+      { name: 'S', sleep: { for: '1h' }, timeout: '1m' },
+    ];
+    expect(problemsOf(withSteps(...steps))).toEqual([
+      'units[0].steps[0].timeout: a step of the kind "human" only waits and has no "timeout": write "deadline" of "human"',
+      'units[0].steps[1].timeout: a step of the kind "sleep" only waits and has no "timeout": leave it out',
+    ]);
+  });
+
   test('name a model for every ask', () => {
     const { model: _model, ...document } = withSteps(ask('A'), ask('B', 'Go.', { model: 'gpt' }));
     expect(problemsOf(document)).toEqual([

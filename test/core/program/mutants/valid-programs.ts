@@ -100,7 +100,7 @@ class UnitMaker {
         return { name, ...when, repeat: { until, atMost: 1 + choose(4), steps } };
       }
       default:
-        return { name, ...when, ...this.#effect(kind, reference), ...this.#options() };
+        return { name, ...withoutIdleTimeout({ ...when, ...this.#effect(kind, reference), ...this.#options() }) };
     }
   }
 
@@ -115,7 +115,7 @@ class UnitMaker {
       case 3:
         return { program: { name: 'archive', input: { letter: reference() } } };
       case 4:
-        return { human: { question: `What of ${reference()}?`, deadline: '1h', onDeadline: oneOf(choose, ['reject', 'approve']) } };
+        return { human: { question: `What of ${reference()}?`, deadline: '1h', ...(choose(2) === 0 ? { onDeadline: 'reject' } : {}) } };
       case 5:
         return { sleep: { for: oneOf<JsonValue>(choose, ['5s', 1000, '{{input.wait}}']) } };
       case 6:
@@ -146,4 +146,9 @@ class UnitMaker {
       ...(choose(8) === 0 ? { review: oneOf<JsonValue>(choose, [true, { deadline: '1h' }]) } : {}),
     };
   }
+}
+
+/** Steps that only wait have no timeout. */
+function withoutIdleTimeout({ timeout, ...step }: JsonObject): JsonObject {
+  return timeout === undefined || 'human' in step || 'sleep' in step ? step : { ...step, timeout };
 }
