@@ -4,7 +4,7 @@ import { beginProgram } from '../../../../src/core/first-start.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { BEGINNING } from '../../../../src/core/kernel/run-loop.ts';
-import type { ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import type { ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import { update } from '../../loop/fakes/callers.ts';
 import { FakeScheduler, quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
