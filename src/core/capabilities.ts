@@ -5,7 +5,6 @@ import type { Capability } from './kernel/capability.ts';
 import { compose } from './kernel/points.ts';
 import { code, type CodePorts } from './capabilities/code/code-cells.ts';
 import { compaction, type CompactionPorts } from './capabilities/compaction.ts';
-import { editedArguments } from './capabilities/edited-arguments.ts';
 import { fallback } from './capabilities/fallback.ts';
 import { flows } from './capabilities/flows.ts';
 import { guardrails } from './capabilities/guardrails.ts';
@@ -29,7 +28,6 @@ export interface AllPorts extends HookPorts, CompactionPorts, HandoffPorts, Chil
  */
 export const CAPABILITIES: readonly Capability[] = [
   hooks,
-  editedArguments,
   guardrails,
   permissions,
   quietHours,

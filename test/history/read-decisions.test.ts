@@ -57,7 +57,7 @@ test('a decision that comes with the end of another call is carried out, and bot
     ['bot', 1],
   ]);
   expect(state?.steps[0]?.toolCalls.map(({ arguments: args, result: text }) => [args, text])).toEqual([
-    [{ amount: 6 }, 'paid\nThe approver changed the arguments before this call ran: {"amount":6}'],
+    [{ amount: 6 }, 'paid'],
     [{}, 'seen'],
   ]);
 });

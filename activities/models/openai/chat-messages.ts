@@ -216,23 +216,18 @@ export function plainText(content: string | ContentPart[]): string {
   return outputText(content.length === 0 ? '' : content).toWellFormed();
 }
 
-/**
- * Returns the text that a model reads as the result of a call: its values, as JSON unless they are text, joined by line breaks. Texts
- * that the run adds, such as the arguments that an approver chose, come after the value of the tool.
- */
+/** Returns the text that a model reads as the result of a call: the first value, as JSON unless it is text. */
 export function toolOutputText(result: ToolResult): string {
   const text = resultTexts.get(result) ?? textOfContent(result);
   resultTexts.set(result, text);
   return text;
 }
 
-function textOfContent({ content }: ToolResult): string {
-  const texts = content.flatMap((value, index) => {
-    // An image's bytes are useless as text: a result without a text before it names the image, which follows as a part.
-    if (isMediaPart(value)) return index === 0 ? [partText(value)] : [];
-    return [typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value)];
-  });
-  return texts.join('\n');
+function textOfContent({ content: [first] }: ToolResult): string {
+  if (first === undefined) return '';
+  if (typeof first === 'string') return first.toWellFormed();
+  // An image's bytes are useless as text: a tool message names the image, which follows as a part.
+  return isMediaPart(first) ? partText(first) : JSON.stringify(first);
 }
 
 /** Returns the media of a result. A tool message cannot contain them, so they follow the batch of results in a user message. */

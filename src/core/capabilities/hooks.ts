@@ -183,15 +183,10 @@ async function afterCall(state: RunState, ports: HookPorts, invocation: ToolInvo
 // Capability: the traces of hooks in the results and records of calls.
 
 /** Returns a result with the text that a hook injected before its call. */
-function withInjection(
-  _: RunState,
-  { injections = {} }: RecordedResponse,
-  { toolCallId }: ToolCall,
-  result: ToolResultOutcome,
-): ToolResultOutcome {
+function withInjection({ injections = {} }: RecordedResponse, { toolCallId }: ToolCall, result: ToolResultOutcome): ToolResultOutcome {
   if (!Object.hasOwn(injections, toolCallId)) return result;
   // The result in the worker's cache lacks that text.
-  const { resultId: __, ...rest } = result;
+  const { resultId: _, ...rest } = result;
   return { ...rest, content: [...result.content, injections[toolCallId] ?? ''] };
 }
 

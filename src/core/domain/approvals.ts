@@ -215,25 +215,6 @@ export function decider({ by, verifiedBy, source }: Pick<Decision, 'by' | 'verif
   return verifiedBy ?? by ?? 'somebody who gave no name';
 }
 
-/** The most bytes of JSON of a note about edited arguments, or of the notes about all calls of a cell. */
-const EDIT_BYTES = 10_000;
-
-/** Returns the model's note about the arguments that an approver chose for a call. `name`: the tool, if the note is not next to the call. */
-export function editNote(edited: JsonObject, name?: string): string {
-  const what = name === undefined ? 'this call' : `a call of '${name}'`;
-  return cutText(`The approver changed the arguments before ${what} ran: ${JSON.stringify(edited)}`, EDIT_BYTES);
-}
-
-/** Returns the notes about the calls of a cell as one text. */
-export function joinedNotes(notes: readonly string[]): string {
-  return cutText(notes.join('\n'), EDIT_BYTES);
-}
-
-/** Returns the content of a result without the note about the edited arguments of its call, for readers who see these arguments. */
-export function withoutEditNote(content: JsonValue[], edited: JsonObject | undefined): JsonValue[] {
-  return edited !== undefined && content.length > 1 && content.at(-1) === editNote(edited) ? content.slice(0, -1) : content;
-}
-
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */

@@ -74,8 +74,8 @@ const MEDIA_TYPES = ['image', 'audio', 'video', 'file'];
 /**
  * Returns the longest beginning of `content` that fits `maxBytes` of JSON together with the marker. Blocks stay whole as long as they fit.
  * The first block that does not fit is cut as text, never inside a character, and the blocks after it are dropped. A value that is not text
- * is cut as JSON text; media cannot be cut and is dropped as a whole. The marker is in the first block: at the end of a text, or before
- * media.
+ * is cut as JSON text; media cannot be cut and is dropped as a whole. The marker is in the first block, because models read only the first
+ * block of a tool result: at the end of a text, or before media.
  */
 export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMarker): CutContent {
   if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };

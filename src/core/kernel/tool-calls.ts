@@ -258,7 +258,7 @@ export function recordResults(
     const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
     // Only a model reads texts that are added to a result.
-    const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(state, response, call, resultOf(call, outcome));
+    const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
     named.push(result.resultId ?? toolResult(call, result));
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
 import { type AnyHook, defineAgent, defineHook, defineTool, type HookPayloads } from '../../../src/index.ts';
 import {
   callTool,
@@ -98,18 +97,6 @@ describe('a model call that was paid for', () => {
     const { result, steps } = await run([long], [say('Done.')]);
     expect(result.output).toBe('Done.');
     expect(steps[0]?.hooks).toMatchObject([{ answer: 'failed' }]);
-  });
-});
-
-describe('a text for the model', () => {
-  test('about a call is read with its result', async () => {
-    const texts = { pre_tool_use: 'Mind the gap.', post_tool_use: 'It is so.' } as const;
-    const hooks = (['pre_tool_use', 'post_tool_use'] as const).map((on) =>
-      defineHook({ name: on, on, run: () => ({ inject: texts[on] }) }),
-    );
-    const { requests } = await run(hooks, refunding());
-    const read = buildChatMessages([], requests[1]?.conversation.flatMap(({ content }) => content) ?? []).at(-1);
-    expect(read).toMatchObject({ content: 'refunded 7\nIt is so.\nMind the gap.' });
   });
 });
 

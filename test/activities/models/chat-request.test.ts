@@ -136,16 +136,13 @@ describe('messages of Chat Completions', () => {
   });
 
   test.each([
-    ['text', ['first'], 'first'],
-    ['a text, and what a hook added', ['first', 'second'], 'first\nsecond'],
-    ['an object, and a text', [{ a: 1 }, 'second'], '{"a":1}\nsecond'],
-    ['a text after an image', [{ type: 'image', data: 'AAAA', width: 2, height: 3 }, 'second'], '[Image: 2x3]\nsecond'],
+    ['text', ['first', 'second'], 'first'],
     ['nothing', [], ''],
     ['an object', [{ b: 1, a: [2] }], '{"b":1,"a":[2]}'],
     ['a number', [7], '7'],
     ['null', [null], 'null'],
-  ] as [string, JsonValue[], string][])('a result is sent as the text of its values: %s', (_, content, expected) => {
-    expect(buildChatMessages([], [result('c1', ...content)])[0]).toEqual({ role: 'tool', tool_call_id: 'c1', content: expected });
+  ] as [string, JsonValue[], string][])('a result is sent as its first value: %s', (_, content, expected) => {
+    expect(buildChatMessages([], [result('c1', ...content)])).toEqual([{ role: 'tool', tool_call_id: 'c1', content: expected }]);
   });
 
   test('media in results follow the whole batch as a message of the user', () => {

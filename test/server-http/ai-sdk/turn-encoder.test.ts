@@ -1,4 +1,3 @@
-import { editNote } from '../../../src/core/domain/approvals.ts';
 import { describe, expect, it } from 'vitest';
 import { approvalIdOf, approvalOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
@@ -178,7 +177,7 @@ describe('approvals in a turn', () => {
     const { message } = await built(asked().chunks);
     const after = [
       decided(2, { type: 'approve', callId: 'c1', arguments: { amount: 4 } }),
-      recorded(3, 'r', [result('c1', ['paid 4', editNote({ amount: 4 })])]),
+      recorded(3, 'r', [result('c1', ['paid 4'])]),
       textPiece('e2', 'Paid'),
       says(4, 'e2', 'Paid'),
       ended(5),

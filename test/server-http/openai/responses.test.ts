@@ -2,8 +2,8 @@ import OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
 import { defineAgent } from '../../../src/index.ts';
-import { type Decision, editNote } from '../../../src/core/domain/approvals.ts';
 import { openaiFor, served, ToldRun } from './served-run.ts';
 
 /** A run that says something, looks something up, and answers. */
@@ -100,7 +100,7 @@ test('a call whose arguments an approver changed is shown as it ran', async () =
   const run = new ToldRun()
     .answer('e1', '', { id: 'c1', name: 'search', arguments: { query: 'x' } })
     .event('d1', [], { decision })
-    .event('r1', [{ type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found: y', editNote(edited)] }])
+    .event('r1', [{ type: 'tool_result', toolCallId: 'c1', name: 'search', status: 'success', content: ['found: y'] }])
     .answer('e2', 'Here it is')
     .end('Here it is');
   const as = { type: 'mcp_call', arguments: '{"query":"y"}', output: 'found: y' };

@@ -47,10 +47,7 @@ test('edited arguments are validated before they are accepted, and the tool gets
   expect(tooSmall).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('"refund"') as string });
   await run.approve('c1', { arguments: { amount: 3 } });
   const { steps } = await run.result({ steps: true });
-  expect(steps?.[0]?.toolCalls[0]).toMatchObject({
-    arguments: { amount: 3 },
-    result: 'paid 3\nThe approver changed the arguments before this call ran: {"amount":3}',
-  });
+  expect(steps?.[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 3 }, result: 'paid 3' });
 });
 
 test('for a rejected call the model reads the reason, and the run continues', async () => {

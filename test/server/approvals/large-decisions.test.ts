@@ -52,9 +52,7 @@ test('large edited arguments reach the authorize hook and the tool', async () =>
   expect(receipt).toMatchObject({ status: 'decided', decision: { by: 'ann', verifiedBy: 'ann of example.org' } });
   expect(asked).toMatchObject([{ arguments: long('a'), editedArguments: long('b') }]);
   const { steps } = await run.result({ steps: true });
-  expect(steps?.[0]?.toolCalls).toMatchObject([
-    { arguments: long('b'), result: expect.stringMatching(/^5000 characters that begin with b\nThe approver changed/) as string },
-  ]);
+  expect(steps?.[0]?.toolCalls).toMatchObject([{ arguments: long('b'), result: '5000 characters that begin with b' }]);
 });
 
 test('if the authorize hook refuses a decision, the call keeps waiting and the approver gets the reason', async () => {

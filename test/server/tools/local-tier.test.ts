@@ -159,10 +159,7 @@ test('a local call waits for approval, and runs with edited arguments of any siz
   await handle.approve('c2', { id: 'd1', by: 'ann', arguments: { lines: 'x'.repeat(3_000) } });
   await handle.reject('c1', { id: 'd2', by: 'ann' });
   const { steps } = await handle.result({ steps: true });
-  expect(steps?.[0]?.toolCalls.map(({ result }) => result)).toEqual([
-    'User denied the tool execution.',
-    expect.stringMatching(/^struck 3000\nThe approver changed/),
-  ]);
+  expect(steps?.[0]?.toolCalls.map(({ result }) => result)).toEqual(['User denied the tool execution.', 'struck 3000']);
   expect(localCalls(await historyOf(testbed, handle))).toEqual(['strike']);
   await expectSameFromHistory(testbed, handle);
 });

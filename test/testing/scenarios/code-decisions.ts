@@ -73,7 +73,7 @@ export const CODE_DECISIONS = [
       'agent calls refund {"amount":150}',
       'ann approves refund',
       'refund: refunded 50',
-      /^run_code: refunded 50\nThe approver changed the arguments before a call of 'refund' ran: \{"amount":50\}$/,
+      'run_code: refunded 50',
       'agent: done',
     ],
   }),

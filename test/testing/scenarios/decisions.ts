@@ -25,11 +25,6 @@ const ask = askHuman({ name: 'ask', description: 'Asks the customer', answer: z.
 const call = callTool('refund', { amount: 150 });
 const calls = 'agent calls refund {"amount":150}';
 
-/** What the model reads about other arguments. */
-function changed(args: string): string {
-  return `The approver changed the arguments before this call ran: ${args}`;
-}
-
 /** Pending approvals, and their consequences. */
 export const DECISIONS = [
   scenario('an approved call runs', agentWith([refund]), {
@@ -45,22 +40,17 @@ export const DECISIONS = [
   scenario('an approved call runs with other arguments', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50 }, by: 'ann' }),
-    timeline: [calls, 'ann approves refund', `refund: refunded 50\n${changed('{"amount":50}')}`, 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 50', 'agent: Done.'],
   }),
   scenario('other arguments that are large reach the tool', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50, note: 'n'.repeat(2_000) }, by: 'ann' }),
-    timeline: [
-      calls,
-      'ann approves refund',
-      /^refund: refunded 50 \(2000\)\nThe approver changed the arguments before this call ran: \{"amount":50,"note":"n+"\}$/,
-      'agent: Done.',
-    ],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 50 (2000)', 'agent: Done.'],
   }),
   scenario('a decision with arguments that do not fit is refused, and can be made again', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: ({ refused }) => approve({ arguments: { amount: refused === undefined ? 'much' : 5 }, by: 'ann' }),
-    timeline: [calls, 'ann approves refund', `refund: refunded 5\n${changed('{"amount":5}')}`, 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 5', 'agent: Done.'],
   }),
   scenario('a person answers a call in place of the tool', agentWith([refund]), {
     script: [call, say('Done.')],

@@ -93,7 +93,7 @@ export const HOOKS = [
       script: [callTool('refund', { amount: 7 }), say('Done.')],
       decide: ({ reason }) =>
         reason === 'Is this right?' ? approve({ arguments: { amount: 8 }, by: 'ann' }) : reject('no reason', { by: 'ann' }),
-      timeline: [/calls refund/, 'ann approves refund', /^refund: refunded 8\nThe approver changed .*: \{"amount":8\}$/, 'agent: Done.'],
+      timeline: [/calls refund/, 'ann approves refund', 'refund: refunded 8', 'agent: Done.'],
     },
   ),
   scenario(

@@ -1,6 +1,5 @@
 import type { RunSegmentOutput } from '../../domain/activity-messages.ts';
 import type { AgentSnapshot } from '../../domain/agent.ts';
-import { editNote, joinedNotes } from '../../domain/approvals.ts';
 import { jsonBytes } from '../../domain/byte-budgets.ts';
 import { Finalizer, finalText, MultipleFinalAnswers } from '../../domain/code.ts';
 import { isToolCall, type ToolCall } from '../../domain/content.ts';
@@ -19,7 +18,6 @@ import { setState } from '../../domain/record.ts';
 import { continueBeforeTool } from '../../kernel/continue-as-new.ts';
 import { findEvent, problemOf, recordResults, recordsOf, resultOf } from '../../kernel/tool-calls.ts';
 import { points } from '../../kernel/points.ts';
-import { editOf } from '../edited-arguments.ts';
 
 // Capability: code that the model writes. Names and values that it defines persist between cells.
 
@@ -71,8 +69,6 @@ interface CodeState {
   calls?: WindowEvent;
   /** The calls made by code in this step. */
   records: ToolCallRecord[];
-  /** The notes about the calls of the cell in progress whose arguments an approver changed. */
-  edits?: string;
 }
 
 /** Absent before the first cell. */
@@ -159,8 +155,8 @@ function callsOf({ segments }: JournalCell): number {
 }
 
 /** Returns the bytes of JSON of the run's code in the carried state. */
-function continuedCodeBytes({ journalBytes, records, calls, edits = '' }: CodeState): number {
-  return journalBytes + jsonBytes(records) + jsonBytes(edits) + (calls === undefined ? 0 : jsonBytes(calls));
+function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
+  return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
 }
 
 /** Forgets the cells between two steps if they are too large to be carried. The next cell's result tells the model. */
@@ -304,14 +300,13 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
   const { tools, index } = position;
   // A cell that has begun in the previous execution is dropped: a session runs further cells, and its next turn must not build on half of it.
   if (ports.cancelRequested())
-    return afterCell(state, position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
+    return afterCell(position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const call = segmentCall(state, position);
   const outcome = await ports.runSegment(call);
   countSegment(state, state.snapshot.code?.tier === 'local' && call.remote !== true, outcome);
-  if (outcome.type !== 'calls')
-    return afterCell(state, position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
+  if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
   addSegment(
     state,
     outcome.digest,
@@ -340,31 +335,8 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
 const CHECKPOINT_BYTES = 100_000;
 
 /** Returns the next step after a cell with this outcome: the calls of its response continue. */
-function afterCell(state: RunState, { tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
-  return { ...tools, outcomes: tools.outcomes.with(index, withEdits(state, outcome)) };
-}
-
-/** Returns the outcome of a cell with the notes about its calls: the model wrote their arguments, and reads the result of the cell alone. */
-function withEdits(state: RunState, outcome: ToolOutcome): ToolOutcome {
-  const code = executed.of(state);
-  const edits = code?.edits;
-  if (edits === undefined) return outcome;
-  delete code?.edits;
-  if (outcome.type !== 'result') return outcome;
-  // The result in the worker's cache lacks that text.
-  const { resultId: _, ...rest } = outcome;
-  return { ...rest, content: [...outcome.content, edits] };
-}
-
-/** Keeps the notes about the edited arguments of calls that the cell has made. */
-function noteEdits(state: RunState, { response, calls }: Pick<ToolBatchContext, 'response' | 'calls'>, outcomes: Outcomes): void {
-  const notes = calls.flatMap((call, index) => {
-    const edited = editOf(state, response, call, resultOf(call, outcomes[index] ?? interruptedResult()));
-    return edited === undefined ? [] : [editNote(edited, call.name)];
-  });
-  if (notes.length === 0) return;
-  const code = codeOf(state);
-  code.edits = joinedNotes([...(code.edits === undefined ? [] : [code.edits]), ...notes]);
+function afterCell({ tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
+  return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
 }
 
 function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
@@ -467,14 +439,13 @@ function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: Phase
     calls.every(({ name }) => isLocal(name)),
     outcomes,
   );
-  noteEdits(state, acting, outcomes);
   const { approvals } = state;
   approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
   const ended = replacementOutcome(ports, outcomes);
   if (ended !== undefined) {
     dropCell(state);
     delete code.calls;
-    return afterCell(state, cell, ended);
+    return afterCell(cell, ended);
   }
   addResults(
     state,

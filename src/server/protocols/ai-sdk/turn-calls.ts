@@ -1,4 +1,4 @@
-import { type ApprovalView, type Decision, withoutEditNote } from '../../../core/domain/approvals.ts';
+import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import { isToolCall, type ToolResult } from '../../../core/domain/content.ts';
 import { defined, type JsonObject, parsedJson } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
@@ -30,8 +30,6 @@ export class TurnCalls {
   /** The offset of the response with each call. */
   readonly #offsets = new Map<string, number>();
   readonly #rejected = new Set<string>();
-  /** The arguments that approvers chose, by call. */
-  readonly #edits = new Map<string, JsonObject>();
   /** The calls with a result. */
   readonly #ended = new Set<string>();
   /** The ids of the parts that ask for a decision. */
@@ -119,7 +117,6 @@ export class TurnCalls {
 
   *#decided({ type, callId: toolCallId, toolName, digest, arguments: edited, reason, source }: Decision): Generator<UiChunk> {
     const isCall = this.#offsets.has(toolCallId);
-    if (edited !== undefined) this.#edits.set(toolCallId, edited);
     if (!isCall || edited !== undefined) yield { type: 'tool-input-available', toolCallId, toolName, input: edited ?? {} };
     const approvalId = this.#approvalId({ runId: this.#sessionId, callId: toolCallId, digest });
     const isAutomatic = source === 'deadline' || source === 'remembered';
@@ -131,9 +128,7 @@ export class TurnCalls {
     if (!isCall) yield outcomeChunk(toolCallId, { approved, output: edited ?? {} });
   }
 
-  #resultChunk({ toolCallId, status, content: read }: ToolResult): UiChunk {
-    // The part has the arguments that the call ran with.
-    const content = withoutEditNote(read, this.#edits.get(toolCallId));
+  #resultChunk({ toolCallId, status, content }: ToolResult): UiChunk {
     if (status === 'error' && this.#rejected.has(toolCallId)) return { type: 'tool-output-denied', toolCallId };
     if (status === 'error') return { type: 'tool-output-error', toolCallId, errorText: resultText(content) };
     const [first = null, ...others] = content;

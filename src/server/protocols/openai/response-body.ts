@@ -16,7 +16,7 @@ import type {
 import { outputText, type Source } from '../../../core/domain/content.ts';
 import { canonicalJson, defined, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
-import { FINAL_ANSWER, RUN_CODE } from '../../../core/domain/tool-calls.ts';
+import { FINAL_ANSWER, resultText, RUN_CODE } from '../../../core/domain/tool-calls.ts';
 import { addRunUsage, type AggregatedUsage } from '../../../core/domain/usage.ts';
 import { type EndedRun, wasCutOff, wasWithheld } from './errors.ts';
 
@@ -154,7 +154,7 @@ export type OutputEntry =
       isGuarded: boolean;
     }
   | { type: 'call'; callId: string; name: string; arguments: string }
-  | { type: 'result'; callId: string; content: JsonValue[]; isError: boolean }
+  | { type: 'result'; callId: string; output: string; isError: boolean }
   /** The conversation continues: the model's earlier text was not the answer. */
   | { type: 'input' };
 
@@ -182,7 +182,7 @@ export function entriesOf(event: Event): OutputEntry[] {
         return [{ type: 'call', callId: item.toolCallId, name: item.name, arguments: JSON.stringify(item.arguments) }];
       case 'tool_result':
         if (item.name === FINAL_ANSWER) return [];
-        return [{ type: 'result', callId: item.toolCallId, content: item.content, isError: item.status === 'error' }];
+        return [{ type: 'result', callId: item.toolCallId, output: resultText(item.content), isError: item.status === 'error' }];
     }
   });
 }

@@ -1,11 +1,9 @@
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
-import { withoutEditNote } from '../../../core/domain/approvals.ts';
 import { outputText } from '../../../core/domain/content.ts';
 import type { JsonObject } from '../../../core/domain/json.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
-import { resultText } from '../../../core/domain/tool-calls.ts';
 import { type EndedRun, modelRefusal, wasBlocked, wasCutOff } from './errors.ts';
 import {
   entriesOf,
@@ -246,7 +244,7 @@ export class ResponseEvents {
     this.#numbering.countGroup();
   }
 
-  *#endCall(callId: string, result: Result | undefined): Generator<WireEvent> {
+  *#endCall(callId: string, result: (OutputEntry & { type: 'result' }) | undefined): Generator<WireEvent> {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
@@ -316,8 +314,6 @@ type CallItem = ResponseOutputItem.McpCall;
 
 type Call = OutputEntry & { type: 'call' };
 
-type Result = OutputEntry & { type: 'result' };
-
 /** A call whose result has not been recorded. It makes the events of its item. */
 class OpenCall {
   readonly id: string;
@@ -349,8 +345,8 @@ class OpenCall {
   }
 
   /** Ends the item, with the result of the call or without one. `edited`: the arguments that an approver chose. */
-  end(result: Result | undefined, edited: JsonObject | undefined): { item: CallItem; pieces: Piece[] } {
-    const item = { ...this.#ended(result, edited), ...(edited === undefined ? {} : { arguments: JSON.stringify(edited) }) };
+  end(result: (OutputEntry & { type: 'result' }) | undefined, edited: JsonObject | undefined): { item: CallItem; pieces: Piece[] } {
+    const item = { ...this.#ended(result), ...(edited === undefined ? {} : { arguments: JSON.stringify(edited) }) };
     const at = { item_id: this.id, output_index: this.index };
     const type = item.status === 'completed' ? 'response.mcp_call.completed' : 'response.mcp_call.failed';
     const events = [
@@ -370,10 +366,9 @@ class OpenCall {
     return events.map((event, number) => ({ unit: FIRST_UNIT + number, tag: tagOf(this.id), event }));
   }
 
-  #ended(result: Result | undefined, edited: JsonObject | undefined): CallItem {
+  #ended(result: (OutputEntry & { type: 'result' }) | undefined): CallItem {
     if (result === undefined) return this.item('incomplete');
-    const { content, isError } = result;
-    const output = resultText(withoutEditNote(content, edited));
+    const { output, isError } = result;
     if (!isError) return { ...this.item('incomplete'), status: 'completed', output };
     return { ...this.item('incomplete'), status: 'failed', error: { type: 'mcp_tool_execution_error', content: output } };
   }

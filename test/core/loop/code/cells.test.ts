@@ -122,20 +122,6 @@ describe('a cell', () => {
     expect(resultsOf(run, 1)).toEqual(['[]', 'find ran', '[]']);
   });
 
-  test('whose call ran with arguments that its approver chose tells the model, which reads the result of the cell alone', async () => {
-    const run = await runFake({
-      snapshot: coding(),
-      model: [runCode, called(call('c2', RUN_CODE, { code: 'print(find())' })), said('done')],
-      runSegment: (segment, ...more) => (segment.call.toolCallId === 'c1' ? cellOf(['pay'], ['pay']) : cellOf())(segment, ...more),
-      callers: [approves('c1.1', { arguments: { n: 9 } }), approves('c1.2', { arguments: { n: 8 } })],
-    });
-    const notes = [9, 8].map((n) => `The approver changed the arguments before a call of 'pay' ran: {"n":${n}}`);
-    const read = run.events.flatMap(({ caller, content }) =>
-      (caller === undefined ? content : []).filter(({ type }) => type === 'tool_result'),
-    );
-    expect(read).toMatchObject([{ content: [expect.any(String), notes.join('\n')] }, { content: ['[]'] }]);
-  });
-
   test('whose call waits for a decision continues after it: approved, or denied as an error in the code', async () => {
     const approved = await runFake({
       snapshot: coding(),
