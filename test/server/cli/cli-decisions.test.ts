@@ -156,7 +156,7 @@ test('a run is paused, sent a message, resumed and cancelled', async () => {
   expect((await cli(testbed, ['pause', run.runId])).stdout).toContain('is paused');
   const sent = await cli(testbed, ['send', run.runId, '-', '--mode', 'steer', '--id', 'm1'], { stdin: 'Stop that\n' });
   expect(sent.stdout).toMatch(/^Message "m1" is accepted: event \d+ or later, read before step \d+\n$/);
-  const [receipt] = json((await cli(testbed, ['send', run.runId, 'Stop that', '--id', 'm1', '--json'])).stdout);
+  const [receipt] = json((await cli(testbed, ['send', run.runId, 'Stop that', '--mode', 'steer', '--id', 'm1', '--json'])).stdout);
   expect(receipt).toMatchObject({ runId: run.runId, id: 'm1', queued: 1 });
   expect(json((await cli(testbed, ['resume', run.runId, '--json'])).stdout)).toEqual([{ runId: run.runId, paused: false }]);
   await until(async () => (await run.context()).events.some(({ content }) => JSON.stringify(content).includes('Stop that')), 'the message');
