@@ -299,7 +299,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     find: 'if (output === undefined) return false;',
     replace: 'if (output !== null) return false;',
     history: 'program-resumed-from-an-earlier-run',
-    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
+    caught: { step: null, expected: 'activity "askStep"', actual: 'activity "search"' },
   },
   {
     what: 'takes over results of the step that it restarts from',

@@ -6,7 +6,7 @@ import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMIT_VALUES, SESSION_LIMITS
 import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
-import { fingerprint, FINGERPRINT_DIGITS } from './text.ts';
+import { fingerprint } from './text.ts';
 
 // The Updates and Signals of a run: their arguments and answers.
 
@@ -256,9 +256,12 @@ export interface RememberedIds {
   seenDigests?: string;
 }
 
+/** The digits of a digest: enough to notice an id that was used again by mistake, and few, because a run carries thousands of them. */
+const DIGEST_DIGITS = 8;
+
 /** Returns the digest of what a request asks for: it is the same for a repetition, and different for another request with the same id. */
 export function requestDigest(name: string, asked: JsonObject): string {
-  return fingerprint(canonicalJson([name, asked]));
+  return fingerprint(canonicalJson([name, asked])).slice(-DIGEST_DIGITS);
 }
 
 /** Returns the refusal of a request with the id of an accepted one that asked for something else. */
@@ -267,8 +270,8 @@ export function reusedId(runId: string, id: string): { code: 'key_reused'; messa
 }
 
 /**
- * The minimum and maximum number of message ids that the next execution remembers, and their maximum bytes of JSON. Callers repeat a
- * message within seconds, so the ids accepted by this execution are included, but not all ids of a session of months.
+ * The minimum and maximum number of message ids that the next execution remembers, and their maximum bytes of JSON, including the digests.
+ * Callers repeat a message within seconds, so the ids accepted by this execution are included, but not all ids of a session of months.
  */
 const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 
@@ -276,7 +279,7 @@ const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 const NO_TURN = 0;
 
 /** The digest of a request that has none. */
-const NO_DIGEST = '-'.repeat(FINGERPRINT_DIGITS);
+const NO_DIGEST = '-'.repeat(DIGEST_DIGITS);
 
 /** What is remembered of an accepted request. */
 interface AcceptedRequest {
@@ -297,7 +300,7 @@ export class AcceptedIds {
     for (const [index, id] of seen.entries()) {
       if (left === 0) [turn, left] = parts.next().value ?? [NO_TURN, Infinity];
       left -= 1;
-      const digest = seenDigests.slice(index * FINGERPRINT_DIGITS, (index + 1) * FINGERPRINT_DIGITS) || NO_DIGEST;
+      const digest = seenDigests.slice(index * DIGEST_DIGITS, (index + 1) * DIGEST_DIGITS) || NO_DIGEST;
       this.#requests.set(id, { turn, digest });
     }
     this.#before = this.#requests.size;
@@ -343,7 +346,10 @@ export class AcceptedIds {
   carried(unread: number): RememberedIds {
     const { atLeast, count, bytes } = REMEMBERED_IDS;
     const accepted = this.#requests.size - this.#before;
-    const seen = newest([...this.#requests.keys()], { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes });
+    const known = [...this.#requests].map(([id, { digest }]) => id + digest);
+    const seen = newest(known, { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes }).map((one) =>
+      one.slice(0, -DIGEST_DIGITS),
+    );
     const requests = seen.map((id) => this.#requests.get(id) ?? { turn: NO_TURN, digest: NO_DIGEST });
     return {
       seen,

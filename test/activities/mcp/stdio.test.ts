@@ -153,7 +153,8 @@ test('a program that does not exist cannot be reached, and the error says so wit
   const failing = call('echo', {}, {}, missing);
   await expect(failing).rejects.toMatchObject({
     code: 'mcp_unreachable',
-    message: 'MCP server "missing" cannot be reached: ENOENT. Check its "command" and "args", and the log of the worker',
+    message:
+      'MCP server "missing" cannot be reached: its program "/nowhere/server" could not be started (ENOENT). Check its "command" and "args", and the log of the worker',
   });
 });
 

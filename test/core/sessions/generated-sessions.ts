@@ -239,7 +239,8 @@ class SessionActors extends FakeScheduler {
       case 'again': {
         const newest = this.accepted.at(-1)?.id;
         if (newest === undefined) return;
-        const receipt = this.#update(run, 'send', { id: newest, content: newest }) as MessageReceipt;
+        const mode = newest.startsWith('steer') ? 'steer' : 'queue';
+        const receipt = this.#update(run, 'send', { id: newest, content: newest, mode }) as MessageReceipt;
         const { turns = 0, turn } = sessionOf(run.state) ?? {};
         this.repeated.push({ id: newest, turn: receipt.turn, ended: turn === undefined ? turns : turns - 1 });
         return;
