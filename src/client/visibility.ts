@@ -95,7 +95,7 @@ const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeT
 const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
 const USER = defineSearchAttributeKey(SEARCH_ATTRIBUTES.user, SearchAttributeType.KEYWORD);
 
-/** Returns the search attribute for the agent or the program of a run, by which lists find it even if it ends before it is resolved. */
+/** Returns the search attribute for the agent or the program of a run. Lists find the run by it even if it ends before either is resolved. */
 export function agentAttribute(name: string): SearchAttributePair {
   return { key: AGENT, value: name };
 }

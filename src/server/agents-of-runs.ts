@@ -4,9 +4,9 @@ import { errorCode } from '../core/domain/errors.ts';
 import { type Caller, forbidden, mayStart, requireStart } from './auth/caller.ts';
 
 /**
- * Throws `forbidden` if a caller that may start some agents changes a run of another one: a message or an approval makes its agent work
- * like a start, and a cancellation ends it. A run below one of its own agents counts as that agent's. Does nothing for a run that does not
- * exist: its route says so.
+ * Throws `forbidden` if a caller that may start only some agents changes a run of another agent: a message or an approval makes that agent
+ * work, as a start does, and a cancellation ends its work. A run that descends from a run of the caller's agents counts as one of theirs.
+ * Does nothing if the run does not exist: the route reports that.
  */
 export async function requireAgentOf(caller: Caller, client: LonghaulClient, runId: string): Promise<void> {
   if (caller.agents === undefined) return;

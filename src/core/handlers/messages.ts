@@ -88,7 +88,7 @@ function otherPrincipalRefusal({ runId, state, principal }: MessageReceiver, sen
   return isSameIdentity(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
 }
 
-/** Refuses a message for a session to a run that is none, or that began with another agent. After a handoff, it is still the same session. */
+/** Refuses a message for a session if the run is not one, or began with another agent. After a handoff it is still the same session. */
 function otherSessionRefusal(run: MessageReceiver, meant: SendInput['session']): Refusal | undefined {
   if (meant === undefined) return undefined;
   const { runId, state, opensAs } = run;

@@ -35,10 +35,8 @@ export async function reuseItem(run: ProgramRun, { unit, steps, indexes }: StepL
  * definition and all referenced values are equal.
  */
 function reusableOutput(program: ProgramState, address: StepAddress): JsonValue | undefined {
-  const { earlier } = program;
-  const at = addressText(address);
-  const found = earlier?.outputs.find(([text]) => text === at);
-  return found !== undefined && isSameStep(program, address, comparedValues) ? found[1] : undefined;
+  const output = resultAt(program.earlier?.outputs, address);
+  return output !== undefined && isSameStep(program, address, comparedValues) ? output : undefined;
 }
 
 /** Returns a function that returns an item's output from the earlier run, if both the `forEach` and the item are the same. */
@@ -63,18 +61,22 @@ export function reusableItems(
 
 /** Returns the outputs of the items that ended in the earlier run, by index. */
 function itemsBefore({ earlier }: ProgramState, address: StepAddress): Readonly<Record<number, JsonValue>> | undefined {
-  const at = addressText(address);
-  const [, items] = earlier?.items?.find(([text]) => text === at) ?? [];
+  const items = resultAt(earlier?.items, address);
   if (items !== undefined) return items;
-  const [, output] = earlier?.outputs.find(([text]) => text === at) ?? [];
+  const output = resultAt(earlier?.outputs, address);
   return Array.isArray(output) ? output : undefined;
 }
 
 /** Returns the number of rounds of a `repeat` that began in the earlier run, if it is the same: the last of them is the first to run. */
 export function roundsBefore(program: ProgramState, address: StepAddress): number | undefined {
-  const at = addressText(address);
-  const [, rounds] = program.earlier?.rounds?.find(([text]) => text === at) ?? [];
+  const rounds = resultAt(program.earlier?.rounds, address);
   return rounds !== undefined && isSameStep(program, address, comparedValues) ? rounds : undefined;
+}
+
+/** Returns what an earlier run has for a step. */
+function resultAt<Result>(results: readonly (readonly [address: string, Result])[] | undefined, address: StepAddress): Result | undefined {
+  const at = addressText(address);
+  return results?.find(([text]) => text === at)?.[1];
 }
 
 /** Returns a value with the references that decide whether the result of a step is reused; null if the earlier run has none. */

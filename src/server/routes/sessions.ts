@@ -338,7 +338,7 @@ async function knownSession(client: LonghaulClient, id: string): Promise<Session
   return client.session(agentName, { id });
 }
 
-/** Returns the status of a session. Throws `invalid_input` for a run that is none, and `run_not_found`. */
+/** Returns the status of a session. Throws `invalid_input` for a run that is not a session, and `run_not_found`. */
 async function sessionStatus(client: LonghaulClient, id: string): Promise<StatusView> {
   const status = await client.handle(id).status();
   // Until the agent is resolved, the status does not say what the run is.

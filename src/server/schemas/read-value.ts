@@ -35,7 +35,7 @@ export function readValue<Schema extends z.ZodType>(
   });
   if (read.success) return { ok: true, value: read.data };
   const problems = flattened(read.error.issues, { known, noun });
-  // A list with too many items has an issue of its own check, and one of its schema's.
+  // A list with too many items has two issues: one of the check of its size, and one of its schema.
   const distinct = new Map(problems.map((one) => [JSON.stringify([one.path.map(String), one.detail]), one]));
   return { ok: false, problems: [...distinct.values()].slice(0, MOST_PROBLEMS) };
 }

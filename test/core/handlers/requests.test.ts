@@ -65,7 +65,7 @@ describe('a raise that does not fit is noted for the record, and changes nothing
 describe('a message for a session', () => {
   const message = { id: 'm1', content: 'Hi' };
 
-  test('is refused by a run that is none, before and after its agent is resolved', () => {
+  test('is refused by a run that is not a session, before and after its agent is resolved', () => {
     const refused = { code: 'invalid_input', message: 'Run "r" is not a session: send the message to the run, not to a session' };
     expect(refuseUpdate(receiver(), 'send', { ...message, session: {} }, 0)).toEqual(refused);
     expect(refuseUpdate({ runId: 'r', inbox: new Inbox() }, 'send', { ...message, session: {} }, 0)).toEqual(refused);

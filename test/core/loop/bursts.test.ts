@@ -7,8 +7,8 @@ import { changePermissions } from '../../../src/core/capabilities/permissions.ts
 import type { QueuedMessage } from '../../../src/core/domain/content.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/core/domain/run.ts';
 import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
-import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../src/core/kernel/ports.ts';
-import { newRunState } from '../../../src/core/kernel/run-state.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../src/core/kernel/ports.ts';
+import { newRunState, type RunState } from '../../../src/core/kernel/run-state.ts';
 import { MAX_BYTES_IN_FLIGHT } from '../../../src/core/kernel/tool-scheduler.ts';
 import { call, called, quietPorts, returned, said, tokens } from './fakes/fake-ports.ts';
 import { Inbox } from '../../../src/core/kernel/inbox.ts';
@@ -60,12 +60,17 @@ describe('a run in bursts', { timeout: 120_000 }, () => {
   );
 });
 
-/** A run whose burst has made these calls. */
-async function runWith(entries: BurstEntry[]): Promise<{ error: unknown; state: ReturnType<typeof newRunState>; asked: string[] }> {
-  const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], burst: { steps: 16, bytes: 32_000, seconds: 2 } });
+/** A run that has just begun, with a tool, and with a clock that stands still. */
+function newRun(agent: Parameters<typeof testSnapshot>[0] = {}): { clock: Pick<RunPorts, 'now' | 'uuid'>; state: RunState } {
   let ids = 0;
   const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
-  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], ...agent });
+  return { clock, state: newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock) };
+}
+
+/** A run whose burst has made these calls. */
+async function runWith(entries: BurstEntry[]): Promise<{ error: unknown; state: ReturnType<typeof newRunState>; asked: string[] }> {
+  const { clock, state } = newRun({ burst: { steps: 16, bytes: 32_000, seconds: 2 } });
   const asked: string[] = [];
   const plain = {
     ...quietPorts(),
@@ -110,10 +115,7 @@ test.each<[what: string, left: (through: number) => BegunCall[]]>([
   ['have made no call', () => []],
   ['have left their first call', (through) => [{ key: `m${through}`, attempts: 1 }]],
 ])('after bursts that %s, the next one is tried after one call, after two, four, and so on', async (_, left) => {
-  const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], limits: { steps: 100, finalAttempt: false } });
-  let ids = 0;
-  const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
-  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const { clock, state } = newRun({ limits: { steps: 100, finalAttempt: false } });
   const made: string[] = [];
   const calls = (): number => made.filter((one) => one === 'call').length;
   const plain = {
@@ -153,10 +155,7 @@ test.each<[what: string, left: BegunCall[] | undefined, paid: number]>([
   ['was not begun', [], 0],
   ['is lost with its burst', undefined, 0],
 ])('a call that %s is not made if a message has interrupted it: the next one has the message', async (_, left, paid) => {
-  const snapshot = testSnapshot();
-  let ids = 0;
-  const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
-  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const { clock, state } = newRun();
   const asked: number[] = [];
   const plain = {
     ...quietPorts(),
@@ -218,10 +217,7 @@ describe('a tool call that a burst has begun and left is completed, and others a
     ['permissions deny it: beside another', denies, 'refused', { calls: two, left: 't1/1', completed: ['c2'], parallel: true }],
     ['permissions deny it: in a sequence', denies, 'refused', { calls: sequence, ended: [first], left: 't1/1', completed: ['c2'] }],
   ])('if meanwhile %s', async (_, meanwhile, notRun, { calls, ended = [], left, completed, parallel = false }) => {
-    const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], parallel });
-    let ids = 0;
-    const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
-    const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+    const { clock, state } = newRun({ parallel });
     const made: string[] = [];
     const plain = {
       ...quietPorts(),
