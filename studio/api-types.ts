@@ -14,7 +14,7 @@ export type ApprovalsPage = { approvals: (Approval)[]; next?: string };
 
 export type BeforeTurnReceipt = { version: 1; beforeTurn: number };
 
-export type CallDetails = { runId: string; callId: string; toolName: string; agentName: string; step?: number; offset: number; requestedAt: string; caller?: "code"; description?: string; schema?: JsonObject; category?: string; arguments: JsonObject; ranWith?: JsonObject; waiting?: Approval; decisions: (Decision)[]; result?: { status: string; content: (unknown)[]; spilled?: SpilledContent; offset: number; at: string }; toolVersion?: string; capability?: string; notRun?: "refused" | "answered" | "unknown" | "invalid" | "not_started"; verified?: { happened: boolean; reason: string }; childRunId?: string; hooks?: (JsonObject)[]; durationMs?: number | null };
+export type CallDetails = { runId: string; callId: string; toolName: string; agentName: string; step?: number; offset: number; requestedAt: string; caller?: "code"; description?: string; schema?: JsonObject; category?: string; arguments: JsonObject; ranWith?: JsonObject; waiting?: Approval; decisions: (Decision)[]; result?: { status: string; content: (unknown)[]; spilled?: SpilledContent; notes?: (string)[]; offset: number; at: string }; toolVersion?: string; capability?: string; notRun?: "refused" | "answered" | "unknown" | "invalid" | "not_started"; verified?: { happened: boolean; reason: string }; childRunId?: string; hooks?: (JsonObject)[]; durationMs?: number | null };
 
 export type CallsNotRun = { refused?: { [name: string]: number }; answered?: { [name: string]: number }; unknown?: { [name: string]: number }; invalid?: { [name: string]: number }; not_started?: { [name: string]: number } };
 
@@ -30,7 +30,7 @@ export type ChatStopped = { version: 1; interrupted: boolean; turn?: number };
 
 export type CloseReceipt = { version: 1; turn?: number };
 
-export type ContentItem = { type: "message"; role: "system" | "user" | "assistant"; content: InputContent } | { type: "tool_call"; toolCallId: string; name: string; arguments: JsonObject } | { type: "tool_result"; toolCallId: string; name: string; status: "success" | "error"; content: (unknown)[]; spilled?: SpilledContent };
+export type ContentItem = { type: "message"; role: "system" | "user" | "assistant"; content: InputContent } | { type: "tool_call"; toolCallId: string; name: string; arguments: JsonObject } | { type: "tool_result"; toolCallId: string; name: string; status: "success" | "error"; content: (unknown)[]; spilled?: SpilledContent; notes?: (string)[] };
 
 export type ContentPart = { type: "text"; text: string } | { type: "image"; width?: number; height?: number; url?: string; data?: string; mediaType?: string; spilled?: SpilledContent } | { type: "audio"; format?: string; url?: string; data?: string; mediaType?: string; spilled?: SpilledContent } | { type: "video"; format?: string; url?: string; data?: string; mediaType?: string; spilled?: SpilledContent } | { type: "file"; name?: string; url?: string; data?: string; mediaType?: string; spilled?: SpilledContent };
 

@@ -65,7 +65,7 @@ export function HookLine({ hook }: { hook: object }): JSX.Element {
 
 function Result({ runId, result }: { runId: string; result: CallRow['result'] }): JSX.Element {
   if (result === undefined) return <p class="dim">{TEXTS.noResult}</p>;
-  const { status, content, spilled } = result;
+  const { status, content, spilled, notes = [] } = result;
   return (
     <div class="result">
       <h3 class={status === 'error' ? 'bad' : undefined}>{status === 'error' ? TEXTS.error : TEXTS.result}</h3>
@@ -73,6 +73,12 @@ function Result({ runId, result }: { runId: string; result: CallRow['result'] })
         <ResultValue key={index} value={value} />
       ))}
       {spilled !== undefined && <Spilled runId={runId} spilled={spilled} />}
+      {notes.map((note, index) => (
+        <div key={index} class="note">
+          <span class="dim">{TEXTS.noteToModel}: </span>
+          <Text of={note} limit={500} />
+        </div>
+      ))}
     </div>
   );
 }

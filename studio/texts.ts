@@ -182,6 +182,7 @@ export const TEXTS = {
   hooks: 'Hooks',
   schema: 'Schema of the arguments',
   noResult: 'No result yet.',
+  noteToModel: 'Note to the model',
   spilled: (bytes: number) => `The whole result has ${digits(bytes)} bytes.`,
   readWhole: 'Read it whole',
   child: 'Child run',

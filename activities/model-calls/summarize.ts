@@ -2,6 +2,7 @@ import { summaryModelsOf } from '../../src/core/domain/agent.ts';
 import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/json.ts';
+import { namedNotes } from '../../src/core/domain/notes.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
@@ -123,19 +124,22 @@ function titleRequest(model: string, events: WindowEvent[], tokens: number): Mod
 function quoteEvents(events: WindowEvent[], budget: number): string {
   let text = '';
   for (const bytes of ITEM_BYTES) {
-    text = events.flatMap(({ author, content }) => content.map((item) => quoteLine(author, item, bytes))).join('\n');
+    text = events.flatMap(({ author, content }) => content.flatMap((item) => quoteLines(author, item, bytes))).join('\n');
     if (jsonBytes(text) <= budget) break;
   }
   return cutText(text, budget);
 }
 
-function quoteLine(author: string, item: ContentItem, bytes: number): string {
+function quoteLines(author: string, item: ContentItem, bytes: number): string[] {
   switch (item.type) {
     case 'message':
-      return `${author}: ${cutText(outputText(item.content), bytes)}`;
+      return [`${author}: ${cutText(outputText(item.content), bytes)}`];
     case 'tool_call':
-      return `${author} calls ${item.name}(${cutText(JSON.stringify(item.arguments), bytes)})`;
+      return [`${author} calls ${item.name}(${cutText(JSON.stringify(item.arguments), bytes)})`];
     case 'tool_result':
-      return `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(resultText(item.content), bytes)}`;
+      return [
+        `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(resultText(item.content), bytes)}`,
+        ...namedNotes(item).map((note) => cutText(note, bytes)),
+      ];
   }
 }

@@ -88,8 +88,8 @@ function collect(found: CollectedCall, { events, steps, firstOffset }: ReadExecu
         here.decisions = [];
         delete here.result;
       } else if (item.type === 'tool_result' && item.toolCallId === callId) {
-        const { status, content: values, spilled } = item;
-        here.result = { status, content: values, ...defined({ spilled }), offset, at: timestamp };
+        const { status, content: values, spilled, notes } = item;
+        here.result = { status, content: values, ...defined({ spilled, notes }), offset, at: timestamp };
       }
     }
     if (decision?.callId === callId) here.decisions.push(decision);

@@ -202,7 +202,7 @@ function toMessage({ role, content }: SavedMessage): ContentItem[] {
 }
 
 function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): ToolResult {
-  const { is_error, spilled } = metadata;
+  const { is_error, spilled, notes } = metadata;
   return {
     type: 'tool_result',
     toolCallId: call.toolCallId,
@@ -210,7 +210,12 @@ function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): To
     status: is_error === true ? 'error' : 'success',
     content: Array.isArray(content) ? content : [content ?? ''],
     ...(isSpilledContent(spilled) ? { spilled } : {}),
+    ...(isTexts(notes) ? { notes } : {}),
   };
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function isSpilledContent(value: unknown): value is SpilledContent {

@@ -13,6 +13,7 @@ import {
   patchDangling,
   type PromptCache,
 } from '../core/domain/model.ts';
+import { namedNotes } from '../core/domain/notes.ts';
 import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
 import { objectWith } from '../core/json-schema/json-schema.ts';
@@ -115,7 +116,10 @@ function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
   const told: ContentItem[] = results.map((result) => ({
     type: 'message',
     role: 'user',
-    content: `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
+    content: [
+      `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
+      ...namedNotes(result),
+    ].join('\n'),
   }));
   return [...(others.length === 0 ? [] : [{ ...event, content: others }]), { ...event, author: 'user', content: told }];
 }

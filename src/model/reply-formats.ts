@@ -89,17 +89,19 @@ export function formattedRequest(request: ModelRequest, snapshot: AgentSnapshot,
 /** Returns steps as the conversation that a provider receives: only messages. `author` is the agent. */
 function stepEvents(steps: readonly ReplyStep[], author: string): ConversationEvent[] {
   return steps.flatMap((step) => {
-    const { providerItems, media = [] } = step;
+    const { providerItems, beside = [] } = step;
     return stepMessages([step]).map((message): ConversationEvent => {
       if (message.role === 'assistant') return { author, content: [message], ...defined({ providerItems }) };
-      return { author: message.role, content: [step.type === 'action' ? withMedia(message, media) : message] };
+      return { author: message.role, content: [step.type === 'action' ? withParts(message, beside) : message] };
     });
   });
 }
 
-function withMedia(message: Message, media: NonNullable<ReplyStep['media']>): Message {
-  if (media.length === 0 || typeof message.content !== 'string') return message;
-  return { ...message, content: [{ type: 'text', text: message.content }, ...media] };
+function withParts(message: Message, beside: readonly ContentPart[]): Message {
+  if (beside.length === 0 || typeof message.content !== 'string') return message;
+  const texts = beside.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (texts.length === beside.length) return { ...message, content: [message.content, ...texts].join('\n') };
+  return { ...message, content: [{ type: 'text', text: message.content }, ...beside] };
 }
 
 const FIRST_TEMPERATURE = 0.7;
@@ -189,11 +191,11 @@ function replyText({ name, arguments: args }: ToolCall, text: string, language: 
   return `${text === '' ? '' : `${text}\n\n`}\`\`\`${language}\n${code}\n\`\`\``;
 }
 
-function observationOf(result: ToolResult | undefined): Pick<Extract<ReplyStep, { type: 'action' }>, 'observation' | 'error' | 'media'> {
+function observationOf(result: ToolResult | undefined): Pick<Extract<ReplyStep, { type: 'action' }>, 'observation' | 'error' | 'beside'> {
   if (result === undefined) return {};
   const text = observationText(result);
-  if (result.status === 'error') return { error: text };
-  return { observation: text === '' ? NO_OUTPUT : text, media: mediaOf(result) };
+  if (result.status === 'error') return { error: text, beside: notesOf(result) };
+  return { observation: text === '' ? NO_OUTPUT : text, beside: [...notesOf(result), ...mediaOf(result)] };
 }
 
 /** Returns a conversation as the model saw it: each answer as a JSON object, each result as a user's text. */
@@ -215,9 +217,9 @@ function toolStep({ name, arguments: args }: ToolCall, text: string, result: Too
   const reply = JSON.stringify({ ...(text === '' ? {} : { scratchpad: text }), tool: name, arguments: args });
   if (result === undefined) return { type: 'action', reply };
   const observed = observationText(result);
-  if (result.status === 'error') return { type: 'action', reply, error: errorText(result, observed) };
+  if (result.status === 'error') return { type: 'action', reply, error: errorText(result, observed), beside: notesOf(result) };
   const observation = observed === '' ? NO_OUTPUT : shortened(observed, OBSERVATION_LENGTH);
-  return { type: 'action', reply, observation, media: mediaOf(result) };
+  return { type: 'action', reply, observation, beside: [...notesOf(result), ...mediaOf(result)] };
 }
 
 /** Returns the text about a failed call. Problems with the arguments are not cut: the model needs all of them. */
@@ -250,6 +252,12 @@ function observationText({ content }: ToolResult): string {
   return resultText(content.map((value) => (isMediaPart(value) ? partText(value) : value)));
 }
 
+/** Returns the notes of a result that its text does not have: here the model reads all values of a result. */
+function notesOf(result: ToolResult): ContentPart[] {
+  const text = observationText(result);
+  return (result.notes ?? []).flatMap((note) => (text.includes(note) ? [] : [{ type: 'text', text: `Note: ${note}` }]));
+}
+
 /** Returns the media of a result, which follow its text. */
 function mediaOf({ content }: ToolResult): ContentPart[] {
   const values: unknown[] = content;
@@ -260,8 +268,8 @@ function mediaOf({ content }: ToolResult): ContentPart[] {
 type ReplyStep = ConversationStep & {
   /** Opaque items of the provider that precede the answer. */
   providerItems?: JsonValue[];
-  /** Images and other media that follow the observation. */
-  media?: ContentPart[];
+  /** The notes, images and other media that follow the observation. */
+  beside?: ContentPart[];
 };
 
 /** How a format writes recorded answers. */

@@ -152,5 +152,6 @@ export const contentItemSchema: z.ZodType<ContentItem> = z.discriminatedUnion('t
     name: z.string(),
     status: z.enum(['success', 'error']),
     content: z.array(z.json()),
+    notes: z.array(z.string()).exactOptional(),
   }),
 ]);

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../core/domain/model.ts';
 import { partLines, withoutStamps } from '../core/domain/parts.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResult, RunResultFields } from '../core/domain/result.ts';
+import { namedNotes } from '../core/domain/notes.ts';
 import { resultText, type StepResult } from '../core/domain/tool-calls.ts';
 import type { TestedRun } from './tested-run.ts';
 
@@ -69,10 +70,10 @@ function differenceOf(actual: readonly string[], expected: readonly string[]): s
 
 function requestText({ instructions, conversation }: ModelRequest): string {
   const messages = conversation.flatMap(({ author, content }) =>
-    content.map((item) => {
-      if (item.type === 'message') return `${author}: ${outputText(item.content)}`;
-      if (item.type === 'tool_call') return `${author} calls ${item.name} ${JSON.stringify(item.arguments)}`;
-      return `${item.name}: ${resultText(item.content)}`;
+    content.flatMap((item) => {
+      if (item.type === 'message') return [`${author}: ${outputText(item.content)}`];
+      if (item.type === 'tool_call') return [`${author} calls ${item.name} ${JSON.stringify(item.arguments)}`];
+      return [`${item.name}: ${resultText(item.content)}`, ...namedNotes(item)];
     }),
   );
   return [...instructions, ...messages].join('\n');
@@ -80,20 +81,26 @@ function requestText({ instructions, conversation }: ModelRequest): string {
 
 /**
  * Returns the record of a run as lines, one for each event: `user: Where is order 42?`, `clerk calls look_up
- * {"order":42}`, `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`.
+ * {"order":42}`, `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`. A note to the model about a call is a
+ * line after its result: `note on look_up: as of today`.
  */
 export function timelineOf({ events }: { events: readonly Event[] }): string[] {
-  return events.flatMap((event) => [...event.content.map((item) => itemLine(event, item)), ...headlines(event)]);
+  return events.flatMap((event) => [...event.content.flatMap((item) => itemLines(event, item)), ...headlines(event)]);
 }
 
-function itemLine({ author, interrupted, compaction }: Event, item: ContentItem): string {
+function itemLines({ author, interrupted, compaction }: Event, item: ContentItem): string[] {
   switch (item.type) {
     case 'message':
-      return `${author}: ${outputText(item.content)}${interrupted ? ' (interrupted)' : ''}${compaction === undefined ? '' : ' (a summary)'}`;
+      return [
+        `${author}: ${outputText(item.content)}${interrupted ? ' (interrupted)' : ''}${compaction === undefined ? '' : ' (a summary)'}`,
+      ];
     case 'tool_call':
-      return `${author} calls ${item.name} ${JSON.stringify(item.arguments)}`;
+      return [`${author} calls ${item.name} ${JSON.stringify(item.arguments)}`];
     case 'tool_result':
-      return `${item.name}${item.status === 'error' ? ' failed' : ''}: ${resultText(item.content)}`;
+      return [
+        `${item.name}${item.status === 'error' ? ' failed' : ''}: ${resultText(item.content)}`,
+        ...(item.notes ?? []).map((note) => `note on ${item.name}: ${note}`),
+      ];
   }
 }
 

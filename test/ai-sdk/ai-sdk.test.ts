@@ -306,6 +306,16 @@ describe('a request', () => {
     ]);
   });
 
+  test('has the notes on results after them, as a text of the user', async () => {
+    const [item] = result.content;
+    const noted = { ...result, content: item?.type === 'tool_result' ? [{ ...item, content: ['seen'], notes: ['mind the gap'] }] : [] };
+    const prompt = await promptOf({ conversation: [userEvent('Q'), calling, noted] });
+    expect(prompt.slice(-2)).toMatchObject([
+      { role: 'tool', content: [{ toolCallId: 'c1', output: { type: 'text', value: 'seen' } }] },
+      { role: 'user', content: [{ type: 'text', text: 'About the call of "look" (c1): mind the gap' }] },
+    ]);
+  });
+
   test('has ids of nine characters and an answer after each result for Mistral', async () => {
     const prompt = await promptOf({ conversation: [userEvent('Q'), calling, result, userEvent('More?')] }, { provider: 'mistral.chat' });
     const [, asked, answered, ok, media] = prompt;

@@ -9,7 +9,7 @@ import {
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import { defined, isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../../src/core/domain/model.ts';
-import { functionName, placeholder, plainText, toolOutputMedia, toolOutputText } from '../openai/chat-messages.ts';
+import { functionName, placeholder, plainText, partsBeside, toolOutputText } from '../openai/chat-messages.ts';
 import { CallIds } from '../openai/message-order.ts';
 import { providerTool } from './hosted-tools.ts';
 import type { AssistantPart, CallOptions, PromptMessage, ProviderMetadata, UserPart } from './language-model.ts';
@@ -106,8 +106,8 @@ class PromptBuilder {
   readonly #isMistral: boolean;
   /** The number of messages before the current event. */
   #begins = 0;
-  /** Media in the results of the last calls. A user message with them follows. */
-  #media: ContentPart[] = [];
+  /** The notes of the last results, and their media. A user message with them follows. */
+  #beside: ContentPart[] = [];
   /** The calls that are sent as text, by their id. */
   readonly #asText = new Map<string, string>();
 
@@ -127,7 +127,7 @@ class PromptBuilder {
     let before: PromptMessage | undefined;
     for (const event of conversation) {
       if (event.content.some(isOfAnswer)) {
-        this.#sendMedia();
+        this.#sendBeside();
         before = this.#messages.at(-1);
       }
       this.#begins = this.#messages.length;
@@ -135,7 +135,7 @@ class PromptBuilder {
       if (restored === undefined) for (const item of event.content) this.#add(item, bare.has(event));
       else this.#push({ role: 'assistant', content: restored.filter(({ type }) => this.#facts.isV4 || type !== 'reasoning-file') });
     }
-    this.#sendMedia();
+    this.#sendBeside();
     const first = this.#messages.findIndex(({ role }) => role !== 'system');
     // Several providers accept no conversation that begins with an answer.
     if (this.#messages[first]?.role === 'assistant')
@@ -194,7 +194,6 @@ class PromptBuilder {
     const { toolCallId, name, status } = result;
     const text = toolOutputText(result);
     const value = text.trim() === '' ? NO_OUTPUT : text;
-    const media = toolOutputMedia(result);
     const asked = this.#asText.get(toolCallId);
     if (asked !== undefined) this.#push({ role: 'user', content: [{ type: 'text', text: `[${asked} returned: ${value}]` }] });
     else {
@@ -204,7 +203,7 @@ class PromptBuilder {
       if (last?.role === 'tool') last.content.push(part);
       else this.#messages.push({ role: 'tool', content: [part] });
     }
-    this.#media.push(...media);
+    this.#beside.push(...partsBeside(result));
   }
 
   #addCallAsText({ toolCallId, name, arguments: input }: ToolCall): void {
@@ -213,17 +212,17 @@ class PromptBuilder {
   }
 
   #push(message: PromptMessage): void {
-    this.#sendMedia();
+    this.#sendBeside();
     if (message.role === 'user') this.#answerTool();
     this.#messages.push(message);
   }
 
-  #sendMedia(): void {
-    const media = this.#media;
-    this.#media = [];
-    if (media.length === 0) return;
+  #sendBeside(): void {
+    const beside = this.#beside;
+    this.#beside = [];
+    if (beside.length === 0) return;
     this.#answerTool();
-    this.#messages.push({ role: 'user', content: this.#userParts(media) });
+    this.#messages.push({ role: 'user', content: this.#userParts(beside) });
   }
 
   /** Mistral accepts no user message right after results. */

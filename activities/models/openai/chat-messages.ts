@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/domain/content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
+import { namedNotes } from '../../../src/core/domain/notes.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** A message of Chat Completions. */
@@ -43,8 +44,8 @@ interface ChatToolCall {
 
 /**
  * Returns the messages of a conversation. Each instruction is a separate system message. Consecutive tool calls join the assistant message
- * before them, or a new one with null content. A result becomes a tool message with the text of its first value, and media in results
- * follow the batch as a user message. Keys keep the model's order, so that its output and its next input share a cached prefix.
+ * before them, or a new one with null content. A result becomes a tool message with the text of its first value; the notes of results and
+ * their media follow the batch as a user message. Keys keep the model's order, so that its output and its next input share a cached prefix.
  */
 export function buildChatMessages(
   instructions: readonly string[],
@@ -61,16 +62,16 @@ export function conversationMessages(
   systemRole: 'system' | 'developer' = 'system',
 ): ChatMessage[] {
   const messages: ChatMessage[] = instructions.map((text) => ({ role: systemRole, content: text.toWellFormed() }));
-  let media: ContentPart[] = [];
-  const sendMedia = (): void => {
-    if (media.length > 0) messages.push({ role: 'user', content: media.map(chatPart) });
-    media = [];
+  let beside: ContentPart[] = [];
+  const sendBeside = (): void => {
+    if (beside.length > 0) messages.push({ role: 'user', content: chatContent(beside) });
+    beside = [];
   };
   for (const event of events) {
     const parts = placedParts(event);
     const opens = messages.length;
     for (const item of event.content) {
-      if (item.type !== 'tool_result') sendMedia();
+      if (item.type !== 'tool_result') sendBeside();
       switch (item.type) {
         case 'message':
           messages.push(chatMessage(item, systemRole));
@@ -80,13 +81,13 @@ export function conversationMessages(
           break;
         case 'tool_result':
           messages.push({ role: 'tool', tool_call_id: item.toolCallId, content: toolOutputText(item) });
-          media.push(...toolOutputMedia(item));
+          beside.push(...partsBeside(item));
           break;
       }
     }
     if (parts !== undefined) placeParts(messages, opens, parts);
   }
-  sendMedia();
+  sendBeside();
   return messages;
 }
 
@@ -230,8 +231,17 @@ function textOfContent({ content: [first] }: ToolResult): string {
   return isMediaPart(first) ? partText(first) : JSON.stringify(first);
 }
 
-/** Returns the media of a result. A tool message cannot contain them, so they follow the batch of results in a user message. */
-export function toolOutputMedia(result: ToolResult): ContentPart[] {
+/**
+ * Returns what a model reads beside a result: its notes, and its media, which a tool message cannot contain. They follow the batch of
+ * results in a user message.
+ */
+export function partsBeside(result: ToolResult): ContentPart[] {
   const values: unknown[] = result.content;
-  return values.filter(isMediaPart);
+  return [...namedNotes(result).map((text) => ({ type: 'text' as const, text })), ...values.filter(isMediaPart)];
+}
+
+/** Texts alone are one text: not every server accepts parts. */
+function chatContent(parts: readonly ContentPart[]): string | ChatPart[] {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text.toWellFormed()] : []));
+  return texts.length === parts.length ? texts.join('\n') : parts.map(chatPart);
 }

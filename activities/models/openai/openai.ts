@@ -36,7 +36,7 @@ import {
   functionName,
   placeholder,
   plainText,
-  toolOutputMedia,
+  partsBeside,
   toolOutputText,
 } from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
@@ -429,25 +429,25 @@ function buildResponsesInput(
   systemRole: 'system' | 'developer' = 'system',
 ): ResponsesItem[] {
   const input: ResponsesItem[] = instructions.map((text) => ({ type: 'message', role: systemRole, content: text.toWellFormed() }));
-  let media: ContentPart[] = [];
-  const sendMedia = (): void => {
-    if (media.length > 0) input.push({ type: 'message', role: 'user', content: media.map(responsesPart) });
-    media = [];
+  let beside: ContentPart[] = [];
+  const sendBeside = (): void => {
+    if (beside.length > 0) input.push({ type: 'message', role: 'user', content: beside.map(responsesPart) });
+    beside = [];
   };
   for (const event of conversation) {
     const parts = placedParts(event);
     if (parts !== undefined) {
-      sendMedia();
+      sendBeside();
       input.push(...placedItems(event.content, parts).map((item) => ('type' in item ? responsesItem(item, systemRole) : item.item)));
       continue;
     }
     for (const item of event.content) {
-      if (item.type === 'tool_result') media.push(...toolOutputMedia(item));
-      else sendMedia();
+      if (item.type === 'tool_result') beside.push(...partsBeside(item));
+      else sendBeside();
       input.push(responsesItem(item, systemRole));
     }
   }
-  sendMedia();
+  sendBeside();
   return input;
 }
 

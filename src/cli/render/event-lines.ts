@@ -67,22 +67,27 @@ type EventPart =
   | { type: 'message'; text: string; byUser: boolean }
   | { type: 'call'; call: ToolCall }
   | { type: 'result'; name: string; text: string; isError: boolean }
+  /** A text about a call that the model reads after its result. */
+  | { type: 'note'; name: string; text: string }
   | { type: 'fact'; text: string; look: Look };
 
 /** Returns the parts of an event: its content, and then the other fact that it records. */
 function eventParts(event: Event): EventPart[] {
   const headline = eventHeadline(event);
-  return [...event.content.map(contentPart), ...(headline === undefined ? [] : [{ type: 'fact' as const, ...headline }])];
+  return [...event.content.flatMap(contentParts), ...(headline === undefined ? [] : [{ type: 'fact' as const, ...headline }])];
 }
 
-function contentPart(item: ContentItem): EventPart {
+function contentParts(item: ContentItem): EventPart[] {
   switch (item.type) {
     case 'message':
-      return { type: 'message', text: outputText(item.content), byUser: item.role === 'user' };
+      return [{ type: 'message', text: outputText(item.content), byUser: item.role === 'user' }];
     case 'tool_call':
-      return { type: 'call', call: item };
+      return [{ type: 'call', call: item }];
     case 'tool_result':
-      return { type: 'result', name: item.name, text: resultText(item.content), isError: item.status === 'error' };
+      return [
+        { type: 'result', name: item.name, text: resultText(item.content), isError: item.status === 'error' },
+        ...(item.notes ?? []).map((text) => ({ type: 'note' as const, name: item.name, text })),
+      ];
   }
 }
 
@@ -98,6 +103,8 @@ function entriesOf(event: Event): Entry[] {
       case 'result':
         if (part.isError) return { author: part.name, text: `← error: ${part.text}`, look: 'red' };
         return { author: part.name, text: `← ${part.text === '' ? '(nothing)' : part.text}` };
+      case 'note':
+        return { author: part.name, text: `note to the model: ${part.text}`, look: 'dim' };
       case 'fact':
         return { author, text: part.text, look: part.look };
     }
@@ -142,6 +149,8 @@ function partText(part: Exclude<EventPart, { type: 'fact' }>): string {
       return `→ ${part.call.name} ${JSON.stringify(part.call.arguments)}`;
     case 'result':
       return `← ${part.isError ? 'error: ' : ''}${part.text}`;
+    case 'note':
+      return `(note to the model: ${part.text})`;
   }
 }
 
@@ -163,6 +172,8 @@ export function chatEventLines(event: Event, output: Pick<Output, 'look'>): stri
         return [`  → ${output.look('cyan', printableLine(part.call.name))} ${chatText(visibleJson(part.call.arguments))}`];
       case 'result':
         return [`  ← ${part.isError ? output.look('red', `error: ${chatText(part.text)}`) : chatText(part.text)}`];
+      case 'note':
+        return [output.look('dim', `    note to the model: ${chatText(part.text)}`)];
       case 'fact':
         return event.turn?.status === 'completed' ? [] : [`  ${output.look(part.look, printableLine(part.text))}`];
     }

@@ -41,6 +41,10 @@ export const BYTE_BUDGETS = {
   toolResult: 64_000,
   /** The largest budget that a tool may set for a result. */
   maxToolResult: 400_000,
+  /** One note to the model about a call. */
+  note: 10_000,
+  /** All notes about one call. */
+  notes: 40_000,
   /** The changes of state and deps by one call of a local tool. */
   localChanges: 16_000,
   /** The details of one heartbeat of a tool. */

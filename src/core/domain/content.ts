@@ -99,6 +99,8 @@ const TOOL_RESULT = s.closedObject({
   content: s.ANY_LIST,
   /** The location of the whole content, if `content` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),
+  /** Texts about the call that the model reads after the result, such as the arguments that an approver changed. Absent: none. */
+  notes: s.optional(s.listOf(s.TEXT)),
 });
 
 /** The result of a tool call. `content` is a list of any JSON values and may be empty. */

@@ -250,6 +250,8 @@ const CALL_RESULT = s.object({
   content: s.ANY_LIST,
   /** The location of the full result, if `content` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),
+  /** The texts about the call that the model reads after the result. Absent: none. */
+  notes: s.optional(s.listOf(s.TEXT)),
   /** The offset of the event that records it. */
   offset: s.NUMBER,
   /** The time when it was recorded, ISO 8601. */

@@ -117,9 +117,11 @@ function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['
   });
 }
 
-/** Returns the result with a marker instead of its content. Evicting it again changes nothing. */
+/** Returns the result with a marker instead of its content, and without its notes. Evicting it again changes nothing. */
 export function evictedResult(result: ToolResult): ToolResult {
-  return isEvicted(result) ? result : { ...result, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
+  if (isEvicted(result)) return result;
+  const { notes: _, ...rest } = result;
+  return { ...rest, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
 }
 
 /** True for a result whose content was evicted from the window. Compares the whole text, because a tool may return a similar one. */

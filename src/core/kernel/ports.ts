@@ -87,6 +87,8 @@ export type ToolOutcome =
       content: JsonValue[];
       /** The location of the whole content, if `content` is only its preview. */
       spilled?: SpilledContent;
+      /** Texts about the call that the model reads after the result. */
+      notes?: string[];
       /** The call did not run, for this reason. */
       notRun?: NotRun;
       /** Milliseconds, or null if the tool never started. */
@@ -239,6 +241,6 @@ export function recordedResults({ events }: Pick<Window, 'events'>, responseId: 
 /**
  * Returns a recorded result in the form that is carried over: its content is in the window, and only the presence of its update matters.
  */
-export function withoutRecorded(result: Result): Result {
+export function withoutRecorded({ notes: _, ...result }: Result): Result {
   return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
 }

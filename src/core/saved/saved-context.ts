@@ -333,7 +333,7 @@ function saidMessage({ role, content }: Message): SavedMessage {
 }
 
 /** A single text is the content itself; anything else becomes a list of values. */
-function resultMessage({ toolCallId, name, status, content, spilled }: ToolResult): SavedMessage {
+function resultMessage({ toolCallId, name, status, content, spilled, notes }: ToolResult): SavedMessage {
   const [only] = content;
   return toSavedMessage({
     role: 'tool',
@@ -343,6 +343,7 @@ function resultMessage({ toolCallId, name, status, content, spilled }: ToolResul
     metadata: {
       ...(status === 'error' ? { is_error: true } : {}),
       ...(spilled === undefined ? {} : { spilled: jsonCopy(spilled) }),
+      ...defined({ notes }),
     },
   });
 }

@@ -207,6 +207,7 @@ export const contentItem = component(
         status: z.enum(['success', 'error']),
         content: list(jsonValue, { max: MOST.parts }),
         spilled: spilledContent.exactOptional(),
+        notes: list(z.string(), { max: MOST.parts }).exactOptional(),
       }),
     ])
     .describe('A message, a call of a tool, or the result of one.'),

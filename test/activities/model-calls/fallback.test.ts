@@ -275,14 +275,18 @@ describe('the order of the models', () => {
 
   test('a model that gets its reasoning back is shown, as text, the calls that others made since the last answer', async () => {
     const answer: Folded = { id: 'w', author: 'bot', content: [{ type: 'message', role: 'assistant', content: 'Done.' }] };
-    const events = [question, ...step(1, 'scripted/b'), answer, { ...question, id: 'q2' }, ...step(2), ...step(3, 'scripted/b')];
+    const noted = step(3, 'scripted/b').map((event) => ({
+      ...event,
+      content: event.content.map((item) => (item.type === 'tool_result' ? { ...item, notes: ['mind the gap'] } : item)),
+    }));
+    const events = [question, ...step(1, 'scripted/b'), answer, { ...question, id: 'q2' }, ...step(2), ...noted];
     const { provider, call } = calling({ a: answers, b: fails('model_server_error') }, { events });
     await call();
     const [, toFirst] = provider.requests;
     expect(toFirst?.conversation.flatMap(({ content }) => content)).toEqual([
       ...[question, ...step(1), answer, question, ...step(2)].flatMap(({ content }) => content),
       { type: 'message', role: 'assistant', content: '[look was called with {"number":3}]' },
-      { type: 'message', role: 'user', content: '[look returned: seen 3]' },
+      { type: 'message', role: 'user', content: '[look returned: seen 3]\nAbout the call of "look" (call 3): mind the gap' },
     ]);
   });
 

@@ -146,11 +146,12 @@ test('a conversation is quoted as text, so that the model sees no calls of tools
     event(
       'bot',
       { type: 'tool_result', toolCallId: 'c1', name: 'find', status: 'success', content: ['found', { at: 7 }] },
-      { type: 'tool_result', toolCallId: 'c2', name: 'other', status: 'error', content: ['boom'] },
+      { type: 'tool_result', toolCallId: 'c2', name: 'other', status: 'error', content: ['boom'], notes: ['mind the gap'] },
     ),
   ];
   expect(textOf(events)).toBe(
-    'The conversation:\n\nuser: Find it\nbot: I look\nbot calls find({"q":1})\nfind returned: found\n{"at":7}\nother failed: boom\n\nSummarize it.',
+    'The conversation:\n\nuser: Find it\nbot: I look\nbot calls find({"q":1})\nfind returned: found\n{"at":7}\nother failed: boom\n' +
+      'About the call of "other" (c2): mind the gap\n\nSummarize it.',
   );
 });
 

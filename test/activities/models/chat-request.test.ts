@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { says } from '../../fakes/openai-answers.ts';
 import { fakeProvider, SEARCH } from './fake-provider.ts';
 import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
-import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { ContentItem, ToolResult } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 
 const { server, ask } = fakeProvider();
@@ -87,7 +87,7 @@ describe('a Chat Completions request', () => {
 
 const user = (content: string): ContentItem => ({ type: 'message', role: 'user', content });
 const call = (toolCallId: string): ContentItem => ({ type: 'tool_call', toolCallId, name: 'f', arguments: { z: 1, a: 2 } });
-const result = (toolCallId: string, ...content: JsonValue[]): ContentItem => ({
+const result = (toolCallId: string, ...content: JsonValue[]): ToolResult => ({
   type: 'tool_result',
   toolCallId,
   name: 'f',
@@ -153,6 +153,39 @@ describe('messages of Chat Completions', () => {
       { role: 'user', content: [1, 2].map(() => ({ type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AAAA' } })) },
       { role: 'user', content: 'next' },
     ]);
+  });
+
+  test('notes on results follow the whole batch as a text of the user, and the results stay what they are', () => {
+    const noted = [
+      { ...result('c1', 'paid 5'), notes: ['mind the gap', 'and the step'] },
+      { ...result('c2', 'seen'), notes: ['it is old'] },
+    ];
+    const tools = [
+      { role: 'tool', tool_call_id: 'c1', content: 'paid 5' },
+      { role: 'tool', tool_call_id: 'c2', content: 'seen' },
+    ];
+    const texts = [
+      'About the call of "f" (c1): mind the gap',
+      'About the call of "f" (c1): and the step',
+      'About the call of "f" (c2): it is old',
+    ];
+    expect(buildChatMessages([], noted)).toEqual([...tools, { role: 'user', content: texts.join('\n') }]);
+    expect(buildChatMessages([], [...noted, user('next')])).toEqual([
+      ...tools,
+      { role: 'user', content: texts.join('\n') },
+      { role: 'user', content: 'next' },
+    ]);
+  });
+
+  test('notes and media of a batch share a message of the user', () => {
+    const image = { type: 'image', data: 'AAAA', mediaType: 'image/jpeg' };
+    expect(buildChatMessages([], [{ ...result('c1', image), notes: ['mind the gap'] }]).at(-1)).toEqual({
+      role: 'user',
+      content: [
+        { type: 'text', text: 'About the call of "f" (c1): mind the gap' },
+        { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AAAA' } },
+      ],
+    });
   });
 
   test('parts of a user message become content parts, or text if the API has no such part', () => {

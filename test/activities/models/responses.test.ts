@@ -106,6 +106,25 @@ describe('the Responses API', () => {
     ]);
   });
 
+  test('notes on results follow their batch as a message of the user', async () => {
+    const call = { type: 'tool_call' as const, toolCallId: 'c1', name: 'search_web', arguments: {} };
+    const result = { type: 'tool_result' as const, toolCallId: 'c1', name: 'search_web', status: 'success' as const };
+    const conversation: ConversationEvent[] = [
+      { author: 'bot', content: [call] },
+      { author: 'bot', content: [{ ...result, content: ['384,400 km'], notes: ['mind the gap'] }] },
+    ];
+    await ask(responsesStream([outputMessage('384,400 km')]), over({ request: { instructions: [], conversation } }));
+    expect(server().requests[0]?.body['input']).toEqual([
+      { type: 'function_call', call_id: 'c1', name: 'search_web', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: '384,400 km' },
+      {
+        type: 'message',
+        role: 'user',
+        content: [{ type: 'input_text', text: 'About the call of "search_web" (c1): mind the gap' }],
+      },
+    ]);
+  });
+
   test('reasoning that is not encrypted cannot be sent again, and is not kept', async () => {
     const { encrypted_content: _, ...plain } = REASONING;
     expect(await ask(responsesStream([plain, outputMessage('hi')]), over())).not.toHaveProperty('providerItems');

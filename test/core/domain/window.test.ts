@@ -56,6 +56,16 @@ describe('the window of a run', () => {
     expect(window.events).toHaveLength(3);
   });
 
+  it('counts the notes on a result, and has none beside a marker', () => {
+    const noted = { ...result('c1', 'x'.repeat(500)), notes: ['n'.repeat(300)] };
+    const window = fold([asked('e1', 'c1'), { id: 'e2', author: 'a', content: [noted] }]);
+    expect(window.bytes).toBe(jsonBytes(window.events[0]?.content) + jsonBytes([noted]));
+    const evicted = extendWindow(window, { id: 'e3', author: 'a', content: [], compaction: { evicted: [[1, 0]] } });
+    expect(evicted.events[1]?.content).toEqual([
+      { ...result('c1', ''), content: ['[removed to save space: the result of "t", 504 bytes]'] },
+    ]);
+  });
+
   it('has the summary in place of the events before it, and then the new events', () => {
     const summary: Folded = { ...said('e5', 'the summary'), compaction: { summarized: { head: 0, tail: 3 } } };
     const before = [said('Q'), asked('e1', 'c1'), answered('e2', 'one'), asked('e3', 'c2'), answered('e4', 'two')];
