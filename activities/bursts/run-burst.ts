@@ -26,6 +26,7 @@ import {
 } from '../../src/core/bursts/burst.ts';
 import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { defined } from '../../src/core/domain/json.ts';
+import { mostNoteBytes } from '../../src/core/domain/parts.ts';
 import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
@@ -258,7 +259,7 @@ class Burst {
         const parts = {
           request: toolRequestInBurst(run, invocation),
           work: runTool,
-          bytes: mostBytes(tool),
+          bytes: mostBytes(tool) + mostNoteBytes(this.#state.snapshot),
           // It depends on the answer that contains it.
           mayHaveBegun: !this.#hasAnswer,
           isRead,

@@ -16,7 +16,7 @@ import {
   namespaceNote,
   type Segment,
 } from '../../src/core/domain/execution.ts';
-import type { ReviewedCalls, RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';
+import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';
 import type { SpilledContent, ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
@@ -237,15 +237,10 @@ async function callsOutput(
   return {
     type: 'calls',
     calls: calls.map(({ name, arguments: args }) => ({ name, arguments: args })),
-    ...withoutInjections(reviewed),
+    ...reviewed,
     digest,
     durationMs: roundedMs(durationMs),
   };
-}
-
-/** Code only reads values: texts for the model are left out of its call results. */
-function withoutInjections({ injections: _, ...reviewed }: ReviewedCalls): Omit<ReviewedCalls, 'injections'> {
-  return reviewed;
 }
 
 /**

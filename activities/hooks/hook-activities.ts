@@ -11,6 +11,7 @@ import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
 import { END_EVENTS, type HookedCalls, type HookRecord } from '../../src/core/domain/hooks.ts';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
+import { notesField } from '../../src/core/domain/notes.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { type CallArgumentsQuestion, QUERIES } from '../../src/core/protocol.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
@@ -91,8 +92,9 @@ async function callHooksAfterCall(scope: HookScope, input: AfterCallInput): Prom
   const content = input.content ?? (await queryRun<JsonValue[]>(input, QUERIES.hookedResult, { callId } satisfies CallArgumentsQuestion));
   const called = await afterCall(scope, { on: 'post_tool_use', callId, about: { toolName, arguments: args } }, { content, isError });
   const about = { agent: child?.agent ?? '', runId: child?.runId ?? '', status: called.isError ? 'error' : 'success' };
-  const ended = child === undefined ? { ...called, hooks: [] } : await afterCall(scope, { on: 'subagent_stop', callId, about }, called);
-  const hooks = [...called.hooks, ...ended.hooks];
-  if (ended.content === content && ended.isError === isError) return { hooks };
-  return { hooks, result: { content: cutContent(ended.content, maxBytes, cutMarker).content, isError: ended.isError } };
+  const ended =
+    child === undefined ? { ...called, notes: [], hooks: [] } : await afterCall(scope, { on: 'subagent_stop', callId, about }, called);
+  const answered = { hooks: [...called.hooks, ...ended.hooks], ...notesField([...called.notes, ...ended.notes]) };
+  if (ended.content === content && ended.isError === isError) return answered;
+  return { ...answered, result: { content: cutContent(ended.content, maxBytes, cutMarker).content, isError: ended.isError } };
 }

@@ -475,6 +475,8 @@ interface CallResult {
 
 /** The result after its hooks. The content is the same array if no hook changed it. */
 interface HookedResult extends CallResult {
+  /** The texts that the model reads after it. */
+  notes: string[];
   hooks: HookRecord[];
 }
 
@@ -485,7 +487,7 @@ interface ResultEvent {
   about: JsonObject;
 }
 
-/** Calls the hooks for the result of a call. One may replace it, or add a text that the model reads with it. Never rejects. */
+/** Calls the hooks for the result of a call. One may replace it, or add a note for the model. Never rejects. */
 export async function afterCall(
   scope: HookScope,
   { on, callId, about }: ResultEvent,
@@ -494,7 +496,7 @@ export async function afterCall(
   const [only = null, ...more] = content;
   const {
     changes = {},
-    injected,
+    injected: notes,
     records,
   } = await runEventHooks(scope, {
     on,
@@ -504,7 +506,7 @@ export async function afterCall(
   });
   const replaced = changes['result'] === undefined ? content : [changes['result']];
   const failed = changes['isError'] === undefined ? isError : changes['isError'] === true;
-  return { content: injected.length === 0 ? replaced : [...replaced, ...injected], isError: failed, hooks: records };
+  return { content: replaced, isError: failed, notes, hooks: records };
 }
 
 function resultProblem(changes: JsonObject): string | undefined {

@@ -11,6 +11,7 @@ import {
   inlineHooks,
   joinedHooks,
 } from '../../src/core/domain/hooks.ts';
+import { notesField } from '../../src/core/domain/notes.ts';
 import type { ConversationPoint, PointFinding, PointReport } from '../../src/core/domain/parts.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';
@@ -93,8 +94,10 @@ async function settleResult(
   const snapshot = { name: input.agentName, ...defined({ hooks: input.hooks }) };
   const scope = { runtime, run: input, snapshot, signal, data: () => Promise.resolve(data) };
   const about = { toolName, arguments: args };
-  const { hooks, ...settled } = await afterCall(scope, { on: 'post_tool_use', callId: input.callId, about }, result);
-  return { ...settled, ...(hooks.length === 0 ? {} : { record: { hooks } }) };
+  const { hooks, notes, ...settled } = await afterCall(scope, { on: 'post_tool_use', callId: input.callId, about }, result);
+  // No model reads the results of a program's steps.
+  const noted = input.ofProgram ? {} : notesField(notes);
+  return { ...settled, ...(hooks.length === 0 ? {} : { record: { hooks, ...noted } }) };
 }
 
 /**

@@ -255,14 +255,14 @@ function reportSlow({ name, input }: PreparedCall, durationMs: number): void {
   });
 }
 
-function toolResult(name: string, { callId }: RunToolInput, { content, isError, spilled }: RunToolOutput): ToolResult {
+function toolResult(name: string, { callId }: RunToolInput, { content, isError, spilled, notes }: RunToolOutput): ToolResult {
   return {
     type: 'tool_result',
     toolCallId: callId,
     name,
     status: isError ? 'error' : 'success',
     content,
-    ...defined({ spilled }),
+    ...defined({ spilled, notes }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Capability } from './kernel/capability.ts';
 import { compose } from './kernel/points.ts';
 import { code, type CodePorts } from './capabilities/code/code-cells.ts';
 import { compaction, type CompactionPorts } from './capabilities/compaction.ts';
+import { editedArguments } from './capabilities/edited-arguments.ts';
 import { fallback } from './capabilities/fallback.ts';
 import { flows } from './capabilities/flows.ts';
 import { guardrails } from './capabilities/guardrails.ts';
@@ -27,6 +28,7 @@ export interface AllPorts extends HookPorts, CompactionPorts, HandoffPorts, Chil
  * ways, a flow's ending counts first, then the ending by an agent as a tool, then by code.
  */
 export const CAPABILITIES: readonly Capability[] = [
+  editedArguments,
   hooks,
   guardrails,
   permissions,

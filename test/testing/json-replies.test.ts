@@ -91,7 +91,9 @@ test('arguments that an approver edits are those that the model reads', async ()
   const desk = defineAgent({ name: 'desk', model: 'scripted/m', tools: [refund], replyFormat: 'json' });
   const model = scriptedModel([reply({ tool: 'refund', arguments: { amount: 50 } }), reply({ answer: 'ok' })]);
   const { requests } = await testAgent(desk, { input: 'Q', model, decide: () => approve({ arguments: { amount: 5 }, by: 'ann' }) });
-  expect(added(requests)[1]?.at(-1)).toBe('user: Observation: refunded 5');
+  expect(added(requests)[1]?.at(-1)).toBe(
+    'user: Observation: refunded 5\nNote: the approver changed its arguments before it ran: {"amount":5}',
+  );
 });
 
 test('the answer of a typed agent is a value', async () => {

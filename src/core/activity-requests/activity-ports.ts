@@ -11,6 +11,7 @@ import {
 } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/json.ts';
+import { mostNoteBytes } from '../domain/parts.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
@@ -286,10 +287,10 @@ function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eve
   if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
   const response = state && findEvent(state, eventId);
   const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
-  let bytes = mostBytes(tool);
+  let bytes = mostBytes(snapshot, tool);
   for (const { name } of before) {
     const other = snapshot.tools.find((one) => one.name === name);
-    if (other?.tier === 'local') bytes += mostBytes(other);
+    if (other?.tier === 'local') bytes += mostBytes(snapshot, other);
   }
   return bytes <= MAX_LOCAL_BYTES;
 }
@@ -300,11 +301,11 @@ const largest = new WeakMap<AgentSnapshot, number>();
 function largestCall(snapshot: AgentSnapshot): number {
   const known = largest.get(snapshot);
   if (known !== undefined) return known;
-  const bytes = Math.max(0, ...snapshot.tools.filter(({ tier }) => tier === 'local').map(mostBytes));
+  const bytes = Math.max(0, ...snapshot.tools.filter(({ tier }) => tier === 'local').map((tool) => mostBytes(snapshot, tool)));
   largest.set(snapshot, bytes);
   return bytes;
 }
 
-function mostBytes({ maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): number {
-  return maxResultBytes + BYTE_BUDGETS.localChanges;
+function mostBytes(snapshot: AgentSnapshot, { maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): number {
+  return maxResultBytes + BYTE_BUDGETS.localChanges + mostNoteBytes(snapshot);
 }

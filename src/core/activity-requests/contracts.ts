@@ -200,6 +200,8 @@ export interface AtPointOutput {
 export interface CallHooksOutput {
   hooks: HookRecord[];
   result?: { content: JsonValue[]; isError: boolean };
+  /** The texts that the model reads after the result. */
+  notes?: string[];
 }
 
 /** Input of `verifyCall`: the input of the call, and the name of its tool. */

@@ -15,6 +15,7 @@ import {
   type HookSnapshot,
 } from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import { withNotes } from '../domain/notes.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';
@@ -177,11 +178,13 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
 }
 
 /** Returns the outcome of a call as its hooks left it. */
-function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput, { ends }: ChildOfCall): ToolResultOutcome {
+function withAnswers(outcome: ToolResultOutcome, { hooks, result, notes = [] }: CallHooksOutput, { ends }: ChildOfCall): ToolResultOutcome {
   // The result of the run is the child's result: a hook must not change it.
-  if (result === undefined || ends) return withHookAnswers(outcome, hooks);
+  if (ends) return withHookAnswers(outcome, hooks);
+  const noted = withNotes(outcome, ...notes);
+  if (result === undefined) return withHookAnswers(noted, hooks);
   // The result in the worker's transcript cache lacks the change.
-  const { resultId: _, ...rest } = outcome;
+  const { resultId: _, ...rest } = noted;
   return withHookAnswers({ ...rest, content: result.content, status: result.isError ? 'error' : 'success' }, hooks);
 }
 

@@ -4,6 +4,7 @@ import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
 import { type HookedCalls, type HookRecord, hooksAfterCall, hooksBeforeCalls, inheritedHooks } from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import { withNotes } from '../domain/notes.ts';
 import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
 import type { Capability, EndedCall, GateAnswer, GatedCall, MadeCalls } from '../kernel/capability.ts';
 import { asRewritten, rewrittenArguments } from '../kernel/tool-calls.ts';
@@ -183,11 +184,13 @@ async function afterCall(state: RunState, ports: HookPorts, invocation: ToolInvo
 // Capability: the traces of hooks in the results and records of calls.
 
 /** Returns a result with the text that a hook injected before its call. */
-function withInjection({ injections = {} }: RecordedResponse, { toolCallId }: ToolCall, result: ToolResultOutcome): ToolResultOutcome {
-  if (!Object.hasOwn(injections, toolCallId)) return result;
-  // The result in the worker's cache lacks that text.
-  const { resultId: _, ...rest } = result;
-  return { ...rest, content: [...result.content, injections[toolCallId] ?? ''] };
+function withInjection(
+  _: RunState,
+  { injections = {} }: RecordedResponse,
+  { toolCallId }: ToolCall,
+  result: ToolResultOutcome,
+): ToolResultOutcome {
+  return Object.hasOwn(injections, toolCallId) ? withNotes(result, injections[toolCallId] ?? '') : result;
 }
 
 /** Returns the hooks' answers about a call, as a field of its record. */

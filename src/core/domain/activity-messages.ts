@@ -95,6 +95,8 @@ export interface RunToolOutput extends ActivityNotes {
   isError?: true;
   /** The location of the whole content, if `content` is only its preview. */
   spilled?: SpilledContent;
+  /** The texts about the call that the model reads after the result. */
+  notes?: string[];
   durationMs: number;
   /** The time of the result by its worker's clock, in milliseconds since the epoch, if the input requests it. */
   endedAt?: number;
@@ -172,7 +174,7 @@ export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?:
       calls: Pick<ToolCall, 'name' | 'arguments'>[];
       digest: string;
       durationMs: number;
-    } & Omit<ReviewedCalls, 'injections'>)
+    } & ReviewedCalls)
   | {
       type: 'ended';
       /** The id of the result. */

@@ -1,4 +1,4 @@
-import { jsonBytes } from './byte-budgets.ts';
+import { BYTE_BUDGETS, jsonBytes } from './byte-budgets.ts';
 import * as s from './shape.ts';
 import type { ApprovalRequirement } from './approvals.ts';
 import type { ContentItem } from './content.ts';
@@ -100,6 +100,11 @@ export function hooksMs(hooks: readonly HookSnapshot[]): number {
 
 /** The events of a run as a whole: their hooks apply to the agent that has them, and not to descendants. */
 const OF_ONE_RUN: ReadonlySet<HookEvent> = new Set<HookEvent>(['session_start', ...POINT_EVENTS, 'stop', 'session_end']);
+
+/** Returns the maximum bytes of the notes that hooks add to the result of a call in the call's activity. */
+export function mostNoteBytes(run: WithHooks): number {
+  return inlineHooks(run, 'post_tool_use').length === 0 ? 0 : BYTE_BUDGETS.notes;
+}
 
 /** Returns the hooks that also apply to a run's descendants. */
 export function inheritedHooks({ hooks = [] }: { hooks?: HookSnapshot[] }): HookSnapshot[] {

@@ -69,7 +69,7 @@ export function inheritedRules(parent: InheritedRules = {}): InheritedRules {
 /** The rules that a run passes with a message to a session that it keeps. */
 export const LATER_RULES = { ...PERMISSIONS_OF_ANCESTORS };
 
-export { addedInstructions } from './hooks.ts';
+export { addedInstructions, mostNoteBytes } from './hooks.ts';
 
 export { isDeniedByName } from './permissions.ts';
 

@@ -127,8 +127,8 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   eventBeside?(state: Pick<RunState, 'slices'>, id: string): WindowEvent | undefined;
   /** Called before the step is recorded. Returns the records of calls that are not in its answer, and forgets the data of this step. */
   recordsBeside?(state: RunState): readonly ToolCallRecord[];
-  /** Returns a result in the form that the model reads. */
-  resultAsRead?(response: RecordedResponse, call: ToolCall, result: ToolResultOutcome): ToolResultOutcome;
+  /** Returns a result with the notes that the model reads. */
+  resultAsRead?(state: RunState, response: RecordedResponse, call: ToolCall, result: ToolResultOutcome): ToolResultOutcome;
   /** Called before a call is counted and enters the record of its step. */
   callRecorded?(state: RunState, call: ToolCall, record: ToolCallRecord): void;
   /** Called when the results of all calls are recorded. The first returned end is the end of the run, or its answer. */

@@ -186,9 +186,9 @@ export const points = {
     }
     return records;
   },
-  resultAsRead(response: RecordedResponse, call: ToolCall, result: ToolResultOutcome): ToolResultOutcome {
+  resultAsRead(state: RunState, response: RecordedResponse, call: ToolCall, result: ToolResultOutcome): ToolResultOutcome {
     let read = result;
-    for (const act of acting.resultAsRead ?? NONE) read = act(response, call, read);
+    for (const act of acting.resultAsRead ?? NONE) read = act(state, response, call, read);
     return read;
   },
   callRecorded(state: RunState, call: ToolCall, record: ToolCallRecord): void {

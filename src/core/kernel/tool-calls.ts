@@ -7,6 +7,7 @@ import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
 import type { LimitReached } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import { laterTexts, withNotes } from '../domain/notes.ts';
 import { setState } from '../domain/record.ts';
 import { isoTime } from '../domain/time.ts';
 import {
@@ -226,9 +227,10 @@ function withinRetries({ modelRetries }: RunState, allowed: number, name: string
 function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key: string): Result {
   const problem = `The update by tool '${name}' was refused, and changed nothing: another call changed "${key}" while this one was running.`;
   if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);
-  const { content, spilled } = outcome;
+  const { content, spilled, notes = [] } = outcome;
   const refused = refusedChange(outcome, `${problem} The call itself took effect: do not make it again. Its result:`);
-  return { ...refused, content: [...refused.content, ...content], ...defined({ spilled }) };
+  const kept = { ...refused, content: [...refused.content, ...content], ...defined({ spilled }) };
+  return withNotes(kept, ...laterTexts(kept.content), ...notes);
 }
 
 /** Returns an error result that replaces the activity's. It has no result id, because it is in no worker's cache. */
@@ -257,8 +259,7 @@ export function recordResults(
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
-    // Only a model reads texts that are added to a result.
-    const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
+    const result = points.resultAsRead(state, response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
     named.push(result.resultId ?? toolResult(call, result));
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
@@ -336,8 +337,8 @@ function isRecorded(outcome: ToolOutcome): boolean {
   return outcome.recordedAt !== undefined;
 }
 
-function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {
-  return { type: 'tool_result', toolCallId, name, status, content, ...defined({ spilled }) };
+function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled, notes }: Result): ToolResult {
+  return { type: 'tool_result', toolCallId, name, status, content, ...defined({ spilled, notes }) };
 }
 
 function toolCallRecord({ state, response }: ToolBatchContext, call: ToolCall, settled: Result): ToolCallRecord {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AnyHook, defineAgent, defineHook, defineTool, type HookPayloads } from '../../../src/index.ts';
+import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
+import { type AnyHook, defineAgent, defineHook, defineTool, type HookPayloads, quickjs } from '../../../src/index.ts';
 import {
   callTool,
   failWith,
@@ -97,6 +98,55 @@ describe('a model call that was paid for', () => {
     const { result, steps } = await run([long], [say('Done.')]);
     expect(result.output).toBe('Done.');
     expect(steps[0]?.hooks).toMatchObject([{ answer: 'failed' }]);
+  });
+});
+
+describe('a text about a call', () => {
+  const texts = { pre_tool_use: 'Mind the gap.', post_tool_use: 'It is so.' } as const;
+  const hooks = (tier: 'inline' | 'remote'): AnyHook[] =>
+    (['pre_tool_use', 'post_tool_use'] as const).map((on) => defineHook({ name: on, on, tier, run: () => ({ inject: texts[on] }) }));
+
+  test.each(['inline', 'remote'] as const)(
+    'is a note on its result, which stays what the tool returned, if its hook is %s',
+    async (tier) => {
+      const { requests, events, steps } = await run(hooks(tier), refunding());
+      const result = { type: 'tool_result', toolCallId: expect.any(String) as string, name: 'refund', status: 'success' };
+      const noted = { ...result, content: ['refunded 7'], notes: [texts.post_tool_use, texts.pre_tool_use] };
+      expect(events[2]?.content).toEqual([noted]);
+      expect(requests[1]?.conversation.at(-1)?.content).toEqual([noted]);
+      expect(steps[0]?.toolCalls[0]).toMatchObject({ result: 'refunded 7', hooks: [{ answer: 'inject' }, { answer: 'inject' }] });
+    },
+  );
+
+  test('is sent to a provider after the result', async () => {
+    const { requests } = await run(hooks('inline'), refunding());
+    const sent = buildChatMessages([], requests[1]?.conversation.flatMap(({ content }) => content) ?? []);
+    expect(sent.slice(-2)).toMatchObject([
+      { role: 'tool', content: 'refunded 7' },
+      {
+        role: 'user',
+        content: expect.stringMatching(/^About the call of "refund" \(.+\): It is so\.\nAbout .*: Mind the gap\.$/) as string,
+      },
+    ]);
+  });
+
+  test('that code made is a note on the code, which gets the result alone', async () => {
+    const agent = defineAgent({
+      name: 'agent',
+      model: 'scripted/m',
+      tools: [refund],
+      hooks: hooks('inline'),
+      code: { executor: quickjs() },
+    });
+    const script = [callTool('run_code', { code: 'print(typeof refund(7))' }), say('Done.')];
+    const { events } = await testAgent(agent, { input: 'Go', model: scriptedModel(script) });
+    const ofCell = events.flatMap(({ content }) => content).filter((item) => item.type === 'tool_result' && item.name === 'run_code');
+    expect(ofCell).toMatchObject([
+      {
+        content: ['string'],
+        notes: [`its call of "refund": ${texts.post_tool_use}`, `its call of "refund": ${texts.pre_tool_use}`, texts.pre_tool_use],
+      },
+    ]);
   });
 });
 

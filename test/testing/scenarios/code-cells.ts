@@ -148,7 +148,16 @@ export const CODE = [
   scenario('an approved call of code runs with other arguments', coderWith([pay]), {
     script: [paying, say('Done.')],
     decide: () => approve({ arguments: { amount: 5 }, by: 'ann' }),
-    timeline: [/run_code/, /calls pay/, 'ann approves pay', 'pay: paid 5', /^run_code: [^]*paid 5/, 'agent: Done.'],
+    timeline: [
+      /run_code/,
+      /calls pay/,
+      'ann approves pay',
+      'pay: paid 5',
+      'note on pay: the approver changed its arguments before it ran: {"amount":5}',
+      /^run_code: [^]*paid 5/,
+      'note on run_code: its call of "pay": the approver changed its arguments before it ran: {"amount":5}',
+      'agent: Done.',
+    ],
   }),
   scenario('a rejected call of code throws', coderWith([pay]), {
     script: [paying, say('Done.')],

@@ -25,6 +25,11 @@ const ask = askHuman({ name: 'ask', description: 'Asks the customer', answer: z.
 const call = callTool('refund', { amount: 150 });
 const calls = 'agent calls refund {"amount":150}';
 
+/** The note to the model about other arguments. */
+function changed(args: string): string {
+  return `note on refund: the approver changed its arguments before it ran: ${args}`;
+}
+
 /** Pending approvals, and their consequences. */
 export const DECISIONS = [
   scenario('an approved call runs', agentWith([refund]), {
@@ -40,17 +45,28 @@ export const DECISIONS = [
   scenario('an approved call runs with other arguments', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50 }, by: 'ann' }),
-    timeline: [calls, 'ann approves refund', 'refund: refunded 50', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 50', changed('{"amount":50}'), 'agent: Done.'],
+  }),
+  scenario('the same arguments, sent back by the approver, are no news for the model', agentWith([refund]), {
+    script: [call, say('Done.')],
+    decide: () => approve({ arguments: { amount: 150 }, by: 'ann' }),
+    timeline: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('other arguments that are large reach the tool', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => approve({ arguments: { amount: 50, note: 'n'.repeat(2_000) }, by: 'ann' }),
-    timeline: [calls, 'ann approves refund', 'refund: refunded 50 (2000)', 'agent: Done.'],
+    timeline: [
+      calls,
+      'ann approves refund',
+      'refund: refunded 50 (2000)',
+      changed(JSON.stringify({ amount: 50, note: 'n'.repeat(2_000) })),
+      'agent: Done.',
+    ],
   }),
   scenario('a decision with arguments that do not fit is refused, and can be made again', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: ({ refused }) => approve({ arguments: { amount: refused === undefined ? 'much' : 5 }, by: 'ann' }),
-    timeline: [calls, 'ann approves refund', 'refund: refunded 5', 'agent: Done.'],
+    timeline: [calls, 'ann approves refund', 'refund: refunded 5', changed('{"amount":5}'), 'agent: Done.'],
   }),
   scenario('a person answers a call in place of the tool', agentWith([refund]), {
     script: [call, say('Done.')],

@@ -93,7 +93,13 @@ export const HOOKS = [
       script: [callTool('refund', { amount: 7 }), say('Done.')],
       decide: ({ reason }) =>
         reason === 'Is this right?' ? approve({ arguments: { amount: 8 }, by: 'ann' }) : reject('no reason', { by: 'ann' }),
-      timeline: [/calls refund/, 'ann approves refund', 'refund: refunded 8', 'agent: Done.'],
+      timeline: [
+        /calls refund/,
+        'ann approves refund',
+        'refund: refunded 8',
+        'note on refund: the approver changed its arguments before it ran: {"amount":8}',
+        'agent: Done.',
+      ],
     },
   ),
   scenario(
@@ -112,7 +118,8 @@ export const HOOKS = [
       timeline: [
         /calls read/,
         /calls refund/,
-        /^read: the text of \/a\n?.*Paths begin with "\/"\./s,
+        'read: the text of /a',
+        'note on read: Paths begin with "/".',
         'refund: "refunded x"',
         'agent: Done.',
       ],
@@ -216,7 +223,8 @@ export const HOOKS = [
         'agent calls refund {"amount":70}',
         /calls read/,
         /calls read/,
-        /^read: \["the text of \/a",\{"path":"\/a"\}\].*Read it\./s,
+        'read: ["the text of /a",{"path":"/a"}]',
+        'note on read: Read it.',
         "read failed: The call of 'read' was denied by a hook: those are keys",
         'ann approves refund',
         /^refund: \["refunded 500",/,

@@ -108,7 +108,13 @@ export const SUB_AGENTS = [
     {
       script: [ask, say('Grace.'), say('It was Grace.')],
       decide: () => approve({ arguments: { request: 'And now?' }, by: 'ann' }),
-      timeline: [asks, 'ann approves helper', 'helper: Grace.', 'agent: It was Grace.'],
+      timeline: [
+        asks,
+        'ann approves helper',
+        'helper: Grace.',
+        'note on helper: the approver changed its arguments before it ran: {"request":"And now?"}',
+        'agent: It was Grace.',
+      ],
     },
   ),
   scenario('an agent waits for its own decision', agentWith([agentTool(signer)]), {

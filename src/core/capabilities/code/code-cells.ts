@@ -6,6 +6,7 @@ import { isToolCall, type ToolCall } from '../../domain/content.ts';
 import { canonicalJson, defined, type JsonValue } from '../../domain/json.ts';
 import { type ErrorCode, errorMessage } from '../../domain/errors.ts';
 import { cellCode, type CodeCallResult, type CodeJournal, type JournalCell, type Moment } from '../../domain/execution.ts';
+import { boundedNotes, laterTexts, noteOnCode, withNotes } from '../../domain/notes.ts';
 import { ANY_JSON, anyObject, object } from '../../domain/shape.ts';
 import { INTERRUPTED_CALL, resultText, RUN_CODE, type ToolCallRecord } from '../../domain/tool-calls.ts';
 import type { WindowEvent } from '../../domain/window.ts';
@@ -69,6 +70,8 @@ interface CodeState {
   calls?: WindowEvent;
   /** The calls made by code in this step. */
   records: ToolCallRecord[];
+  /** The notes about the calls of the cell in progress. Absent: none. */
+  notes?: string[];
 }
 
 /** Absent before the first cell. */
@@ -155,8 +158,8 @@ function callsOf({ segments }: JournalCell): number {
 }
 
 /** Returns the bytes of JSON of the run's code in the carried state. */
-function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
-  return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
+function continuedCodeBytes({ journalBytes, records, calls, notes = [] }: CodeState): number {
+  return journalBytes + jsonBytes([records, notes]) + (calls === undefined ? 0 : jsonBytes(calls));
 }
 
 /** Forgets the cells between two steps if they are too large to be carried. The next cell's result tells the model. */
@@ -300,13 +303,14 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
   const { tools, index } = position;
   // A cell that has begun in the previous execution is dropped: a session runs further cells, and its next turn must not build on half of it.
   if (ports.cancelRequested())
-    return afterCell(position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
+    return afterCell(state, position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const call = segmentCall(state, position);
   const outcome = await ports.runSegment(call);
   countSegment(state, state.snapshot.code?.tier === 'local' && call.remote !== true, outcome);
-  if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
+  if (outcome.type !== 'calls')
+    return afterCell(state, position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
   addSegment(
     state,
     outcome.digest,
@@ -335,8 +339,27 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
 const CHECKPOINT_BYTES = 100_000;
 
 /** Returns the next step after a cell with this outcome: the calls of its response continue. */
-function afterCell({ tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
-  return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
+function afterCell(state: RunState, { tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
+  return { ...tools, outcomes: tools.outcomes.with(index, withNotesOfCalls(state, outcome)) };
+}
+
+/** Returns the outcome of a cell with the notes about its calls: the model wrote these calls, and reads only the result of the cell. */
+function withNotesOfCalls(state: RunState, outcome: ToolOutcome): ToolOutcome {
+  const code = executed.of(state);
+  const { notes = [] } = code ?? {};
+  delete code?.notes;
+  return outcome.type === 'result' ? withNotes(outcome, ...notes) : outcome;
+}
+
+/** Keeps the notes about calls that the cell has made. */
+function noteCalls(state: RunState, { calls }: Pick<ToolBatchContext, 'calls'>, outcomes: Outcomes): void {
+  const notes = calls.flatMap((call, index) => {
+    const outcome = outcomes[index];
+    return outcome?.type === 'result' ? (outcome.notes ?? []).map((note) => noteOnCode(call, note)) : [];
+  });
+  if (notes.length === 0) return;
+  const code = codeOf(state);
+  code.notes = boundedNotes([...(code.notes ?? []), ...notes]);
 }
 
 function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
@@ -391,7 +414,7 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
   return toResult(state, outcome);
 }
 
-/** The text before the first result after cells whose names and values were lost, by reason. */
+/** The note on the first result after cells whose names and values were lost, by reason. */
 const LOST = {
   too_large: 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.',
   agent_changed: 'The names and values of earlier cells are lost, because the way in which code runs has changed. Define them again.',
@@ -403,20 +426,22 @@ function toResult(
 ): ToolOutcome {
   const { journal } = codeOf(state);
   const problem = changes && stateProblem(state.context.state, changes);
-  if (problem !== undefined) return { ...callResult('error', ...content, problem), durationMs };
+  if (problem !== undefined) {
+    const refused = callResult('error', ...content, problem);
+    return { ...withNotes(refused, ...laterTexts(refused.content)), durationMs };
+  }
   for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
   const { isLost } = journal;
   delete journal.isLost;
   const result: ToolResultOutcome = {
     type: 'result',
     status: isError ? 'error' : 'success',
-    content: isLost === undefined ? content : [LOST[isLost], ...content],
+    content,
     durationMs,
-    // The result in the worker's cache lacks that text.
-    ...(isLost === undefined ? { resultId: id } : {}),
+    resultId: id,
     applied: true,
   };
-  return finalAnswer.addTo(result, final);
+  return finalAnswer.addTo(isLost === undefined ? result : withNotes(result, LOST[isLost]), final);
 }
 
 // Tool phase: calls made by code.
@@ -439,13 +464,14 @@ function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: Phase
     calls.every(({ name }) => isLocal(name)),
     outcomes,
   );
+  noteCalls(state, acting, outcomes);
   const { approvals } = state;
   approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
   const ended = replacementOutcome(ports, outcomes);
   if (ended !== undefined) {
     dropCell(state);
     delete code.calls;
-    return afterCell(cell, ended);
+    return afterCell(state, cell, ended);
   }
   addResults(
     state,

@@ -126,12 +126,65 @@ describe('a call that needs a decision', () => {
 describe('a decision', () => {
   const model = [called(call('c1', 'paid', { amount: 9 })), said('done')];
 
-  it('runs the call with edited arguments, which are in the step and not in the conversation', async () => {
+  it('runs the call with edited arguments, which are in the step, and the call stays as the model wrote it', async () => {
     const run = await runFake({ snapshot, model, callers: [approves('c1', { arguments: { amount: 1 } })] });
     expect(run.invocations[0]).toMatchObject({ call: { toolCallId: 'c1', arguments: { amount: 1 } }, edited: true });
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ arguments: { amount: 1 }, isError: false });
     expect(run.events[1]?.content).toEqual([call('c1', 'paid', { amount: 9 })]);
     expect(run.events[2]?.decision).toMatchObject({ type: 'approve', arguments: { amount: 1 }, by: 'ann', source: 'update' });
+  });
+
+  it('tells the model beside the result which arguments the approver chose', async () => {
+    const run = await runFake({ snapshot, model, callers: [approves('c1', { arguments: { amount: 1 } })] });
+    expect(run.events[3]?.content).toEqual([
+      {
+        type: 'tool_result',
+        toolCallId: 'c1',
+        name: 'paid',
+        status: 'success',
+        content: ['paid ran'],
+        notes: ['the approver changed its arguments before it ran: {"amount":1}'],
+      },
+    ]);
+    expect(run.modelCalls[1]).not.toHaveProperty('resultIds');
+  });
+
+  it('tells the model nothing about arguments that the approver sent back as they were', async () => {
+    const run = await runFake({ snapshot, model, callers: [approves('c1', { arguments: { amount: 9 } })] });
+    expect(run.events[3]?.content[0]).not.toHaveProperty('notes');
+  });
+
+  it('tells the model nothing about arguments of a call that did not run after all', async () => {
+    const denied = testSnapshot({ tools: snapshot.tools, permissions: [{ mode: 'default' }] });
+    const run = await runFake({
+      snapshot: denied,
+      model,
+      callers: [
+        (waiting) => {
+          update(waiting, 'approve', { ...about(waiting, 'c1'), arguments: { amount: 1 } });
+          waiting.state.snapshot = { ...waiting.state.snapshot, permissions: [{ mode: 'default', deny: [{ tool: 'paid' }] }] };
+        },
+      ],
+    });
+    expect(run.steps[0]?.toolCalls[0]).toMatchObject({ notRun: 'refused' });
+    expect(run.events[3]?.content[0]).not.toHaveProperty('notes');
+  });
+
+  it('shows the model the arguments of the approver, and not what a hook wrote into them', async () => {
+    const run = await runFake({
+      snapshot,
+      model: [responded([call('c1', 'paid', { amount: 9 })], { rewrites: { c1: { amount: 9, tenant: 't7' } } }), said('done')],
+      callers: [approves('c1', { arguments: { amount: 1, tenant: 't7' } })],
+    });
+    expect(run.invocations[0]).toMatchObject({ call: { arguments: { amount: 1, tenant: 't7' } } });
+    expect(run.events[3]?.content).toMatchObject([{ notes: ['the approver changed its arguments before it ran: {"amount":1}'] }]);
+  });
+
+  it('cuts a note about large arguments', async () => {
+    const run = await runFake({ snapshot, model, callers: [approves('c1', { arguments: { amount: 1, note: 'x'.repeat(20_000) } })] });
+    const [result] = run.events[3]?.content ?? [];
+    expect(JSON.stringify(result).length).toBeLessThan(11_000);
+    expect(result).toMatchObject({ content: ['paid ran'], notes: [expect.stringMatching(/bytes are missing\]$/)] });
   });
 
   it('runs the call unchanged, and the tool can see the decision', async () => {

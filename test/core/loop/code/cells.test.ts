@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import { isToolResult } from '../../../../src/core/domain/content.ts';
 import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/tool-calls.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
 import { journalOf, type SegmentCall, type SegmentOutcome } from '../../../../src/core/capabilities/code/code-cells.ts';
@@ -120,6 +121,34 @@ describe('a cell', () => {
       'c3',
     ]);
     expect(resultsOf(run, 1)).toEqual(['[]', 'find ran', '[]']);
+  });
+
+  test('whose calls ran with arguments that an approver changed has notes about them: the model reads only the result of the cell', async () => {
+    let continued = 0;
+    const run = await runFake({
+      snapshot: coding(),
+      model: [runCode, called(call('c2', RUN_CODE, { code: 'print(find())' })), said('done')],
+      runSegment: (segment, ...more) => (segment.call.toolCallId === 'c1' ? cellOf(['pay'], ['pay']) : cellOf())(segment, ...more),
+      callers: [approves('c1.1', { arguments: { n: 9 } }), approves('c1.2', { arguments: { n: 8 } })],
+      // In the middle of the cell, after its first call.
+      continueDue: ({ invocations }) => invocations.length === 1 && (continued += 1) === 1,
+    });
+    const notes = [9, 8].map((n) => `its call of "pay": the approver changed its arguments before it ran: {"n":${n}}`);
+    const cells = run.events.flatMap(({ content }) => content.filter((item) => isToolResult(item) && item.name === RUN_CODE));
+    expect(run.positions).toHaveLength(1);
+    expect(cells).toMatchObject([{ content: [expect.any(String)], notes }, { content: ['[]'] }]);
+    expect(cells[1]).not.toHaveProperty('notes');
+  });
+
+  test('that keeps too much in the state says so in a note, because the model reads what the cell has printed', async () => {
+    const run = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: () => ended('printed', { state: { big: 'x'.repeat(200_000) } }),
+    });
+    const [result] = run.events.flatMap(({ content }) => content.filter(isToolResult));
+    expect(result).toMatchObject({ status: 'error', notes: [expect.stringContaining('Keep less in the state.')] });
+    expect(result?.content[0]).toBe('printed');
   });
 
   test('whose call waits for a decision continues after it: approved, or denied as an error in the code', async () => {
@@ -250,11 +279,14 @@ describe('a cell', () => {
     });
     expect(run.result.status).toBe('completed');
     expect(run.positions).toHaveLength(1);
-    expect(run.steps.map(({ toolCalls }) => toolCalls[0]?.result.includes('The names and values of earlier cells are lost'))).toEqual([
-      false,
-      true,
-      false,
-      undefined,
+    const lost = 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.';
+    const cells = run.events.flatMap(({ content }) =>
+      content.flatMap((item) => (isToolResult(item) && item.name === RUN_CODE ? [item] : [])),
+    );
+    expect(cells.map(({ content, notes }) => [content.length, notes])).toEqual([
+      [1, undefined],
+      [1, [lost]],
+      [1, undefined],
     ]);
     expect(journalOf(run.state)?.cells.map(({ code: text }) => text)).toEqual(['a', 'b']);
   });

@@ -202,6 +202,8 @@ describe('a change that would undo a change that another call made meanwhile', (
       'The update by tool \'increment\' was refused, and changed nothing: another call changed "count" while this one was running. ' +
         'The call itself took effect: do not make it again. Its result:\n1',
     );
+    // A model reads the first value of a result, and its notes.
+    expect(ended.events[2]?.content[1]).toMatchObject({ status: 'error', notes: ['1'] });
   });
 
   const stats = (value: JsonObject): ContextOperation => ({ op: 'merge', key: 'stats', value });
