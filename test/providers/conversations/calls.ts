@@ -1,3 +1,4 @@
+import { defineHook } from '../../../src/index.ts';
 import { but, call, type ChatDialect, type Ending, type Reply, say } from '../answer.ts';
 import type { Conversation, Ran } from '../conversation.ts';
 
@@ -98,6 +99,25 @@ export const CALLS: readonly Conversation[] = [
     name: 'images of two tools, then another tool',
     script: [call(['photo', { order: 1 }], ['photo', { order: 2 }]), call(LOOK_UP), say('Two parcels.')],
     expect: { ran: [['photo', { order: 1 }], ['photo', { order: 2 }], LOOK_UP] },
+  },
+  {
+    name: 'a note of a hook on two results, then another tool',
+    agent: { hooks: [defineHook({ name: 'gap', on: 'post_tool_use', match: 'look_up', run: () => ({ inject: 'Mind the gap.' }) })] },
+    script: [call(LOOK_UP, ['look_up', { order: 43 }]), call(['pay', { order: 42, amount: 5 }]), say(DONE)],
+    expect: {
+      ran: [LOOK_UP, ['look_up', { order: 43 }], ['pay', { order: 42, amount: 5 }]],
+      check: ({ exchanged }) =>
+        exchanged.at(-1)?.request.json.split('Mind the gap.').length === 3 ? undefined : 'the model did not read both notes once',
+    },
+  },
+  {
+    name: 'an image and a note of a hook',
+    agent: { hooks: [defineHook({ name: 'gap', on: 'post_tool_use', match: 'photo', run: () => ({ inject: 'Mind the gap.' }) })] },
+    script: [call(['photo', { order: 42 }]), say('A parcel.')],
+    expect: {
+      ran: [['photo', { order: 42 }]],
+      check: ({ exchanged }) => (exchanged.at(-1)?.request.json.includes('Mind the gap.') ? undefined : 'the model did not read the note'),
+    },
   },
   { name: 'a tool that does not exist', script: [call(['search web!', { q: 'x' }]), call(LOOK_UP), say(DONE)], expect: { ran: [LOOK_UP] } },
   {
