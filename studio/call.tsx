@@ -4,7 +4,7 @@ import { ask } from './api.ts';
 import type { CallDetails, SpilledContent } from './api-types.ts';
 import { reaches } from './caller.ts';
 import { moment, span } from './format.ts';
-import { Answer, Fold, ProblemNote, RunLink, useAnswer } from './parts.tsx';
+import { Answer, Fold, Notes, ProblemNote, RunLink, useAnswer } from './parts.tsx';
 import type { CallRow } from './record.ts';
 import type { CallFacts } from './timeline.tsx';
 import { Fields, Json, Name, Text } from './text.tsx';
@@ -65,7 +65,7 @@ export function HookLine({ hook }: { hook: object }): JSX.Element {
 
 function Result({ runId, result }: { runId: string; result: CallRow['result'] }): JSX.Element {
   if (result === undefined) return <p class="dim">{TEXTS.noResult}</p>;
-  const { status, content, spilled, notes = [] } = result;
+  const { status, content, spilled, notes } = result;
   return (
     <div class="result">
       <h3 class={status === 'error' ? 'bad' : undefined}>{status === 'error' ? TEXTS.error : TEXTS.result}</h3>
@@ -73,12 +73,7 @@ function Result({ runId, result }: { runId: string; result: CallRow['result'] })
         <ResultValue key={index} value={value} />
       ))}
       {spilled !== undefined && <Spilled runId={runId} spilled={spilled} />}
-      {notes.map((note, index) => (
-        <div key={index} class="note">
-          <span class="dim">{TEXTS.noteToModel}: </span>
-          <Text of={note} limit={500} />
-        </div>
-      ))}
+      <Notes notes={notes} />
     </div>
   );
 }

@@ -150,3 +150,17 @@ export function useAction(): { busy: boolean; outcome: JSX.Element | undefined; 
   };
   return { busy, outcome, act };
 }
+
+/** The texts about a call that the model reads after its result. */
+export function Notes({ notes = [] }: { notes: string[] | undefined }): JSX.Element {
+  return (
+    <>
+      {notes.map((note, index) => (
+        <div key={index} class="note">
+          <span class="dim">{TEXTS.noteToModel}: </span>
+          <Text of={note} limit={500} />
+        </div>
+      ))}
+    </>
+  );
+}

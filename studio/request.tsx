@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { ContentItem, StepRequest } from './api-types.ts';
 import { curlOf } from './curl.ts';
-import { Answer, Fold, Note, useAction, useAnswer } from './parts.tsx';
+import { Answer, Fold, Note, Notes, useAction, useAnswer } from './parts.tsx';
 import { loadLazily } from './lazy.ts';
 import { messageText } from './record.ts';
 import { Json, jsonText, Line, Name, Text } from './text.tsx';
@@ -108,6 +108,7 @@ function Content({ part }: { part: ContentItem }): JSX.Element {
         <Name of={part.name} />
       </code>
       <Json of={part.type === 'tool_call' ? part.arguments : part.content} />
+      {part.type === 'tool_result' && <Notes notes={part.notes} />}
     </div>
   );
 }
