@@ -13,6 +13,8 @@ import {
   type ExecutionResult,
   type Executor,
   type JournalCell,
+  madeCallsNote,
+  nameList,
   namespaceNote,
   type Segment,
 } from '../../src/core/domain/execution.ts';
@@ -179,38 +181,20 @@ async function takeCheckpoint({ runtime, input, attempt }: SegmentWork, namespac
   }
 }
 
-/** The maximum number of names of each kind that the model reads. */
-const LISTED_NAMES = 50;
-
 /** Returns the result of a cell that cannot run, because its initial names and values are lost. */
 function lostOutput({ runtime, input }: SegmentWork, lost: LostNamespace, journal: CodeJournal): RunSegmentOutput {
   const begun = input.segment > 0;
-  const made = countedNames(journal);
+  const tools = journal.cells.flatMap(({ segments }) => segments.flatMap((segment) => segment.tools ?? []));
+  const made = madeCallsNote(tools, begun ? 'this cell and earlier ones have' : 'earlier cells have');
   const text = [
     `The names and values of earlier cells are lost: ${lost.reason}.`,
     begun ? 'This cell was ended before its end.' : 'This cell was not run.',
     ...(lost.names.length === 0 ? [] : [`Lost names: ${nameList(lost.names)}.`]),
-    ...(made.length === 0
-      ? []
-      : [`Calls that ${begun ? 'this cell and earlier ones' : 'earlier cells'} have made, which are not undone: ${nameList(made)}.`]),
+    ...(made === undefined ? [] : [made]),
     'Define again what you need.',
   ].join(' ');
   const content = [cutText(runtime.secrets.redact(text.toWellFormed()), BYTE_BUDGETS.errorMessage)];
   return { type: 'ended', id: shortId(), content, isError: true, isLost: true, durationMs: 0 };
-}
-
-/** Returns the tools that cells have called, each with the number of its calls. */
-function countedNames({ cells }: CodeJournal): string[] {
-  const counts = new Map<string, number>();
-  for (const { tools } of cells.flatMap(({ segments }) => segments)) {
-    for (const name of tools ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
-}
-
-function nameList(names: readonly string[]): string {
-  const told = names.slice(0, LISTED_NAMES).join(', ');
-  return names.length > LISTED_NAMES ? `${told} and ${names.length - LISTED_NAMES} more` : told;
 }
 
 /**

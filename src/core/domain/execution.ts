@@ -308,6 +308,26 @@ function docstringHints(code: string, tools: EndedCell['tools']): string[] {
     .map(({ name, description }) => `Hint - ${name}() docstring:\n${description}`);
 }
 
+/** The maximum number of names of each kind that the model reads. */
+const LISTED_NAMES = 50;
+
+/** Returns names as a list for the model, which says how many more there are. */
+export function nameList(names: readonly string[]): string {
+  const told = names.slice(0, LISTED_NAMES).join(', ');
+  return names.length > LISTED_NAMES ? `${told} and ${names.length - LISTED_NAMES} more` : told;
+}
+
+/**
+ * Returns the sentence about the calls that code had made when it was ended, or undefined without any. `tools`: the tool of each call;
+ * `caller`: the code that made them.
+ */
+export function madeCallsNote(tools: readonly string[], caller = 'this code has'): string | undefined {
+  const counts = new Map<string, number>();
+  for (const name of tools) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const made = [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
+  return made.length === 0 ? undefined : `Calls that ${caller} made, which are not undone: ${nameList(made)}.`;
+}
+
 /** Returns a note for the model about lost names and values, or undefined. The names from before a killed cell are restored. */
 export function namespaceNote({
   error,

@@ -152,7 +152,7 @@ export const CODE_DECISIONS = [
     timeline: [
       CELL,
       ...ran('look {}', 'seen'),
-      'run_code failed: The code was ended before its end, because a message to the run arrived.',
+      /^run_code failed: The code was ended before its end, because a message to the run arrived\.\s+Calls .* made, which are not undone: look\.$/,
       'user: Stop',
       CELL,
       'run_code: 1',

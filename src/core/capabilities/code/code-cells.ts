@@ -5,10 +5,10 @@ import { Finalizer, finalText, MultipleFinalAnswers } from '../../domain/code.ts
 import { isToolCall, type ToolCall } from '../../domain/content.ts';
 import { canonicalJson, defined, type JsonValue } from '../../domain/json.ts';
 import { type ErrorCode, errorMessage } from '../../domain/errors.ts';
-import { cellCode, type CodeCallResult, type CodeJournal, type JournalCell, type Moment } from '../../domain/execution.ts';
+import { cellCode, type CodeCallResult, type CodeJournal, type JournalCell, madeCallsNote, type Moment } from '../../domain/execution.ts';
 import { boundedNotes, laterTexts, noteOnCode, withNotes } from '../../domain/notes.ts';
 import { ANY_JSON, anyObject, object } from '../../domain/shape.ts';
-import { INTERRUPTED_CALL, resultText, RUN_CODE, type ToolCallRecord } from '../../domain/tool-calls.ts';
+import { cellOfCall, resultText, RUN_CODE, type ToolCallRecord } from '../../domain/tool-calls.ts';
 import type { WindowEvent } from '../../domain/window.ts';
 import type { Capability } from '../../kernel/capability.ts';
 import type { CallsEnd, EndedCalls, NextStep, PhasePosition, ToolBatchContext, ToolsPosition } from '../../kernel/next-step.ts';
@@ -303,14 +303,18 @@ async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePo
   const { tools, index } = position;
   // A cell that has begun in the previous execution is dropped: a session runs further cells, and its next turn must not build on half of it.
   if (ports.cancelRequested())
-    return afterCell(state, position, position.spentMs === undefined ? interruptedResult() : endOfCell(state, { type: 'cancelled' }));
+    return afterCell(
+      state,
+      position,
+      position.spentMs === undefined ? interruptedResult() : endOfCell(state, position, { type: 'cancelled' }),
+    );
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const call = segmentCall(state, position);
   const outcome = await ports.runSegment(call);
   countSegment(state, state.snapshot.code?.tier === 'local' && call.remote !== true, outcome);
   if (outcome.type !== 'calls')
-    return afterCell(state, position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
+    return afterCell(state, position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, position, outcome)));
   addSegment(
     state,
     outcome.digest,
@@ -394,24 +398,40 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
 }
 
 /** Applies the end of a cell to the namespace and the state of the run, and returns the result for the model. */
-function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'calls' }>): ToolOutcome {
+function endOfCell(state: RunState, cell: PhasePosition, outcome: Exclude<SegmentOutcome, { type: 'calls' }>): ToolOutcome {
   const code = codeOf(state);
   delete code.calls;
   if (outcome.type !== 'ended') {
     dropCell(state);
     if (outcome.type === 'cancelled') return { type: 'cancelled' };
     const { message, noWorker: missing } = outcome;
-    return {
+    return withMadeCalls(state, cell, {
       ...callResult('error', `The code could not be run: ${message}`),
       durationMs: null,
       ...defined({ noWorker: missing }),
-    };
+    });
   }
   if (outcome.digest === undefined) dropCell(state);
   else addSegment(state, outcome.digest);
   if (outcome.isLost) beginJournal(state);
   if (outcome.checkpoint !== undefined) beginJournal(state, { checkpoint: outcome.checkpoint });
-  return toResult(state, outcome);
+  const result = toResult(state, outcome);
+  // The worker has named the calls of a cell whose names are lost.
+  return outcome.digest === undefined && !outcome.isLost ? withMadeCalls(state, cell, result) : result;
+}
+
+/**
+ * Returns the result of a cell that did not reach its end, with the calls that it has made: they have taken effect, and the model, which
+ * reads nothing else of them, may run the code again.
+ */
+function withMadeCalls(state: RunState, { tools: { response }, index }: PhasePosition, result: ToolResultOutcome): ToolResultOutcome {
+  const cell = response.content.filter(isToolCall)[index]?.toolCallId;
+  const made = codeOf(state).records.filter(({ callId, notRun }) => cellOfCall(callId) === cell && notRun === undefined);
+  const note = madeCallsNote(made.map(({ toolName }) => toolName));
+  if (note === undefined) return result;
+  // The result in the worker's cache lacks the note.
+  const { resultId: _, ...told } = result;
+  return { ...told, content: [`${resultText(result.content)}\n\n${note}`] };
 }
 
 /** The note on the first result after cells whose names and values were lost, by reason. */
@@ -423,7 +443,7 @@ const LOST = {
 function toResult(
   state: RunState,
   { id, content, isError, final, state: changes, durationMs }: SegmentOutcome & { type: 'ended' },
-): ToolOutcome {
+): ToolResultOutcome {
   const { journal } = codeOf(state);
   const problem = changes && stateProblem(state.context.state, changes);
   if (problem !== undefined) {
@@ -446,8 +466,10 @@ function toResult(
 
 // Tool phase: calls made by code.
 
-/** The result of a cell in a run that was steered. */
-const STEERED = 'The code was ended before its end, because a message to the run arrived.';
+/** Returns the result of a cell that must not continue. */
+function endedEarly(why: string): ToolResultOutcome {
+  return { ...callResult('error', `The code was ended before its end, because ${why}.`), durationMs: null };
+}
 
 /** Records the results of calls made by code and continues with the cell, or ends the cell if the run must not continue with it. */
 function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: PhasePosition, outcomes: (ToolOutcome | null)[]): NextStep {
@@ -471,7 +493,7 @@ function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: Phase
   if (ended !== undefined) {
     dropCell(state);
     delete code.calls;
-    return afterCell(state, cell, ended);
+    return afterCell(state, cell, ended.type === 'result' ? withMadeCalls(state, cell, ended) : ended);
   }
   addResults(
     state,
@@ -490,9 +512,9 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
 /** Returns the outcome of a cell that must not continue: the run is cancelled or steered, or no worker could make a call. */
 function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
   const missing = noWorker(outcomes);
-  if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
+  if (missing !== undefined) return { ...endedEarly('no worker could make a call'), noWorker: missing };
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
-  return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
+  return ports.inbox.isSteered ? endedEarly('a message to the run arrived') : undefined;
 }
 
 /** Returns the indexes of the cells that have no outcome yet. */

@@ -188,6 +188,29 @@ describe('a cell', () => {
     expect(cancelled.steps[0]?.toolCalls.map(({ isError }) => isError)).toEqual([true, true]);
   });
 
+  test('that is ended before its end names the calls that it has made, which nobody undoes', async () => {
+    const { digest: _, ...timedOut } = ended('Error (timeout)', { isError: true }) as Extract<SegmentOutcome, { type: 'ended' }>;
+    const results = async (last: SegmentOutcome, script: Partial<FakeScript> = {}): Promise<unknown> => {
+      const cell = cellOf(['find', 'find'], ['unknown', 'pay']);
+      const run = await runFake({
+        snapshot: coding(),
+        model: [runCode, said('done')],
+        runSegment: (segment, fake) => (segment.segment === 2 ? last : cell(segment, fake)),
+        callers: [approves('c1.4')],
+        ...script,
+      });
+      return resultsOf(run, 1)[0];
+    };
+    const made = 'Calls that this code has made, which are not undone: find (2 times), pay.';
+    expect(await results(timedOut)).toBe(`Error (timeout)\n\n${made}`);
+    expect(await results({ type: 'failed', message: 'broken' })).toBe(`The code could not be run: broken\n\n${made}`);
+    expect(await results(ended('Error (runtime)', { isError: true }))).toBe('Error (runtime)');
+    // A call that waits for a decision has not been made.
+    expect(await results(timedOut, { callers: [sends('stop that', 'steer')] })).toBe(
+      'The code was ended before its end, because a message to the run arrived.\n\nCalls that this code has made, which are not undone: find (2 times).',
+    );
+  });
+
   test('that cannot be run is an error that the model reads; without any worker that has its agent, the run ends', async () => {
     const failed = await runFake({
       snapshot: coding(),
