@@ -1,5 +1,6 @@
 import { LOAD_SKILL, type SkillSnapshot } from '../domain/agent.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
+import type { JsonObject } from '../domain/json.ts';
 import { listOf, TEXT } from '../domain/shape.ts';
 import type { Capability, NarrowedTool } from '../kernel/capability.ts';
 import { type RunState, slice } from '../kernel/run-state.ts';
@@ -11,8 +12,8 @@ type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 /** The names of the skills that the model has loaded, in order. */
 const loaded = slice<string[]>('loadedSkills', listOf(TEXT));
 
-/** Records that a call has loaded a skill for the model: the skill is active for all later responses. */
-function noteLoaded(run: OfRun, { name, arguments: { skill } }: ToolCall): void {
+/** Records that a call with these arguments has loaded a skill for the model: the skill is active for all later responses. */
+function noteLoaded(run: OfRun, { name }: ToolCall, { skill }: JsonObject): void {
   if (name !== LOAD_SKILL || typeof skill !== 'string' || run.snapshot.skills === undefined) return;
   const names = loaded.of(run) ?? [];
   if (!names.includes(skill)) loaded.set(run, [...names, skill]);
@@ -54,8 +55,8 @@ export const skills: Capability = {
   name: 'skills',
   slices: [loaded],
   narrowsTool: narrowed,
-  callRecorded(state, call, { isError }) {
-    if (!isError) noteLoaded(state, call);
+  callRecorded(state, call, { arguments: args, isError }) {
+    if (!isError) noteLoaded(state, call, args);
   },
   isEvictedLast: isSkillText,
   endOfSummary: loadedLine,

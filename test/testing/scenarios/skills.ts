@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { defineTool } from '../../../src/index.ts';
-import { callTool, say, together } from '../../../src/testing/index.ts';
+import { approve, callTool, say, together } from '../../../src/testing/index.ts';
 import { agentWith, scenario } from './scenario.ts';
 
 const folder = (name = ''): string => fileURLToPath(new URL(`../skills/${name}`, import.meta.url));
@@ -38,6 +38,22 @@ export const SKILLS = [
       'agent: Done.',
     ],
   }),
+  scenario(
+    'the skill that an approver has chosen instead is the active one',
+    agentWith(tools, { skills: [folder()], permissions: { ask: ['load_skill'] } }),
+    {
+      script: [callTool('load_skill', { skill: 'tone' }), callTool('pay', {}), say('Done.')],
+      decide: () => approve({ arguments: { skill: 'refunds' }, by: 'ann' }),
+      timeline: [
+        /calls load_skill/,
+        /load_skill/,
+        /^load_skill: ## Skill: refunds/,
+        /calls pay/,
+        /^pay failed: .*the skill "refunds" is active, and allows only "look"/,
+        'agent: Done.',
+      ],
+    },
+  ),
   scenario('a skill that the agent does not have is an error that names those it has', agentWith(tools, { skills: [folder('tone')] }), {
     script: [callTool('load_skill', { skill: 'refunds' }), say('Done.')],
     timeline: [/calls load_skill/, /^load_skill failed: .*tone/s, 'agent: Done.'],

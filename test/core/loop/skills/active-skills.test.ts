@@ -25,7 +25,9 @@ function run(skills: SkillSnapshot[] | undefined, loadedSkills?: string[]): RunS
 
 /** Records that a call of `load_skill` has returned the skill, or an error. */
 function load(state: RunState, name: unknown, isError = false): void {
-  points.callRecorded(state, call('c', 'load_skill', { skill: name as string }), { isError } as ToolCallRecord);
+  const asked = call('c', 'load_skill', { skill: 'asked' });
+  // The record has the arguments that the call ran with, which an approver or a hook may have changed.
+  points.callRecorded(state, asked, { isError, arguments: { skill: name as string } } as unknown as ToolCallRecord);
 }
 
 test('a loaded skill is active, once, in the order of the agent', () => {
