@@ -3,7 +3,7 @@ import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import { namedNotes } from '../../src/core/domain/notes.ts';
-import { resultText } from '../../src/core/domain/tool-calls.ts';
+import { textNamingMedia } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
 import type { ActivityNotes } from '../../src/core/domain/parts.ts';
@@ -138,7 +138,7 @@ function quoteLines(author: string, item: ContentItem, bytes: number): string[] 
       return [`${author} calls ${item.name}(${cutText(JSON.stringify(item.arguments), bytes)})`];
     case 'tool_result':
       return [
-        `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(resultText(item.content), bytes)}`,
+        `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(textNamingMedia(item.content), bytes)}`,
         ...namedNotes(item).map((note) => cutText(note, bytes)),
       ];
   }

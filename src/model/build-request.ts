@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { toolsFor } from '../core/code/callable-tools.ts';
 import { runCodeTool } from '../core/code/run-code.ts';
 import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
-import { type ContentItem, isToolCall, isToolResult, writtenText } from '../core/domain/content.ts';
+import { type ContentItem, isToolCall, isToolResult, mediaIn, type ToolResult, writtenText } from '../core/domain/content.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
 import { defined } from '../core/domain/json.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type PromptCache,
 } from '../core/domain/model.ts';
 import { namedNotes } from '../core/domain/notes.ts';
-import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
+import { FINAL_ANSWER, textNamingMedia } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
 import { objectWith } from '../core/json-schema/json-schema.ts';
 import { formattedRequest } from './reply-formats.ts';
@@ -82,11 +82,11 @@ export function isOfModel(item: ContentItem): boolean {
 /**
  * Returns the conversation in a form that a model of the list accepts. A provider that gets its reasoning back requires it for every call
  * since the last answer, and calls of another model have none: they are sent as text, with their results. Calls from before the model
- * had sent any reasoning stay as they were first sent.
+ * had sent any reasoning stay as they were first sent. In a reply format no call is native: each is the reply that it was.
  */
 function forModel(snapshot: AgentSnapshot, events: readonly Folded[], asked: string): readonly Folded[] {
-  const { name, model, fallback } = snapshot;
-  if (fallback === undefined) return events;
+  const { name, model, fallback, replyFormat } = snapshot;
+  if (fallback === undefined || replyFormat !== undefined) return events;
   const lastAnswer = events.findLastIndex(({ content }) => content.some(isOfModel) && !content.some(isToolCall));
   const foreign = new Set<string>();
   let isBareRefused = fallback.returnAt === 'call';
@@ -113,15 +113,18 @@ function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
   }
   const results = content.flatMap((item) => (isToolResult(item) && isForeign(item) ? [item] : []));
   const others = content.filter((item) => !isForeign(item));
-  const told: ContentItem[] = results.map((result) => ({
-    type: 'message',
-    role: 'user',
-    content: [
-      `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
-      ...namedNotes(result),
-    ].join('\n'),
-  }));
-  return [...(others.length === 0 ? [] : [{ ...event, content: others }]), { ...event, author: 'user', content: told }];
+  return [
+    ...(others.length === 0 ? [] : [{ ...event, content: others }]),
+    { ...event, author: 'user', content: results.map(resultAsText) },
+  ];
+}
+
+/** Returns a result as a message with its text, its notes, and then its media. */
+function resultAsText(result: ToolResult): ContentItem {
+  const said = `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${textNamingMedia(result.content)}]`;
+  const text = [said, ...namedNotes(result)].join('\n');
+  const media = mediaIn(result);
+  return { type: 'message', role: 'user', content: media.length === 0 ? text : [{ type: 'text', text }, ...media] };
 }
 
 /** The instruction for the attempt after the step limit. */

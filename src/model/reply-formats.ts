@@ -7,11 +7,10 @@ import {
   type ContentItem,
   type ContentPart,
   type ConversationStep,
-  isMediaPart,
   isToolCall,
+  mediaIn,
   type Message,
   outputText,
-  partText,
   pruneSteps,
   type PruneStrategy,
   stepMessages,
@@ -22,7 +21,7 @@ import { cellCode } from '../core/domain/execution.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { ConversationEvent, ModelRequest, ModelResponse, RecordedResponse } from '../core/domain/model.ts';
 import { shortened } from '../core/domain/text.ts';
-import { resultText, RUN_CODE, UNUSABLE_REPLY } from '../core/domain/tool-calls.ts';
+import { RUN_CODE, textNamingMedia, UNUSABLE_REPLY } from '../core/domain/tool-calls.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { invalidArguments } from '../core/json-schema/read-by-schema.ts';
 import { finishReasonOf } from './answer-text.ts';
@@ -193,9 +192,9 @@ function replyText({ name, arguments: args }: ToolCall, text: string, language: 
 
 function observationOf(result: ToolResult | undefined): Pick<Extract<ReplyStep, { type: 'action' }>, 'observation' | 'error' | 'beside'> {
   if (result === undefined) return {};
-  const text = observationText(result);
+  const text = textNamingMedia(result.content);
   if (result.status === 'error') return { error: text, beside: notesOf(result) };
-  return { observation: text === '' ? NO_OUTPUT : text, beside: [...notesOf(result), ...mediaOf(result)] };
+  return { observation: text === '' ? NO_OUTPUT : text, beside: [...notesOf(result), ...mediaIn(result)] };
 }
 
 /** Returns a conversation as the model saw it: each answer as a JSON object, each result as a user's text. */
@@ -216,10 +215,10 @@ function recordedValue(text: string): unknown {
 function toolStep({ name, arguments: args }: ToolCall, text: string, result: ToolResult | undefined): ReplyStep {
   const reply = JSON.stringify({ ...(text === '' ? {} : { scratchpad: text }), tool: name, arguments: args });
   if (result === undefined) return { type: 'action', reply };
-  const observed = observationText(result);
+  const observed = textNamingMedia(result.content);
   if (result.status === 'error') return { type: 'action', reply, error: errorText(result, observed), beside: notesOf(result) };
   const observation = observed === '' ? NO_OUTPUT : shortened(observed, OBSERVATION_LENGTH);
-  return { type: 'action', reply, observation, beside: [...notesOf(result), ...mediaOf(result)] };
+  return { type: 'action', reply, observation, beside: [...notesOf(result), ...mediaIn(result)] };
 }
 
 /** Returns the text about a failed call. Problems with the arguments are not cut: the model needs all of them. */
@@ -231,7 +230,7 @@ function errorText(result: ToolResult, text: string): string {
 function unusableSteps(call: ToolCall, text: string, result: ToolResult | undefined): ReplyStep[] | undefined {
   switch (unusableReason(call)) {
     case 'not_json':
-      return [{ type: 'action', reply: text, error: result === undefined ? '' : observationText(result) }];
+      return [{ type: 'action', reply: text, error: result === undefined ? '' : textNamingMedia(result.content) }];
     case 'scratchpad':
       return [{ type: 'scratchpad', reply: JSON.stringify({ scratchpad: text }), note: text }];
     case 'empty':
@@ -247,21 +246,10 @@ function isArgumentError({ name, status, content: [text] }: ToolResult): boolean
   return text.startsWith(invalidArguments(name, '')) || text.startsWith(INVALID_JSON);
 }
 
-/** Returns the text of a result. Media are named; their bytes are useless as text. */
-function observationText({ content }: ToolResult): string {
-  return resultText(content.map((value) => (isMediaPart(value) ? partText(value) : value)));
-}
-
 /** Returns the notes of a result that its text does not have: here the model reads all values of a result. */
 function notesOf(result: ToolResult): ContentPart[] {
-  const text = observationText(result);
+  const text = textNamingMedia(result.content);
   return (result.notes ?? []).flatMap((note) => (text.includes(note) ? [] : [{ type: 'text', text: `Note: ${note}` }]));
-}
-
-/** Returns the media of a result, which follow its text. */
-function mediaOf({ content }: ToolResult): ContentPart[] {
-  const values: unknown[] = content;
-  return values.filter(isMediaPart);
 }
 
 /** A step of a conversation, with its provider-specific parts. */

@@ -327,6 +327,12 @@ export function isMediaPart(value: unknown): value is JsonValue & ContentPart {
   return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
 }
 
+/** Returns the media of a result, which follow its text. */
+export function mediaIn({ content }: ToolResult): ContentPart[] {
+  const values: unknown[] = content;
+  return values.filter(isMediaPart);
+}
+
 /** A tool run by the model's provider, as pinned for a run and offered with a request. */
 export interface HostedTool {
   /** The provider's name, and the provider's name of the tool: `anthropic.web_search_20250305`. */

@@ -1,4 +1,4 @@
-import { HOSTED_CALL, SPILLED_CONTENT } from './content.ts';
+import { HOSTED_CALL, isMediaPart, partText, SPILLED_CONTENT } from './content.ts';
 import { ANSWER_ORIGIN_MEMBERS } from './fallback.ts';
 import type { JsonValue } from './json.ts';
 import { RECORD_PARTS } from './parts.ts';
@@ -272,6 +272,11 @@ export function noWorkerHas(name: string): string {
 /** Returns a tool result as text: its values joined by line breaks, non-text values as JSON. */
 export function resultText(content: JsonValue[]): string {
   return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
+}
+
+/** Returns a tool result as text for a model. Media are only named: their bytes are useless as text. */
+export function textNamingMedia(content: JsonValue[]): string {
+  return resultText(content.map((value) => (isMediaPart(value) ? partText(value) : value)));
 }
 
 /** Returns the result of a call that may have taken effect, because its answer was lost. `lost` says how. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { modelsOfAgent } from '../../../activities/agents/resolve-agent.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
@@ -12,6 +13,7 @@ import type { ModelPrice } from '../../../src/core/domain/usage.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';
 import type { CallModelInput, CallModelOutput } from '../../../src/core/protocol.ts';
 import { type AgentOptions, defineAgent } from '../../../src/define/define-agent.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { fakeSink, folded, PLAIN } from '../../fakes/fake-sink.ts';
 import { activityEnvironment, type ActivityEnvironment, EXECUTION, type EnvironmentOptions } from '../activity-environment.ts';
 
@@ -306,6 +308,34 @@ describe('the order of the models', () => {
     expect(provider.asked).toEqual(['a']);
     expect(provider.requests[0]?.conversation.at(-1)?.content).toEqual([
       { type: 'message', role: 'user', content: '[look returned: seen 1]' },
+    ]);
+  });
+
+  test('media in the results of such calls follow their text as media', async () => {
+    const image = { type: 'image', data: 'AAAA', mediaType: 'image/png' };
+    const [asked, result] = step(1, 'scripted/b');
+    const seen = { ...result!, content: result!.content.map((item) => ({ ...item, content: ['seen', image] })) } as Folded;
+    const agent = { fallback: { returnAt: 'call' as const } };
+    const { provider, call } = calling({ a: answers, b: answers }, { events: [question, asked!, seen], agent });
+    await call();
+    expect(provider.requests[0]?.conversation.at(-1)?.content).toEqual([
+      { type: 'message', role: 'user', content: [{ type: 'text', text: '[look returned: seen\n[Image]]' }, image] },
+    ]);
+  });
+
+  test('in a reply format the calls of others are written as the replies that they were, because no call is native', async () => {
+    const events = [question, ...step(1), ...step(2, 'scripted/b')];
+    const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({ number: z.number() }), execute: () => 'seen' });
+    const agent = { replyFormat: 'json', tools: [look] as never } as const;
+    const { provider, call } = calling({ a: answers, b: fails('model_server_error') }, { events, agent });
+    await call();
+    const [, toFirst] = provider.requests;
+    expect(toFirst?.conversation.map(({ content: [item] }) => (item?.type === 'message' ? item.content : item))).toEqual([
+      'Q',
+      '{"tool":"look","arguments":{"number":1}}',
+      'Observation: seen 1',
+      '{"tool":"look","arguments":{"number":2}}',
+      'Observation: seen 2',
     ]);
   });
 

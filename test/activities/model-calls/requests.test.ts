@@ -135,6 +135,12 @@ function textOf(events: WindowEvent[], bounds = BOUNDS): string {
   return item?.type === 'message' && typeof item.content === 'string' ? item.content : '';
 }
 
+test('media of results are named in a quoted conversation', () => {
+  const image = { type: 'image', data: 'A'.repeat(500), mediaType: 'image/png' };
+  const seen = event('bot', { type: 'tool_result', toolCallId: 'c1', name: 'look', status: 'success', content: ['seen', image] });
+  expect(textOf([seen])).toContain('look returned: seen\n[Image]\n');
+});
+
 test('a conversation is quoted as text, so that the model sees no calls of tools that it lacks', () => {
   const events = [
     said('Find it'),
