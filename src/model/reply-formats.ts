@@ -88,9 +88,9 @@ export function formattedRequest(request: ModelRequest, snapshot: AgentSnapshot,
 /** Returns steps as the conversation that a provider receives: only messages. `author` is the agent. */
 function stepEvents(steps: readonly ReplyStep[], author: string): ConversationEvent[] {
   return steps.flatMap((step) => {
-    const { providerItems, beside = [] } = step;
+    const { items, beside = [] } = step;
     return stepMessages([step]).map((message): ConversationEvent => {
-      if (message.role === 'assistant') return { author, content: [message], ...defined({ providerItems }) };
+      if (message.role === 'assistant') return { author, content: [message], ...items };
       return { author: message.role, content: [step.type === 'action' ? withParts(message, beside) : message] };
     });
   });
@@ -254,8 +254,8 @@ function notesOf(result: ToolResult): ContentPart[] {
 
 /** A step of a conversation, with its provider-specific parts. */
 type ReplyStep = ConversationStep & {
-  /** Opaque items of the provider that precede the answer. */
-  providerItems?: JsonValue[];
+  /** Opaque items of the provider that precede the answer, with their account, or that they are lost. */
+  items?: Pick<ConversationEvent, 'providerItems' | 'account' | 'lostItems'>;
   /** The notes, images and other media that follow the observation. */
   beside?: ContentPart[];
 };
@@ -275,10 +275,11 @@ function replySteps(conversation: readonly ConversationEvent[], rendering: Reply
       content.flatMap((item) => (item.type === 'tool_result' ? [[item.toolCallId, item] as const] : [])),
     ),
   );
-  return conversation.flatMap(({ content, providerItems }) => {
+  return conversation.flatMap(({ content, providerItems, account, lostItems }) => {
+    const items = defined({ providerItems, account, lostItems });
     const steps = answerSteps(content, rendering, results);
     const index = steps.findIndex(({ type }) => type === 'action' || type === 'scratchpad');
-    return providerItems === undefined ? steps : steps.map((step, at) => (at === index ? { ...step, providerItems } : step));
+    return Object.keys(items).length === 0 ? steps : steps.map((step, at) => (at === index ? { ...step, items } : step));
   });
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { buildRequest } from '../../../../src/model/build-request.ts';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/define-tool.ts';
@@ -116,10 +116,13 @@ test('media of a result follow its text', () => {
   ]);
 });
 
-test('items of the provider stay with the answer that they belong to', () => {
+test('items of the provider stay with the answer that they belong to, with their account', () => {
   const [asked, result] = called('add', { a: 1 }, ['success', 3]);
-  const request = buildRequest(JSON_AGENT, [ask, { ...asked!, providerItems: [{ reasoning: 'r' }] }, result!], false);
-  expect(request.conversation.map(({ providerItems }) => providerItems)).toEqual([undefined, [{ reasoning: 'r' }], undefined]);
+  const items = { providerItems: [{ reasoning: 'r' }], account: 'acme' };
+  const given = [ask, { ...asked!, ...items }, result!, { ...asked!, lostItems: true as const }, result!];
+  const request = buildRequest(JSON_AGENT, given, false);
+  const ofItems = request.conversation.map(({ providerItems, account, lostItems }) => defined({ providerItems, account, lostItems }));
+  expect(ofItems).toEqual([{}, items, {}, { lostItems: true }, {}]);
 });
 
 test('the final attempt has the lowest temperature and ends with its request', () => {
