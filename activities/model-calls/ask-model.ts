@@ -129,7 +129,10 @@ export async function askModel<Result>(
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         try {
-          call = call.of(order, await permitOf(governed, order, { signal, patience, beginModel }));
+          // A model that still waits for its permit has nothing of the one before except its cost.
+          call = call.of(order);
+          const permit = await permitOf(governed, order, { signal, patience, beginModel });
+          call = call.of(order).permitted(permit);
           beginModel();
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
@@ -236,6 +239,7 @@ class CallOfModel {
   readonly #model: AskedModel;
   readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>;
   #permit: Permit | undefined;
+  #isPermitted = false;
   #hasCostBefore = false;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
@@ -247,17 +251,24 @@ class CallOfModel {
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** Returns the call with a permit for the current model: this one, or a later one with the cost so far. */
-  of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
-    const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
+  /** Returns the call of the current model: this one, or a new one with the cost so far. */
+  of({ current: model }: ModelOrder): CallOfModel {
+    if (model === this.#model) return this;
+    const call = new CallOfModel(model, this.#context, this.spent.details);
     call.#hasCostBefore = this.hasCost;
-    call.#permit = permit;
     return call;
+  }
+
+  /** Lets the call be sent: with its permit, or without one if its provider has no limits. */
+  permitted(permit: Permit | undefined): this {
+    this.#isPermitted = true;
+    this.#permit = permit;
+    return this;
   }
 
   /** The queue of the calls that share one limit of the provider. A governor has a queue for all processes. */
   get pace(): Pace | undefined {
-    if (this.#permit !== undefined) return undefined;
+    if (!this.#isPermitted || this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
   }
 

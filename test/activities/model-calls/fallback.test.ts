@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { modelsOfAgent } from '../../../activities/agents/resolve-agent.ts';
+import { WorkerGovernor } from '../../../activities/governor/worker-governor.ts';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { summarizeActivity } from '../../../activities/model-calls/summarize.ts';
 import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
@@ -427,6 +428,25 @@ test('a run that is cancelled asks no further model, and keeps the part that had
   environment.runtime.aborts.abort(EXECUTION);
   expect(await output).toMatchObject({ type: 'aborted', partial: { answeredBy: 'scripted/b', content: [{ content: 'half' }] } });
   expect(provider.asked).toEqual(['a', 'b']);
+});
+
+test('a run that is cancelled while the next model waits for a permit keeps nothing of the failed one except its cost', async () => {
+  const limits = { scripted: { requestsPerMinute: 1 } };
+  const governor = WorkerGovernor.of({ limits }, { providers: ['scripted'], telemetry: undefined, log: () => undefined });
+  const { environment, provider, call } = calling(
+    { a: breaks('model_server_error'), b: answers },
+    { governor, info: { startToCloseTimeoutMs: 600_000 } },
+  );
+  const output = call();
+  await vi.waitFor(() => expect(provider.asked).toEqual(['a']));
+  await delay(20);
+  environment.runtime.aborts.abort(EXECUTION);
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+  expect(await output).toMatchObject({
+    type: 'aborted',
+    partial: { answeredBy: 'scripted/b', content: [], usage, failedAttempts: { reported: USAGE } },
+  });
+  await governor?.close();
 });
 
 describe('the live output of a list', () => {
