@@ -201,15 +201,27 @@ function observationOf(result: ToolResult | undefined): Pick<Extract<ReplyStep, 
 function jsonSteps(snapshot: AgentSnapshot, conversation: readonly ConversationEvent[]): ReplyStep[] {
   const rendering: ReplyRendering = {
     call: (call, text, result) => unusableSteps(call, text, result) ?? [toolStep(call, text, result)],
-    answer: (text) => JSON.stringify({ answer: snapshot.output === undefined ? text : recordedValue(text) }),
+    answer: (text) => (isReplyItself(text, snapshot) ? text : JSON.stringify({ answer: recordedAnswer(text, snapshot) })),
   };
   return replySteps(conversation, rendering);
 }
 
-/** Returns the value of a structured answer, which is recorded as JSON; the text itself if it is not JSON. */
-function recordedValue(text: string): unknown {
-  const parsed = parseJsonText(text, false);
-  return parsed.ok ? parsed.value : text;
+/** Returns the value of an answer: a structured one is recorded as JSON. The text itself if it is not JSON. */
+function recordedAnswer(text: string, { output }: Pick<AgentSnapshot, 'output'>): JsonValue {
+  const parsed = output === undefined ? undefined : parseJsonText(text, false);
+  return parsed?.ok ? parsed.value : text;
+}
+
+const REPLY_FIELDS = ['tool', 'arguments', 'answer', 'scratchpad'];
+
+/** The first name of an object, as far as it has arrived, its closing quote, and the next character. */
+const FIRST_NAME = /^\s*(?:```(?:json)?\s*)?\{\s*(?:"([a-z]*)("?))?(.?)/s;
+
+/** True for a recorded text that is a reply as it arrived: the model was interrupted in it. A recorded answer is only its value. */
+function isReplyItself(text: string, { output }: Pick<AgentSnapshot, 'output'>): boolean {
+  const [found, name = '', quote, next] = FIRST_NAME.exec(text) ?? [];
+  if (found === undefined || (output !== undefined && parseJsonText(text, false).ok)) return false;
+  return quote === '"' ? REPLY_FIELDS.includes(name) : next === '' && REPLY_FIELDS.some((field) => field.startsWith(name));
 }
 
 function toolStep({ name, arguments: args }: ToolCall, text: string, result: ToolResult | undefined): ReplyStep {

@@ -108,6 +108,16 @@ test('an earlier answer is rendered as an answer, a structured one as its value'
   expect(messageTexts(buildRequest(structured, [ask, answer('{"n":1}')], false))[1]).toBe('assistant: {"answer":{"n":1}}');
 });
 
+test('a reply that was interrupted is rendered as it arrived, and not as an answer', () => {
+  const said = (content: string): ConversationEvent => ({ author: 'bot', content: [{ type: 'message', role: 'assistant', content }] });
+  const parts = ['{"tool": "add", "argu', '```json\n{"answer": "On', '{ "scr', '{"tool":"add","arguments":{}}', '{'];
+  expect(messages(...parts.map(said), ask)).toEqual([...parts.map((text) => `assistant: ${text}`), 'user: Q']);
+  expect(messages(said('{name} is a placeholder'), ask)[0]).toBe('assistant: {"answer":"{name} is a placeholder"}');
+  const structured = { ...JSON_AGENT, output: { mode: 'schema' as const, schema: {}, providerSchema: {}, strict: false, maxRetries: 0 } };
+  const rendered = messageTexts(buildRequest(structured, [ask, said('{"tool":"hammer"}'), said('{"answer": {"to'), ask], false));
+  expect(rendered.slice(1, -1)).toEqual(['assistant: {"answer":{"tool":"hammer"}}', 'assistant: {"answer": {"to']);
+});
+
 test('media of a result follow its text', () => {
   const image = { type: 'image', url: 'https://example.com/a.png' };
   const request = buildRequest(JSON_AGENT, [ask, ...called('add', { a: 1 }, ['success', 'seen', image])], false);
