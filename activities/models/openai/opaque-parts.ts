@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type ContentItem, writtenText } from '../../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
-import type { ConversationEvent } from '../../../src/core/domain/model.ts';
+import type { ConversationEvent, ModelResponse } from '../../../src/core/domain/model.ts';
 
 /*
  * The parts that a provider sends with an answer's content and expects back in the next request: reasoning, its signatures, encrypted
@@ -272,4 +272,9 @@ export function accountFingerprint(parts: readonly string[]): string {
     .update(['longhaul: the account of a provider', ...parts].join('\n'))
     .digest('hex')
     .slice(0, 8);
+}
+
+/** Returns an answer with the account to which its opaque parts belong, if it has any: they are only sent back to that account. */
+export function ofAccount(answer: ModelResponse, account: string): ModelResponse {
+  return answer.providerItems === undefined ? answer : { ...answer, account };
 }

@@ -15,6 +15,7 @@ import type {
 import { requireRealModelsAllowed } from '../../../src/model/forbid-models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { ChatAnswer } from './chat-answer.ts';
+import { ofAccount } from './opaque-parts.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 
 /** The functions of the provider's client that its batches need. */
@@ -98,15 +99,15 @@ export class OpenAIBatches implements BatchClient {
 
   async *results(id: string, context: BatchContext): AsyncGenerator<BatchResult> {
     const { signal } = context;
-    const { client, files } = await this.#with(context, async (connected) => {
+    const { client, account, files } = await this.#with(context, async (connected) => {
       const { output_file_id, error_file_id } = await connected.client.batches.retrieve(id, { signal });
-      return { client: connected.client, files: [output_file_id, error_file_id].filter((one) => one !== undefined && one !== null) };
+      return { ...connected, files: [output_file_id, error_file_id].filter((one) => one !== undefined && one !== null) };
     });
     for (const file of files) {
       const response = await this.#with(context, () => client.get(`/files/${file}/content`, { signal }).asResponse());
       try {
         for await (const line of linesOf(response)) {
-          const result = this.#result(parsedJson(line), context.model);
+          const result = this.#result(parsedJson(line), { model: context.model, account });
           if (result !== undefined) yield result;
         }
       } catch (error) {
@@ -159,7 +160,7 @@ export class OpenAIBatches implements BatchClient {
   }
 
   /** Returns the result on a line; undefined for an invalid line. */
-  #result(line: unknown, model: string): BatchResult | undefined {
+  #result(line: unknown, { model, account }: { model: string; account: string }): BatchResult | undefined {
     if (!isJsonObject(line) || typeof line['custom_id'] !== 'string') return undefined;
     const { custom_id: id, response, error } = line;
     if (isJsonObject(error) && (error['code'] === 'batch_expired' || error['code'] === 'batch_cancelled')) return { id, type: 'expired' };
@@ -169,7 +170,7 @@ export class OpenAIBatches implements BatchClient {
       const { status_code: status, body } = response;
       if (status !== 200)
         throw new APIError(typeof status === 'number' ? status : 500, isJsonObject(body) ? body : {}, undefined, new Headers());
-      return { id, type: 'answered', answer: this.#answer(body) };
+      return { id, type: 'answered', answer: ofAccount(this.#answer(body), account) };
     } catch (cause) {
       return { id, type: 'failed', error: this.#access.classify(cause, model, undefined) };
     }

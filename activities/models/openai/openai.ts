@@ -42,7 +42,7 @@ import {
 import { type Exchange, exchange } from './exchange.ts';
 import { ResponsesAnswer, responsesTool, unknownTool } from './responses-answer.ts';
 import { OpenAIBatches } from './openai-batches.ts';
-import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
+import { accountFingerprint, ofAccount, type PlacedParts, placedParts } from './opaque-parts.ts';
 import { type Api, withinRules } from './request-rules.ts';
 
 /** Options for a provider with OpenAI's API. Every field is optional. */
@@ -225,7 +225,7 @@ class OpenAIModelClient implements ModelClient {
       isAnswering: () => isAnswering || context.signal.aborted,
       classify: (error) => this.#classified(error, request.model, key),
     });
-    return answer.providerItems === undefined ? answer : { ...answer, account };
+    return ofAccount(answer, account);
   }
 
   #classified(error: unknown, model: string, key: string | undefined): ModelCallError {

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { openai, type OpenAIOptions } from '../../../activities/models/openai/openai.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
-import type { ConversationEvent, ModelResponse } from '../../../src/core/domain/model.ts';
+import type { BatchItem, ConversationEvent, ModelResponse } from '../../../src/core/domain/model.ts';
 import { chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
+import { completion, startBatchApi } from '../../fakes/batch-api.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
 import { fakeProvider, modelRequest } from './fake-provider.ts';
 
@@ -410,4 +411,28 @@ describe('what a provider sends along with an answer', () => {
     expect((await callWith(events)).notices).toBeUndefined();
     expect(opaque()).toEqual([true, false, false]);
   });
+});
+
+test('the parts of an answer from a batch go back to the account that has made it', async () => {
+  const reasoning = { reasoning_content: 'I look.' };
+  const answer = completion('', [{ name: 'f', arguments: {} }]) as { choices: { message: object }[] };
+  Object.assign(answer.choices[0]?.message ?? {}, reasoning);
+  const api = await startBatchApi({ answer: () => answer });
+  const context = { model: 'm', signal: new AbortController().signal };
+  /** Returns the messages of a request in a batch, and its answer. */
+  const asked = async (key: string, events: ConversationEvent[]): Promise<{ messages: unknown; given: ModelResponse }> => {
+    const { batches } = openai({ baseURL: api.url, apiKey: 'key-of-acme' });
+    const request = modelRequest({ conversation: [...modelRequest().conversation, ...events] });
+    const items = (): Promise<BatchItem[]> => Promise.resolve([{ id: key.repeat(32), request }]);
+    const id = (await batches?.submit({ key, since: Date.now(), items }, context)) ?? '';
+    const [result] = await Array.fromAsync(batches?.results(id, context) ?? []);
+    if (result?.type !== 'answered') throw new Error('no answer');
+    return { messages: api.batches.at(-1)?.lines[0]?.body['messages'], given: result.answer };
+  };
+  const { given } = await asked('a', []);
+  const call: ContentItem = { type: 'tool_call', toolCallId: 'call_1', name: 'f', arguments: {} };
+  const { providerItems = [], account = '' } = given;
+  const { messages } = await asked('b', [{ author: 'bot', content: [call], providerItems, account }]);
+  expect(messages).toContainEqual(expect.objectContaining(reasoning));
+  await api.close();
 });
