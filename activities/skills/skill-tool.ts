@@ -101,9 +101,11 @@ function fileText({ texts }: SkillContent, path: string, from: number): string {
   if (text === undefined)
     throw new ToolFailure(`The skill has no file "${path}". Its files are: ${Object.keys(texts).slice(0, LISTED_FILES).join(', ')}`);
   if (text === null) throw new ToolFailure(`"${path}" is not UTF-8 text: it cannot be read`);
-  const part = text.slice(from, from + READ_CHARS);
+  // A character of two code units is never divided.
+  const end = from + READ_CHARS - (text.slice(from, from + READ_CHARS).isWellFormed() ? 0 : 1);
+  const part = text.slice(from, end);
   const left = text.length - from - part.length;
-  return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${from + READ_CHARS}`;
+  return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${end}`;
 }
 
 /** The fields of an agent's snapshot for its skills. */
