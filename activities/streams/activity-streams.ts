@@ -35,15 +35,17 @@ interface StreamedModelCall {
 export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors = [], ...call }: StreamedModelCall): BeginStream {
   const isWithheld = checksAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
   const tools = new Set(snapshot.tools.map(({ name }) => name));
+  // The text of a JSON reply is never the answer, which is a value in it: protocols could not take it back.
+  const isShown = (delta: ModelDelta): boolean =>
+    isWithheld ? isArgument(delta, tools) : delta.type !== 'text' || snapshot.replyFormat !== 'json';
   return (attempt, eventId) => {
     const activity = streamingActivity(runtime, run, attempt, snapshot);
     if (activity === undefined) return undefined;
     const stream = new CallStream({ ...call, eventId, ...currentAttempt() }, (entry) => activity.publish(entry));
     stream.begin();
-    if (!isWithheld) return stream;
     return {
       add: (delta) => {
-        if (isArgument(delta, tools)) stream.add(delta);
+        if (isShown(delta)) stream.add(delta);
       },
       end: () => stream.end(),
     };

@@ -114,6 +114,14 @@ describe('what may be an answer that has to pass something first', () => {
   });
 });
 
+test('the text of a JSON reply is not streamed, because only a value in it is the answer; its reasoning is', async () => {
+  const tool = defineTool({ name: 'f', description: 'Does nothing', parameters: z.object({}), execute: () => null });
+  const agent = defineAgent({ name: 'bot', model: 'scripted/m', replyFormat: 'json', tools: [tool] });
+  const { sink, callModel } = streaming(scriptedModel([say('{"answer":"Two orders"}', { reasoning: 'I count' })]), { agent });
+  const eventId = eventIdOf(await callModel()) ?? '';
+  expect(folded(sink.entries('run-1'))).toEqual({ [eventId]: [{ type: 'reasoning', text: 'I count' }] });
+});
+
 describe('the recorded event has the id that was streamed', () => {
   const tool = defineTool({ name: 'f', description: 'Does nothing', parameters: z.object({}), execute: () => null });
   const json = defineAgent({ name: 'bot', model: 'scripted/m', replyFormat: 'json', tools: [tool] });
@@ -131,7 +139,8 @@ describe('the recorded event has the id that was streamed', () => {
     for (const final of [false, true]) {
       const { sink, callModel } = streaming(scriptedModel([say(text)]), { agent });
       const eventId = eventIdOf(await callModel(final ? { final } : {}));
-      expect(Object.keys(folded(sink.entries()))).toEqual([eventId]);
+      expect(sink.entries().map((entry) => ('of' in entry ? entry.of.eventId : undefined))).toContain(eventId);
+      expect(Object.keys(folded(sink.entries()))).toEqual(agent === json ? [] : [eventId]);
     }
   });
 
