@@ -29,7 +29,7 @@ import {
 } from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { Permit } from '../../src/governor/provider-permits.ts';
-import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
+import { CallsInTextHold, readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-output.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
@@ -311,9 +311,19 @@ class CallOfModel {
     const sent = (await prepare?.(request, signal)) ?? request;
     signal.throwIfAborted();
     this.#phase = 'sent';
-    const { onDelta, onUsage } = this.spent.listener((delta) => {
+    const hold = new CallsInTextHold(sent);
+    const show = (delta: ModelDelta): void => {
       // A failed model may still be sending.
       if (!this.#hasFailed) stream.add(delta);
+    };
+    const release = (): void => {
+      const text = hold.release();
+      if (text !== '') show({ type: 'text', text });
+    };
+    const { onDelta, onUsage } = this.spent.listener((delta) => {
+      if (delta.type === 'tool_input') release();
+      const text = delta.type === 'text' ? hold.add(delta.text) : delta.text;
+      if (delta.type !== 'text' || text !== '') show({ ...delta, text });
     });
     const apart = new ReasoningApart(request, onDelta);
     const limit = limitMs === undefined ? undefined : new TimeLimit(name, limitMs);
@@ -329,9 +339,10 @@ class CallOfModel {
         }
       });
       const whole = apart.answer(given);
+      const answer = readCallsInText(whole, sent.tools);
+      if (answer === whole) release();
       stream.end();
       this.spent.answered(given);
-      const answer = readCallsInText(whole, sent.tools);
       const isMore = filesOf(answer).length > 0 || fieldsOf(answer)['finishReason'] === PAUSED;
       requireAnswer(answer, request.model, { mayBeEmpty: mayBeEmpty || isMore, hasReasoned: whole !== given });
       return answer;

@@ -62,6 +62,34 @@ export function readCallsInText(response: ModelResponse, tools: readonly { name:
   return calls === undefined ? response : { ...response, content: '', toolCalls: calls, finishReason: 'tool_calls' };
 }
 
+/** Holds back the text of an answer from readers while it may consist of calls, which is known only at its end. */
+export class CallsInTextHold {
+  #held = '';
+  #isText: boolean;
+
+  /** Without tools, no text is a call. */
+  constructor({ tools }: { tools: readonly unknown[] }) {
+    this.#isText = tools.length === 0;
+  }
+
+  /** Returns the text that may be shown after a piece. */
+  add(text: string): string {
+    if (this.#isText) return text;
+    this.#held += text;
+    const begun = this.#held.slice(0, MAX_BLANKS + CALL_OPEN.length).trimStart();
+    this.#isText = !begun.startsWith(CALL_OPEN) && !CALL_OPEN.startsWith(begun);
+    return this.#isText ? this.release() : '';
+  }
+
+  /** Returns the held text, which is no call. */
+  release(): string {
+    const held = this.#held;
+    this.#held = '';
+    this.#isText = true;
+    return held;
+  }
+}
+
 function callsIn(text: string, tools: ReadonlySet<string>): RawToolCall[] | undefined {
   const calls: RawToolCall[] = [];
   let rest = text.trim();

@@ -114,6 +114,30 @@ describe('what may be an answer that has to pass something first', () => {
   });
 });
 
+test('a text that is calls of tools is not streamed as text, and one that only begins like a call is, once that is known', async () => {
+  const search = defineTool({ name: 'search', description: 'Finds', parameters: z.object({ q: z.string() }), execute: () => null });
+  const agent = defineAgent({ name: 'bot', model: 'scripted/m', tools: [search] });
+  const pieces = ['\n<tool', '_call>{"name":"search",', '"arguments":{"q":"x"}}</tool_call>'];
+  const answered = async (...texts: string[]): Promise<[content: unknown[], shown: object[]]> => {
+    const model: ModelClient = {
+      capabilities: { structuredOutput: false },
+      call: (_, { onDelta }) => {
+        for (const text of texts) onDelta?.({ type: 'text', text });
+        return Promise.resolve({ content: texts.join(''), toolCalls: [], usage: null, finishReason: 'stop' });
+      },
+    };
+    const { sink, callModel } = streaming(model, { agent });
+    const output = await callModel();
+    const { content } = output.type === 'response' ? output.response : { content: [] };
+    return [content, Object.values(folded(sink.entries('run-1'))).flat()];
+  };
+  const [calls, nothing] = await answered(...pieces);
+  expect([calls, nothing]).toEqual([[expect.objectContaining({ type: 'tool_call', name: 'search' })], []]);
+  const text = [...pieces, ' is a call'];
+  expect((await answered(...text))[1]).toEqual([{ type: 'text', text: text.join('') }]);
+  expect((await answered('<tool', 's> are fine'))[1]).toEqual([{ type: 'text', text: '<tools> are fine' }]);
+});
+
 test('the text of a JSON reply is not streamed, because only a value in it is the answer; its reasoning is', async () => {
   const tool = defineTool({ name: 'f', description: 'Does nothing', parameters: z.object({}), execute: () => null });
   const agent = defineAgent({ name: 'bot', model: 'scripted/m', replyFormat: 'json', tools: [tool] });

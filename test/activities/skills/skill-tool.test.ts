@@ -6,15 +6,16 @@ test('a long file is read in parts that divide no character, and are the whole f
   const skill = { name: 'refunds', digest: 'd', texts: { 'limits.md': content } };
   const skills = { of: () => ({ all: [skill], get: () => skill }) };
   const tool = skillsInWorker.tool?.({ skills } as never, { agentName: 'bot', skill: { digest: 'd' } } as never, 'read_skill_file');
+  const execute = tool?.execute as unknown as (args: object, context: object) => Promise<string>;
   const parts: string[] = [];
-  let from = 0;
-  for (let next: string | undefined = '0'; next !== undefined; from = Number(next)) {
-    const read = String(await tool?.execute?.({ skill: 'refunds', path: 'limits.md', from: Number(next) }, {} as never));
-    const [note = '', , more] = /\n… (\d+) more characters: read on with "from": (\d+)$/.exec(read) ?? [];
-    parts.push(read.slice(0, read.length - note.length));
-    next = more;
+  let from: number | undefined = 0;
+  while (from !== undefined) {
+    const read: string = await execute({ skill: 'refunds', path: 'limits.md', from }, {});
+    const note: RegExpExecArray | null = /\n… \d+ more characters: read on with "from": (\d+)$/.exec(read);
+    parts.push(read.slice(0, note?.index));
+    from = note === null ? undefined : Number(note[1]);
   }
-  expect(from).not.toBe(0);
+  expect(parts).toHaveLength(3);
   expect(parts.every((part) => part.isWellFormed())).toBe(true);
   expect(parts.join('')).toBe(content);
 });
