@@ -127,12 +127,9 @@ export async function askModel<Result>(
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     const answer = async (): Promise<ModelResponse> => {
-      for (;;) {
+      for (; ; call = call.of(order)) {
         try {
-          // A model that still waits for its permit has nothing of the one before except its cost.
-          call = call.of(order);
-          const permit = await permitOf(governed, order, { signal, patience, beginModel });
-          call = call.of(order).permitted(permit);
+          call = call.permitted(order, await permitOf(governed, order, { signal, patience, beginModel }));
           beginModel();
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
@@ -251,7 +248,7 @@ class CallOfModel {
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** Returns the call of the current model: this one, or a new one with the cost so far. */
+  /** Returns the call of the current model: this one, or a new one, which has nothing of this one except its cost. */
   of({ current: model }: ModelOrder): CallOfModel {
     if (model === this.#model) return this;
     const call = new CallOfModel(model, this.#context, this.spent.details);
@@ -259,11 +256,12 @@ class CallOfModel {
     return call;
   }
 
-  /** Lets the call be sent: with its permit, or without one if its provider has no limits. */
-  permitted(permit: Permit | undefined): this {
-    this.#isPermitted = true;
-    this.#permit = permit;
-    return this;
+  /** Returns the call of the current model with its permit, or without one if its provider has no limits. It may be sent. */
+  permitted(order: ModelOrder, permit: Permit | undefined): CallOfModel {
+    const call = this.of(order);
+    call.#isPermitted = true;
+    call.#permit = permit;
+    return call;
   }
 
   /** The queue of the calls that share one limit of the provider. A governor has a queue for all processes. */
@@ -312,19 +310,11 @@ class CallOfModel {
     signal.throwIfAborted();
     this.#phase = 'sent';
     const hold = new CallsInTextHold(sent);
-    const show = (delta: ModelDelta): void => {
+    const show = (deltas: ModelDelta[]): void => {
       // A failed model may still be sending.
-      if (!this.#hasFailed) stream.add(delta);
+      if (!this.#hasFailed) for (const delta of deltas) stream.add(delta);
     };
-    const release = (): void => {
-      const text = hold.release();
-      if (text !== '') show({ type: 'text', text });
-    };
-    const { onDelta, onUsage } = this.spent.listener((delta) => {
-      if (delta.type === 'tool_input') release();
-      const text = delta.type === 'text' ? hold.add(delta.text) : delta.text;
-      if (delta.type !== 'text' || text !== '') show({ ...delta, text });
-    });
+    const { onDelta, onUsage } = this.spent.listener((delta) => show(hold.add(delta)));
     const apart = new ReasoningApart(request, onDelta);
     const limit = limitMs === undefined ? undefined : new TimeLimit(name, limitMs);
     try {
@@ -340,7 +330,7 @@ class CallOfModel {
       });
       const whole = apart.answer(given);
       const answer = readCallsInText(whole, sent.tools);
-      if (answer === whole) release();
+      if (answer === whole) show(hold.release());
       stream.end();
       this.spent.answered(given);
       const isMore = filesOf(answer).length > 0 || fieldsOf(answer)['finishReason'] === PAUSED;

@@ -1,6 +1,7 @@
 import { type ErrorCode, ModelCallError } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../core/domain/model.ts';
+import type { ModelDelta } from '../core/domain/stream.ts';
 import type { FinishReason } from '../core/domain/tool-calls.ts';
 
 /** Facts about an answer in addition to the response. */
@@ -72,21 +73,22 @@ export class CallsInTextHold {
     this.#isText = tools.length === 0;
   }
 
-  /** Returns the text that may be shown after a piece. */
-  add(text: string): string {
-    if (this.#isText) return text;
-    this.#held += text;
+  /** Returns what may be shown after a delta. */
+  add(delta: ModelDelta): ModelDelta[] {
+    if (delta.type === 'tool_input') return [...this.release(), delta];
+    if (delta.type !== 'text' || this.#isText) return [delta];
+    this.#held += delta.text;
     const begun = this.#held.slice(0, MAX_BLANKS + CALL_OPEN.length).trimStart();
-    this.#isText = !begun.startsWith(CALL_OPEN) && !CALL_OPEN.startsWith(begun);
-    return this.#isText ? this.release() : '';
+    const mayBeCall = begun.startsWith(CALL_OPEN) || CALL_OPEN.startsWith(begun);
+    return mayBeCall ? [] : this.release();
   }
 
   /** Returns the held text, which is no call. */
-  release(): string {
-    const held = this.#held;
+  release(): ModelDelta[] {
+    const text = this.#held;
     this.#held = '';
     this.#isText = true;
-    return held;
+    return text === '' ? [] : [{ type: 'text', text }];
   }
 }
 

@@ -5,12 +5,11 @@ test('a long file is read in parts that divide no character, and are the whole f
   const content = `${'x'.repeat(14_999)}🙂${'y'.repeat(14_999)}🙂`;
   const skill = { name: 'refunds', digest: 'd', texts: { 'limits.md': content } };
   const skills = { of: () => ({ all: [skill], get: () => skill }) };
-  const tool = skillsInWorker.tool?.({ skills } as never, { agentName: 'bot', skill: { digest: 'd' } } as never, 'read_skill_file');
-  const execute = tool?.execute as unknown as (args: object, context: object) => Promise<string>;
+  const tool = skillsInWorker.tool?.({ skills } as never, { agentName: 'bot', skill: { digest: 'd' } }, 'read_skill_file');
   const parts: string[] = [];
   let from: number | undefined = 0;
   while (from !== undefined) {
-    const read: string = await execute({ skill: 'refunds', path: 'limits.md', from }, {});
+    const read = String(await tool?.execute?.({ skill: 'refunds', path: 'limits.md', from } as never, {} as never));
     const note: RegExpExecArray | null = /\n… \d+ more characters: read on with "from": (\d+)$/.exec(read);
     parts.push(read.slice(0, note?.index));
     from = note === null ? undefined : Number(note[1]);
