@@ -36,6 +36,7 @@ export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch
     const { call, tool, eventId, index, step } = one.invocation;
     const callId = call.toolCallId;
     if (pendingOf(approvals, callId) !== undefined || approvals.approved.some((approved) => approved.callId === callId)) continue;
+    if (points.hasStarted(state, one.invocation)) continue;
     const { digest, reason, ...deadline } = one.requirement;
     const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
     if (remembered !== undefined) {

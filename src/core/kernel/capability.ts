@@ -116,7 +116,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   /** Starts a call in another way than by the activity of its tool. Returns its outcome. */
   startsCall?(state: RunState, ports: Ports, invocation: ToolInvocation): Promise<ToolOutcome> | undefined;
   /** True for a call that counts against the limits already, because an earlier execution has started it. */
-  hasStarted?(state: RunState, invocation: ToolInvocation): boolean;
+  hasStarted?(state: RunState, call: Pick<ToolInvocation, 'eventId' | 'index'>): boolean;
   /** Returns the runner of the calls of a response that may outlast this execution; undefined if the current agent has no tool for them. */
   longCalls?(state: RunState, ports: Ports): LongCalls | undefined;
   /** True if `afterResult` may act on the results of a tool: a promise is created only then. */
@@ -319,6 +319,8 @@ export interface AskedCall {
   isLast?: boolean;
   /** The limits have no room for the call. */
   hasNoRoom?: boolean;
+  /** The call has passed the gates before: it waits for a decision, or an earlier execution has started it. */
+  isBegun?: boolean;
 }
 
 /** A call at a gate, with its tool. Undefined for an answer and for a tool that does not exist. */

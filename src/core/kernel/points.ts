@@ -163,8 +163,8 @@ export const points = {
   startsCall(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> | undefined {
     return found(acting.startsCall, state, ports, invocation);
   },
-  hasStarted(state: RunState, invocation: ToolInvocation): boolean {
-    return isTrue(acting.hasStarted, state, invocation);
+  hasStarted(state: RunState, call: Pick<ToolInvocation, 'eventId' | 'index'>): boolean {
+    return isTrue(acting.hasStarted, state, call);
   },
   longCalls(state: RunState, ports: RunPorts): LongCalls | undefined {
     return found(acting.longCalls, state, ports);

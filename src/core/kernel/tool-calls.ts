@@ -89,7 +89,8 @@ function prepareCall(
 ): PreparedCall {
   const { id: eventId, content } = response;
   const index = content.indexOf(asked);
-  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, hasNoRoom });
+  const isBegun = pendingOf(state.approvals, asked.toolCallId) !== undefined || points.hasStarted(state, { eventId, index });
+  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, hasNoRoom, isBegun });
   if (verdict.type === 'deny') {
     const { reason, text, durationMs } = verdict;
     return { type: 'immediate', outcome: { ...notRunResult(reason, text), durationMs } };
@@ -369,7 +370,7 @@ function toolCallRecord({ state, response }: ToolBatchContext, call: ToolCall, s
 type GateVerdict = Denial | { type: 'pass'; call: ToolCall; tool: ToolSnapshot | undefined; requirement?: ApprovalRequirement };
 
 /** A gate of the loop itself, or a place for the gates of capabilities. */
-type Place = Pick<Gate, 'name' | 'check'> | Gate['place'];
+type Place = Pick<Gate, 'name' | 'again' | 'check'> | Gate['place'];
 
 /**
  * The gates in order. The first denial counts; of several required decisions the last counts, so that the tool's own requirement replaces a
@@ -410,10 +411,10 @@ const ORDER: readonly Place[] = [
 ];
 
 /** All gates in order, once the capabilities are composed. */
-let ordered: readonly Pick<Gate, 'name' | 'check'>[] | undefined;
+let ordered: readonly Pick<Gate, 'name' | 'again' | 'check'>[] | undefined;
 
 /** Returns all gates in order. */
-export function gatesInOrder(): readonly Pick<Gate, 'name' | 'check'>[] {
+export function gatesInOrder(): readonly Pick<Gate, 'name' | 'again' | 'check'>[] {
   return (ordered ??= ORDER.flatMap((place) =>
     typeof place === 'string' ? points.gates().filter((one) => one.place === place) : [place],
   ));
@@ -429,7 +430,8 @@ export function gate(run: RunState, asked: AskedCall): GateVerdict {
   let requirement: ApprovalRequirement | undefined;
   for (const one of gatesInOrder()) {
     const answer = one.check(gated);
-    if (answer === undefined) continue;
+    // A rule that has changed since denies a waiting call once it could start, and a call that has started never.
+    if (answer === undefined || (answer.type === 'deny' && one.again && asked.isBegun)) continue;
     if (answer.type === 'deny') return answer;
     if (answer.type === 'ask') ({ requirement } = answer);
     else gated = { ...gated, call: { ...gated.call, arguments: answer.arguments } };

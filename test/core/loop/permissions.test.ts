@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { Permissions } from '../../../src/core/domain/permissions.ts';
 import type { Authorization } from '../../../src/core/kernel/ports.ts';
-import { update } from './fakes/callers.ts';
+import { approves, responds, update } from './fakes/callers.ts';
 import { eventSummaries } from './fakes/event-summaries.ts';
-import { call, called, type Caller, type FakeRun, returned, runFake, said } from './fakes/fake-ports.ts';
+import { FakeChildren } from './fakes/fake-children.ts';
+import { call, called, type Caller, type FakeRun, type FakeScript, returned, runFake, said } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const READ_ONLY: Permissions = { mode: 'default', deny: [{ tool: 'write' }] };
@@ -120,6 +121,72 @@ describe('narrower permissions hold for the calls of an answer that have not beg
       expect(run.positions).toHaveLength(continues ? 1 : 0);
       expect(ran(run)).toEqual(['r1']);
       expect(run.steps[0]?.toolCalls[1]).toMatchObject({ notRun: 'refused', result: refused });
+    });
+  });
+});
+
+describe('a call that was begun before the permissions became narrower', () => {
+  let isNarrowed = false;
+  const narrows = (run: FakeRun, rule: 'deny' | 'ask' = 'deny'): void => {
+    const permissions = { mode: 'default', [rule]: ['pay', 'ask'].map((tool) => ({ tool })) };
+    update(run, 'setPermissions', { id: 'change', permissions });
+    isNarrowed = true;
+  };
+
+  /** Runs a call that waits until it is narrowed, and then for the other callers. */
+  async function runNarrowed(continues: boolean, script: Omit<FakeScript, 'continueDue'>): Promise<FakeRun> {
+    isNarrowed = false;
+    const run = await runFake({ ...script, continueDue: ({ positions }) => continues && isNarrowed && positions.length === 0 });
+    expect(run.positions).toHaveLength(continues ? 1 : 0);
+    return run;
+  }
+
+  describe.each([false, true])('(continues as new in between: %s)', (continues) => {
+    it('has the answer of its agent as its result', async () => {
+      const children = new FakeChildren();
+      const ask = testTool('ask', { agent: { name: 'below', share: [], request: true } });
+      const run = await runNarrowed(continues, {
+        snapshot: testSnapshot({ tools: [ask, testTool('pay')] }),
+        model: [called(call('c1', 'ask', { request: 'Go' })), said('done')],
+        children: (one) => children.ports(one),
+        callers: [narrows, children.ends(0)],
+      });
+      expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0', isError: false }]);
+      expect(children.started.size).toBe(1);
+    });
+
+    it('is not asked about while its agent runs', async () => {
+      const children = new FakeChildren();
+      const ask = testTool('ask', { agent: { name: 'below', share: [], request: true } });
+      const run = await runNarrowed(continues, {
+        snapshot: testSnapshot({ tools: [ask, testTool('pay')] }),
+        model: [called(call('c1', 'ask', { request: 'Go' })), said('done')],
+        children: (one) => children.ports(one),
+        callers: [(one) => narrows(one, 'ask'), children.ends(0)],
+      });
+      expect(run.state.approvals.decided).toEqual([]);
+      expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0', isError: false }]);
+    });
+
+    it('has the outcome that a person gives it if its answer was lost', async () => {
+      const run = await runNarrowed(continues, {
+        snapshot: testSnapshot({ tools: [testTool('pay', { effect: 'once' }), testTool('ask')], onUnknownOutcome: 'ask' }),
+        model: [called(call('c1', 'pay')), said('done')],
+        tools: { pay: () => ({ type: 'lost', reason: 'its worker died' }) },
+        callers: [narrows, responds('c1', 'paid')],
+      });
+      expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'paid', isError: false }]);
+    });
+
+    it('waits for its decision, and is denied once it is approved', async () => {
+      const run = await runNarrowed(continues, {
+        snapshot: testSnapshot({ tools: [testTool('pay', { approval: { when: 'always' } }), testTool('ask')] }),
+        model: [called(call('c1', 'pay')), said('done')],
+        callers: [narrows, approves('c1')],
+      });
+      expect(run.invocations).toEqual([]);
+      expect(run.events.flatMap(({ decision }) => decision?.type ?? [])).toEqual(['approve']);
+      expect(run.steps[0]?.toolCalls).toMatchObject([{ notRun: 'refused', isError: true }]);
     });
   });
 });

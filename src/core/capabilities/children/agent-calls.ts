@@ -487,7 +487,7 @@ export const children: Capability<ChildPorts> = {
   name: 'children',
   slices: CHILD_SLICES,
   waitsForPerson: ({ inbox }) => childrenWaiting(inbox).length > 0,
-  hasStarted: (state, invocation) => agentOfCall(state, invocation) !== undefined,
+  hasStarted: (state, call) => agentOfCall(state, call) !== undefined,
   longCalls: (state, ports) => (state.snapshot.tools.some(({ agent }) => agent !== undefined) ? new AgentCalls(state, ports) : undefined),
   recordsBeside(state) {
     endedInStep.clear(state);
