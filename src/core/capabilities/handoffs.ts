@@ -147,7 +147,7 @@ export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapsho
   // The provider counted the tokens of the other agent's request.
   delete state.measured;
   points.agentSwitched(state, isFirstTurn);
-  ports.switchAgent(next);
+  ports.switchAgent(state.snapshot);
 }
 
 /** Adds an agent's limits of single tools. The lower one counts if both have a limit. */

@@ -1,9 +1,10 @@
-import type { ToolSnapshot } from '../domain/agent.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import { callDigest } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../domain/json.ts';
 import {
   checkAllPermissions,
+  effectivePermissions,
   HOSTED_CATEGORY,
   isNarrowing,
   mayBeHosted,
@@ -13,7 +14,7 @@ import {
   type PermissionVerdict,
   SET_PERMISSIONS,
 } from '../domain/permissions.ts';
-import { anyObject, listOf } from '../domain/shape.ts';
+import { anyObject, listOf, TRUE } from '../domain/shape.ts';
 import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
 import { points } from '../kernel/points.ts';
 import type { Authorization, ModelCall, RunPorts } from '../kernel/ports.ts';
@@ -31,6 +32,9 @@ const changed = slice<Permissions>('permissions', PERMISSIONS);
 
 /** The accepted changes that are not yet applied, in the inbox of a run. */
 const accepted = slice<PermissionChange[]>('permissionChanges', listOf(anyObject<PermissionChange>()), { bytes: jsonBytes });
+
+/** Set once the policies may be others than those that agents which the run keeps were given at their start. */
+const passedOnLater = slice<true>('permissionsPassedOn', TRUE);
 
 /** Returns the accepted changes that are not yet applied, in order. */
 export function permissionChanges(inbox: WithSlices): readonly PermissionChange[] {
@@ -154,14 +158,40 @@ function authorizePermissionChange(
   );
 }
 
+// Capability: the policies of the parent, and of the runs that this one starts.
+
 /** Takes the policies of the run that keeps this session. */
 function takeFromParent(state: RunState, { permissions: given }: NextTurnInput): boolean {
   const parent = parentOf(state);
   if (given === undefined || parent === undefined) return false;
   parent.permissions = given;
-  const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];
-  state.snapshot = { ...state.snapshot, permissions: [own, ...given] };
+  state.snapshot = inheriting(state.snapshot, given);
+  notePolicies(state);
   return true;
+}
+
+/** Returns an agent with the policies of the parent, which may be others than when the agent was pinned. */
+function inheriting(snapshot: AgentSnapshot, given: readonly Permissions[]): AgentSnapshot {
+  const { permissions: pinned = [] } = snapshot;
+  const [own = { mode: 'default' as const }] = pinned;
+  const permissions = effectivePermissions(own, given);
+  return isSame(pinned, permissions) ? snapshot : { ...snapshot, permissions };
+}
+
+function isSame(one: readonly Permissions[], other: readonly Permissions[]): boolean {
+  return canonicalJson(JSON.parse(JSON.stringify(one)) as JsonValue) === canonicalJson(JSON.parse(JSON.stringify(other)) as JsonValue);
+}
+
+/** Called when another agent acts. */
+function takeOver(state: RunState): void {
+  const given = parentOf(state)?.permissions;
+  if (given !== undefined) state.snapshot = inheriting(state.snapshot, given);
+  notePolicies(state);
+}
+
+/** Notes that agents which the run keeps must be given its policies again. */
+function notePolicies(state: RunState): void {
+  if (state.snapshot.tools.some(({ agent }) => agent?.kept === true)) passedOnLater.set(state, true);
 }
 
 function passOn(state: RunState): { permissions?: Permissions[] } {
@@ -169,15 +199,22 @@ function passOn(state: RunState): { permissions?: Permissions[] } {
   return layers.length === 0 ? {} : { permissions: [...layers] };
 }
 
+function passOnLater(state: RunState): { permissions?: Permissions[] } {
+  const isChanged = changed.of(state) !== undefined || passedOnLater.of(state) === true;
+  return isChanged ? { permissions: [...permissionsOf(state)] } : {};
+}
+
 export const permissions: Capability = {
   name: 'permissions',
-  slices: [changed, accepted],
+  slices: [changed, accepted, passedOnLater],
   modelCallParts: withoutHosted,
   gates: [{ name: 'permissions', place: 'rules', again: true, check: checkCall }],
   stepBegins: (state, ports) => (permissionChanges(ports.inbox).length > 0 ? settlePermissions(state, ports) : undefined),
   // Unstarted calls must not run under permissions that a caller has already narrowed.
   gateOpens: takeNarrowings,
   passesOn: passOn,
-  passesOnLater: (state) => (changed.of(state) === undefined ? {} : passOn(state)),
+  passesOnLater: passOnLater,
   takesRules: takeFromParent,
+  agentSwitched: takeOver,
+  agentRefreshed: notePolicies,
 };

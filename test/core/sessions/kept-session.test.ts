@@ -1,10 +1,13 @@
 import { describe, expect, it, test } from 'vitest';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
-import { said } from '../loop/fakes/fake-ports.ts';
+import { called, said } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+import { agentTo, to } from '../loop/handoffs/agents.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
 import { endedTurns } from '../../../src/core/domain/sessions.ts';
 import { parentOf } from '../../../src/core/domain/run-input.ts';
+import { points } from '../../../src/core/kernel/points.ts';
 
 const parent = { runId: 'above', depth: 1, checkMs: 1_000, tree: { depth: 3, alive: 20, runs: 5 }, kept: true as const };
 
@@ -55,6 +58,50 @@ test('each turn has the part of the limits and of the runs that its message give
     [90, 1],
     [undefined, 0],
   ]);
+});
+
+describe('the permissions that come with a message', () => {
+  const own = { mode: 'default' as const };
+  const denied = { mode: 'default' as const, deny: [{ tool: 'look' }] };
+  const tools = [testTool('look')];
+
+  it.each([false, true])('hold for each agent that takes over, also if it was pinned before (continues as new: %s)', async (continues) => {
+    const held: unknown[] = [];
+    const noting =
+      (outcome: ReturnType<typeof said>) =>
+      ({ state: { snapshot } }: FakeSession) => {
+        held.push([snapshot.name, snapshot.permissions]);
+        return outcome;
+      };
+    await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      snapshot: agentTo('one', ['two'], { tools }),
+      agents: [agentTo('two', ['one'], { tools })],
+      model: [noting(called(to('two'))), noting(said('A')), noting(called(to('one'))), noting(said('B')), noting(said('C'))],
+      callers: [asks(2, { permissions: [denied] }), asks(3, { permissions: [] })],
+    });
+    expect(held).toEqual([
+      ['one', undefined],
+      ['two', undefined],
+      ['two', [own, denied]],
+      ['one', [own, denied]],
+      ['one', [own]],
+    ]);
+  });
+
+  it('are given to the agents that the session keeps itself', async () => {
+    const given: unknown[] = [];
+    const noting = ({ state }: FakeSession): ReturnType<typeof said> => {
+      given.push(points.passesOnLater(state));
+      return said('A');
+    };
+    const kept = testTool('ask', { agent: { name: 'below', share: [], request: true, kept: true } });
+    const snapshot = testSnapshot({ tools: [kept, ...tools] });
+    await runFakeSession({ parent, input: 'first', snapshot, model: [noting, noting], callers: [asks(2, { permissions: [denied] })] });
+    expect(given).toEqual([{}, { permissions: [own, denied] }]);
+  });
 });
 
 test('a session that waits for the run which keeps it refuses other messages', async () => {

@@ -4,6 +4,7 @@ import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { call, called, type Caller, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+import { agentTo, to } from '../handoffs/agents.ts';
 
 const kept = testTool('ask', { agent: { name: 'below', share: [], request: true, kept: true } });
 const snapshot = testSnapshot({ tools: [kept, testTool('look')] });
@@ -69,6 +70,20 @@ describe('an agent that is kept', () => {
     expect(first).toBeGreaterThan(0);
     expect(children.asked[0]?.left?.totalTokens).toBeLessThanOrEqual(first);
     expect(children.asked[0]?.permissions).toEqual([{ mode: 'default', deny: [{ tool: 'look' }] }]);
+  });
+
+  it('gets the permissions of each agent that takes the run over, also if it has none', async () => {
+    const children = new FakeChildren();
+    const tools = [kept, testTool('look')];
+    const denied = { mode: 'default' as const, deny: [{ tool: 'look' }] };
+    const strict = agentTo('strict', ['open'], { tools, permissions: [denied] });
+    await runKept(children, {
+      snapshot: agentTo('open', ['strict'], { tools }),
+      model: [called(ask('c1')), called(to('strict')), called(ask('c2')), called(to('open')), called(ask('c3')), said('done')],
+      callers: [endsTurn(children, 1), endsTurn(children, 2), endsTurn(children, 3)],
+      ports: { resolveHandoff: () => Promise.resolve({ type: 'resolved', snapshot: strict }) },
+    });
+    expect(children.asked.map(({ permissions }) => permissions)).toEqual([[denied], []]);
   });
 
   it('is replaced by another session once it has ended without ending its turn', async () => {
