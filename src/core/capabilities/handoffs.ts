@@ -13,6 +13,7 @@ import {
 } from '../domain/handoffs.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { RunResultFields } from '../domain/result.ts';
+import { parentOf } from '../domain/run-input.ts';
 import { anyObject, TEXT } from '../domain/shape.ts';
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
@@ -137,11 +138,13 @@ export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapsho
   state.outputRetries = 0;
   if (handoffs === undefined || next.name === before.name) return;
   handoffs.pinned = newest([...handoffs.pinned.filter(({ name }) => name !== next.name), before], PINNED_SNAPSHOTS);
+  if (session !== undefined && parentOf(state)?.kept) session.unshared ??= before.limits;
   const isFirstTurn = !handoffs.usage.some(([name]) => name === next.name);
   if (isFirstTurn) {
     handoffs.usage.push([next.name, noUsage()]);
     state.limits = narrowedByTool(state.limits, next.limits);
     if (session?.unraised !== undefined) session.unraised = narrowedByTool(session.unraised, next.limits);
+    if (session?.unshared !== undefined) session.unshared = narrowedByTool(session.unshared, next.limits);
   }
   state.snapshot = next;
   // The provider counted the tokens of the other agent's request.

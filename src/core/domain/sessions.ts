@@ -33,6 +33,8 @@ export interface SessionState extends SessionInput {
   overrides?: SessionOverrides;
   /** The original limits of a turn, if the limits of the current or next turn have been raised. */
   unraised?: RunLimits;
+  /** The limits of a turn without the parent's share, if the session is kept and was handed over: those of the agent that it began with. */
+  unshared?: RunLimits;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;
   /** The conversation is emptied before the next turn. */

@@ -195,7 +195,7 @@ async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<vo
   recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...defined({ notices }) });
 }
 
-/** Gives the turn the new agent's limits, including those from the session's start. A limit that was raised for the turn is not lowered. */
+/** Gives the turn these limits, such as those of an agent that was resolved again. A limit that was raised for the turn is not lowered. */
 function takeLimits(state: OpenSession, limits: RunLimits): void {
   const session = stateOf(state);
   const raises = raisesBetween(session.unraised ?? state.limits, state.limits, limits);
@@ -204,7 +204,7 @@ function takeLimits(state: OpenSession, limits: RunLimits): void {
   raiseLimits(state, raises);
 }
 
-/** Returns the raised limits that the new agent has, too, but with lower values. */
+/** Returns the raised limits that the next limits have, too, but with lower values. */
 function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): LimitChanges {
   const [old, now] = [limitNumbers(before), limitNumbers(next)];
   const { toolCallsByName = {}, ...others } = after;
@@ -380,7 +380,7 @@ async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextT
   return undefined;
 }
 
-/** Gives the turn its share of the limits, and the parent's policies. */
+/** Gives the turn its share of the limits, and the parent's policies. Limits that were raised for the turn stay raised, within the share. */
 function applyLimits(state: OpenSession, ports: SessionPorts, next: NextTurnInput): void {
   const { left, runs } = next;
   const parent = parentOf(state);
@@ -388,8 +388,8 @@ function applyLimits(state: OpenSession, ports: SessionPorts, next: NextTurnInpu
   if (left === undefined) delete parent.left;
   else parent.left = left;
   if (parent.tree !== undefined) parent.tree = { ...parent.tree, runs };
-  state.limits = narrowLimits(state.snapshot.limits, left);
-  delete stateOf(state).unraised;
+  takeLimits(state, narrowLimits(stateOf(state).unshared ?? state.snapshot.limits, left));
+  state.limits = narrowLimits(state.limits, left);
   if (points.takesRules(state, next)) ports.switchAgent(state.snapshot);
 }
 

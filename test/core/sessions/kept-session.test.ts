@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
 import { called, said } from '../loop/fakes/fake-ports.ts';
@@ -58,6 +59,57 @@ test('each turn has the part of the limits and of the runs that its message give
     [90, 1],
     [undefined, 0],
   ]);
+});
+
+describe.each([false, true])('the limits of a turn (continues as new between turns: %s)', (continues) => {
+  const limits = (steps: number, toolCallsByName?: Record<string, number>): Pick<AgentSnapshot, 'limits'> => ({
+    limits: { steps, finalAttempt: false, ...(toolCallsByName === undefined ? {} : { toolCallsByName }) },
+  });
+
+  /** Returns a model's outcome that notes the limits with which it is asked. */
+  function noting(seen: unknown[], outcome = said('A')) {
+    return ({ state }: FakeSession): typeof outcome => {
+      const { steps, toolCallsByName, totalTokens } = state.limits;
+      seen.push([state.snapshot.name, steps, toolCallsByName, totalTokens]);
+      return outcome;
+    };
+  }
+
+  it('are those of the agent that the session began with, whichever agent answers', async () => {
+    const seen: unknown[] = [];
+    await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      snapshot: agentTo('one', ['two'], limits(5, { look: 9 })),
+      agents: [agentTo('two', [], limits(50, { look: 3, find: 2 }))],
+      model: [noting(seen, called(to('two'))), noting(seen), noting(seen)],
+      callers: [asks(2, { left: { totalTokens: 70 } })],
+    });
+    expect(seen).toEqual([
+      ['one', 5, { look: 9 }, undefined],
+      ['two', 5, { look: 3, find: 2 }, undefined],
+      ['two', 5, { look: 3, find: 2 }, 70],
+    ]);
+  });
+
+  it('have the raises that were accepted before it, within its share', async () => {
+    const seen: unknown[] = [];
+    const raises: SessionCaller = ({ update }) => update('raise', { id: 'raise', limits: { steps: 20, totalTokens: 90 } });
+    await runFakeSession({
+      parent: { ...parent, left: { totalTokens: 100 } },
+      input: 'first',
+      continues,
+      snapshot: testSnapshot({ limits: { steps: 10, finalAttempt: false, totalTokens: 60 } }),
+      model: [noting(seen), noting(seen), noting(seen)],
+      callers: [raises, asks(2, { left: { totalTokens: 80 } }), asks(3, { left: { totalTokens: 70 } })],
+    });
+    expect(seen).toEqual([
+      ['a', 10, undefined, 60],
+      ['a', 20, undefined, 80],
+      ['a', 10, undefined, 60],
+    ]);
+  });
 });
 
 describe('the permissions that come with a message', () => {
