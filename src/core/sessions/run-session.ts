@@ -62,7 +62,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     const at = position;
     const end = await ports.withinTurn(async () => {
       const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
-      return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
+      return unlessInterrupted(state, ports, ended ?? (await runTurn(state, ports, at)));
     });
     if (end.type === 'continue') {
       // The next execution may run on a worker of another build: the agent is resolved again before the next turn.

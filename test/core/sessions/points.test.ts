@@ -130,3 +130,26 @@ test('a session checks a message that an interrupted turn has left before it is 
   expect(session.events.flatMap(({ turn }) => turn?.status ?? [])).toEqual(['completed', 'cancelled', 'completed']);
   expect(order).toEqual(['check in turn 1', 'check in turn 2', 'check in turn 3', 'summary', 'check in turn 3']);
 });
+
+test('a turn that is interrupted during the check before a compaction ends as its receipt says, also if the message is denied', async () => {
+  const receipts: unknown[] = [];
+  const session = await runFakeSession({
+    snapshot: { ...snapshot, window: { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarize: true } },
+    terms: { compactAfter: 1 },
+    model: [said('A'), { type: 'cancelled' }, said('D')],
+    callers: ['hello', 'my card: 4111', 'again', 'bye'].map(says),
+    askAtPoint: (running, question) => {
+      const { turns } = running.state.slices.session;
+      if (question.point === 'output' || turns === 1 || turns === 4) return { type: 'found', found: {} };
+      receipts.push(running.update('interrupt', {}));
+      if (turns === 2) return { type: 'cancelled' };
+      const finding = { name: 'cards', type: 'input', outcome: 'tripped', message: 'no cards' };
+      return { type: 'found', found: { hooks: { findings: [finding] } } };
+    },
+  });
+  expect(receipts).toMatchObject([
+    { interrupted: true, turn: 2 },
+    { interrupted: true, turn: 3 },
+  ]);
+  expect(session.events.flatMap(({ turn }) => turn?.status ?? [])).toEqual(['completed', 'cancelled', 'cancelled', 'completed']);
+});
