@@ -67,11 +67,11 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   if (foreign !== undefined) return foreign;
   const misdirected = otherSessionRefusal(run, message.session);
   if (misdirected !== undefined) return misdirected;
+  if (inbox.accepted.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (isKept(run) && state?.status === 'idle') {
     const reason = `is kept by run "${parentOf(state)?.runId}" and takes messages while that waits for an answer: send to that run`;
     return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
   }
-  if (inbox.accepted.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (!inbox.closed && !inbox.hasRoomFor(message)) {
     return {
       code: 'queue_full',

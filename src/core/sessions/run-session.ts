@@ -351,6 +351,7 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
   recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarized: { head: null, tail: null } } });
   session.compactedAt = session.turns;
   delete session.refusal;
+  delete session.titleDue;
   delete state.measured;
   points.conversationCleared(state);
 }

@@ -171,6 +171,27 @@ test('a session that waits for the run which keeps it refuses other messages', a
   });
 });
 
+test('a session that waits for the run which keeps it knows a message again that it accepted during a turn', async () => {
+  const receipts: unknown[] = [];
+  const sends: SessionCaller = ({ update }) => receipts.push(update('send', { id: 'm1', content: 'Hello' }));
+  await runFakeSession({
+    parent,
+    input: 'first',
+    model: [
+      (session) => {
+        sends(session);
+        return said('A');
+      },
+      said('B'),
+    ],
+    callers: [sends],
+  });
+  expect(receipts).toMatchObject([
+    { status: 'queued', turn: 1 },
+    { status: 'duplicate', turn: 1 },
+  ]);
+});
+
 test('a resent message begins no other turn, and a message without its content is read from the call', async () => {
   const byReference: SessionCaller = (session) => signal(session, 'nextTurn', { turn: 2, of: { eventId: 'e1', index: 0 }, runs: 0 });
   const session = await runFakeSession({

@@ -53,6 +53,30 @@ describe('the title of a session', () => {
       expect(events.filter(({ interrupted, content }) => interrupted === true && content.length === 0)).toHaveLength(2);
     });
 
+    it('asks for none of a conversation that was emptied, but after the next answer', async () => {
+      const asked: unknown[] = [];
+      const { state } = await runFakeSession({
+        terms: { generateTitle: true },
+        model: [
+          ({ update }) => {
+            update('reset', {});
+            return said('A');
+          },
+          () => {
+            expect(asked).toEqual([]);
+            return said('B');
+          },
+        ],
+        callers: [says('a'), says('b')],
+        summarize: () => {
+          asked.push('title');
+          return title;
+        },
+      });
+      expect(asked).toEqual(['title']);
+      expect(stateOf(state).title).toBe('Order 42');
+    });
+
     it('asks for a title again after the next answers, three times in all', async () => {
       let calls = 0;
       const { state } = await runFakeSession({
