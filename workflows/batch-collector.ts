@@ -22,11 +22,14 @@ import {
   type CallPlace,
   type CollectorInput,
   type FilledBatch,
+  REGISTERED_CALL,
   type WaitingCall,
 } from '../src/core/domain/batch.ts';
 import { COLLECTOR_QUERIES, COLLECTOR_SIGNALS } from '../src/core/protocol.ts';
 import { jsonBytes } from '../src/core/domain/byte-budgets.ts';
 import { errorMessage, isErrorCode } from '../src/core/domain/errors.ts';
+import { inboundProblem, isJsonObject, whyUnreadable } from '../src/core/domain/json.ts';
+import { checkJson } from '../src/core/json-schema/check-json-schema.ts';
 import { HEARTBEAT_TIMEOUT } from '../src/core/activity-requests/activity-request.ts';
 
 /** Retried until they succeed: the waiting calls have separate deadlines. */
@@ -37,8 +40,9 @@ const { submitBatch, pollBatch, completeBatch } = proxyActivities<Pick<ActivityF
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** The most bytes of calls that a collector keeps: continue-as-new passes them on in one payload. */
+/** The most bytes of calls that a collector keeps, and of one of them: continue-as-new passes them on in one payload. */
 const MOST_BYTES = 1_400_000;
+const MOST_CALL_BYTES = 100_000;
 
 /** The events of an execution after which the collector continues as new. */
 const MOST_EVENTS = 4_000;
@@ -52,7 +56,7 @@ const AFTER_FAILURE_MS = { first: 60_000, longest: 30 * 60_000 };
 /** Consecutive failures after which a defect ends a batch. Something that workers lack may still appear until the deadline. */
 const MOST_FAILURES = 5;
 
-const register = defineSignal<[BatchedCall]>(COLLECTOR_SIGNALS.register);
+const register = defineSignal<[unknown]>(COLLECTOR_SIGNALS.register);
 const batchQuery = defineQuery<BatchView, [number]>(COLLECTOR_QUERIES.batch);
 const callsQuery = defineQuery<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls);
 
@@ -61,6 +65,7 @@ const callsQuery = defineQuery<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls)
  * by id, through activities. It only keeps references to calls, and continues as new.
  */
 export async function batchCollector(input: CollectorInput): Promise<void> {
+  requireInput(input);
   const collector = new Collector(input);
   setHandler(register, (call) => collector.add(call));
   setHandler(batchQuery, (seq) => collector.view(seq));
@@ -92,8 +97,9 @@ class Collector {
   }
 
   /** Takes a call, unless it is known or the collector is full, in which case its next attempt retries. Ignores anything else. */
-  add(call: BatchedCall): void {
-    if (!isCall(call) || this.#known.has(batchedCallKey(call)) || this.#isFull) return;
+  add(sent: unknown): void {
+    const call = registeredCall(sent);
+    if (call === undefined || this.#known.has(batchedCallKey(call)) || this.#isFull) return;
     this.#note(call);
     this.#waiting.push({ call, since: Date.now() });
   }
@@ -288,6 +294,8 @@ class Collector {
     this.#inProgress += 1;
     try {
       const output = await work();
+      const why = whyUnreadable(output);
+      if (why !== undefined) throw new TypeError(`The result of an activity of batch ${batch.seq} cannot be read: ${why}`);
       delete batch.failures;
       return output;
     } finally {
@@ -342,15 +350,19 @@ function failureIn(error: unknown): BatchFailure {
   return { code, message: errorMessage(cause) };
 }
 
-/** True for a valid call: anybody can send a Signal. */
-function isCall(call: unknown): call is BatchedCall {
-  if (typeof call !== 'object' || call === null) return false;
-  const { workflowId, runId, activityId, activity, model, digest, bytes, input } = call as Partial<Record<keyof BatchedCall, unknown>>;
-  return (
-    [workflowId, runId, activityId, model, digest].every((one) => typeof one === 'string' && one !== '') &&
-    (activity === 'callModel' || activity === 'askStep') &&
-    typeof bytes === 'number' &&
-    typeof input === 'object' &&
-    input !== null
-  );
+/** Returns the call in a Signal, or undefined if there is none: anybody can send a Signal. */
+function registeredCall(sent: unknown): BatchedCall | undefined {
+  if (inboundProblem(sent) !== undefined || jsonBytes(sent) > MOST_CALL_BYTES || checkJson(REGISTERED_CALL, sent).length > 0)
+    return undefined;
+  const { workflowId, runId, activityId, activity, model, digest, bytes, input, tags } = sent as BatchedCall;
+  return { workflowId, runId, activityId, activity, model, digest, bytes, input, ...(tags === undefined ? {} : { tags }) };
+}
+
+/** Throws for a start that is not a collector's: it ends, and the next call starts another one. */
+function requireInput(input: unknown): void {
+  const { provider, policy } = isJsonObject(input) ? input : {};
+  const { windowMs, deadlineMs } = isJsonObject(policy) ? policy : {};
+  if (typeof provider === 'string' && typeof windowMs === 'number' && typeof deadlineMs === 'number') return;
+  const message = 'A collector of batches is started by calls, with {"provider", "policy"}, and not by other callers';
+  throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
 }

@@ -1,6 +1,7 @@
 import type { ErrorCode } from './errors.ts';
 import { isJsonObject } from './json.ts';
 import { activityDetails } from './missing-definitions.ts';
+import * as s from './shape.ts';
 import type { Spent } from './usage.ts';
 
 /** The tiers of a run: `batch` makes its model calls in batches of the provider, for half the price and some hours of delay. */
@@ -56,6 +57,21 @@ export interface BatchedCall {
   /** The cost of those batches. */
   spent?: Spent;
 }
+
+const NAME = s.boundedText({ minLength: 1 });
+
+/** The part of a call that it registers with. The collector adds the rest. */
+export const REGISTERED_CALL = s.object({
+  workflowId: NAME,
+  runId: NAME,
+  activityId: NAME,
+  activity: s.oneOf('callModel', 'askStep'),
+  model: NAME,
+  digest: NAME,
+  bytes: s.NUMBER,
+  input: s.JSON_OBJECT,
+  tags: s.optional(s.listOf(s.TEXT)),
+});
 
 /** Returns the key of a call, unique in a namespace. */
 export function batchedCallKey({ runId, activityId }: Pick<BatchedCall, 'runId' | 'activityId'>): string {

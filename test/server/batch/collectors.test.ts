@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type BatchedCall, batchedCallKey, type CallPlace, type CollectorInput } from '../../../src/core/domain/batch.ts';
 import { BATCH_COLLECTOR, COLLECTOR_QUERIES, COLLECTOR_SIGNALS, collectorId } from '../../../src/core/protocol.ts';
 import { runHistory } from '../../../src/history/history-events.ts';
 import type { RunHandle } from '../../../src/client/index.ts';
-import { until } from '../testbed/testbed.ts';
+import { plainPayload, RawCaller, rawPayload } from '../limits/raw-payloads.ts';
+import { historyOf, until } from '../testbed/testbed.ts';
 import { begun, plain, posted, type Scene } from './batch-scene.ts';
 
 /** Returns what a collector was started with, and the calls that have registered with it. */
@@ -91,3 +92,54 @@ test('a collector continues as new with the calls that wait, and follows the bat
   expect(api.batches.map(({ lines }) => lines.length)).toEqual([2, 2]);
   expect([...api.paid.values()]).toEqual([1, 1, 1, 1]);
 }, 180_000);
+
+describe('a collector that gets something else than a call', () => {
+  /** Signals that are no calls. The last one is too large to be passed on with others. */
+  const OTHERS: Record<string, object> = {
+    'tags that are not a list': { tags: 5 },
+    'tags that are null': { tags: null },
+    'a model that is not a text': { model: 7 },
+    'more bytes than a reference has': { model: 'm'.repeat(1_300_000) },
+  };
+
+  test('ignores it, and collects calls', async () => {
+    await using scene = await begun({}, { window: '1h' });
+    const { testbed } = scene;
+    const run = await scene.start(plain, 'Q');
+    await registered(run);
+    const { input, calls } = await registeredWith(scene, collectorId('openai', 0, testbed.taskQueue));
+    const [call] = calls;
+    if (call === undefined) throw new TypeError('no call has registered');
+    const collector = testbed.client.temporal.workflow.getHandle(collectorId('openai', 0, testbed.taskQueue));
+    for (const [index, other] of Object.values(OTHERS).entries())
+      await collector.signal(COLLECTOR_SIGNALS.register, { ...call, activityId: `other ${index}`, ...other });
+    const raw = new RawCaller(testbed, testbed.client);
+    await raw.signal(collector.workflowId, COLLECTOR_SIGNALS.register, rawPayload('json/plain', '{"workflowId":'));
+    await collector.signal(COLLECTOR_SIGNALS.register, { ...call, activityId: 'next', tries: 'none', spent: 5 });
+    const keys = ['next', 'other 0', 'other 3', call.activityId].map((activityId) => batchedCallKey({ ...call, activityId }));
+    expect(await collector.query<CallPlace[], [string[]]>(COLLECTOR_QUERIES.calls, keys)).toMatchObject([
+      { state: 'waiting' },
+      { state: 'unknown', isFull: false },
+      { state: 'unknown', isFull: false },
+      { state: 'waiting' },
+    ]);
+    const events = await historyOf(testbed, collector.workflowId);
+    expect(events.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
+    expect(input.provider).toBe('openai');
+    await collector.terminate();
+    await run.cancel('enough');
+  });
+
+  test.each([
+    ['of another form', plainPayload({ provider: 'openai' })],
+    ['that cannot be read', rawPayload('json/plain', '{"provider":')],
+  ])('ends if its input is one %s, so that the next call can start another one', async (_, input) => {
+    await using scene = await begun({}, { window: '1h' });
+    const raw = new RawCaller(scene.testbed, scene.testbed.client);
+    const workflowId = await raw.start({ input: [input], workflowType: BATCH_COLLECTOR });
+    const { temporal } = scene.testbed.client;
+    await expect(temporal.workflow.getHandle(workflowId).result()).rejects.toMatchObject({
+      cause: { type: 'invalid_input', message: expect.stringContaining('A collector of batches is started by calls') },
+    });
+  });
+});
