@@ -83,7 +83,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
   replyFormat: ["`'code'`, `'json'`", 'text and tool calls', 'the [form of the answers](reply-formats.md), for models without tool calls'],
   description: ['text', 'none', 'describes the agent to the models of agents that may hand over to it or call it'],
   handoffs: ['list of agents or names', 'none', 'the agents that it may [hand the run over](handoffs.md) to'],
-  maxHandoffs: ['number', '10', 'handoffs of a run that begins with it'],
+  maxHandoffs: ['number', '10', 'handoffs of a run that begins with it; in a session, of each turn'],
   settings: ['object', "the provider's", 'settings of the model: [below](#settings)'],
   window: ['object', 'the context size of the model', 'the size of the conversation: [below](#window)'],
   finalAttempt: ['boolean', '`false`', 'after the last step the model is asked once more for its best answer'],
@@ -372,7 +372,7 @@ export interface AgentOptions<
    * the agent, or its name if two agents hand over to each other. The worker must have all of them.
    */
   handoffs?: HandoffOption;
-  /** The most handoffs of a run that begins with the agent. Default 10. */
+  /** The most handoffs of a run, or of each turn of a session, that begins with the agent. Default 10. */
   maxHandoffs?: number;
   /** Settings of its model calls, such as `temperature`. */
   settings?: ModelSettings;

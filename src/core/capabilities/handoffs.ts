@@ -68,8 +68,8 @@ export function handoffCount(run: WithSlices): number {
 async function transfer(state: RunState, ports: HandoffPorts, { call }: ToolInvocation): Promise<ToolOutcome> {
   const { agent } = call.arguments;
   const name = typeof agent === 'string' ? agent : '';
-  const { count, max } = handoffsOf(state);
-  if (count >= max) return callResult('error', noHandoffsLeft(max));
+  const { count, inEarlierTurns = 0, max } = handoffsOf(state);
+  if (count - inEarlierTurns >= max) return callResult('error', noHandoffsLeft(max, sessionOf(state) === undefined ? 'run' : 'turn'));
   const resolved = await findAgent(state, ports, name);
   if (resolved.type === 'cancelled') return { type: 'cancelled' };
   if (resolved.type === 'failed') return callResult('error', cannotTakeOver(name, resolved.message));
@@ -212,10 +212,13 @@ function addSpent(state: RunState, add: (total: AggregatedUsage) => AggregatedUs
   if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
 }
 
-/** Begins a turn of a session, whose result has the usage of this turn alone. The names stay: these agents have acted before. */
+/** Begins a turn of a session, which counts its own handoffs and usage. The names stay: these agents have acted before. */
 function turnBegins(state: RunState): void {
   forgetActed(state);
-  for (const ofAgent of handedOver.of(state)?.usage ?? []) ofAgent[1] = noUsage();
+  const handoffs = handedOver.of(state);
+  if (handoffs === undefined) return;
+  if (handoffs.count > 0) handoffs.inEarlierTurns = handoffs.count;
+  for (const ofAgent of handoffs.usage) ofAgent[1] = noUsage();
 }
 
 /** Returns the agent that the run is named after; for a run with several agents, also the last one that acted, and the usage of each. */

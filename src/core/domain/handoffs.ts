@@ -12,10 +12,12 @@ import { addRunUsage, type AggregatedUsage, noUsage } from './usage.ts';
 export interface HandoffState {
   /** The name of the agent, or of the flow, that the run began with. */
   first: string;
-  /** The maximum number of handoffs of the run. */
+  /** The maximum number of handoffs of the run; of each turn, if it is a session. */
   max: number;
   /** The number of handoffs so far. */
   count: number;
+  /** The number of them in earlier turns of a session. Absent if there were none. */
+  inEarlierTurns?: number;
   /** The snapshots of the run's other agents, the most recent at the end. Their number is bounded: a dropped one is resolved again. */
   pinned: AgentSnapshot[];
   /** The snapshot of the agent that takes over after the current step. */
@@ -73,8 +75,8 @@ export const ONE_TRANSFER = 'Not transferred: only the first transfer of a respo
 export const RUN_ENDS = 'Not transferred: the run ends with this response.';
 
 /** Returns the result of a transfer in a run without remaining handoffs. */
-export function noHandoffsLeft(max: number): string {
-  return `Not transferred: the run has used its ${counted(max, 'handoff')}. Go on yourself.`;
+export function noHandoffsLeft(max: number, ofWhat: 'run' | 'turn'): string {
+  return `Not transferred: the ${ofWhat} has used its ${counted(max, 'handoff')}. Go on yourself.`;
 }
 
 /** Returns the result of a transfer to an agent that cannot take over. */

@@ -370,6 +370,32 @@ test('a reset empties the conversation before the next turn, and keeps deps, tur
   expect(stateOf(state).turns).toBe(2);
 });
 
+test.each([false, true])('each turn of a session has the handoffs of its first agent (continues as new: %s)', async (continues) => {
+  const results: unknown[] = [];
+  const noting =
+    (outcome: ReturnType<typeof said>) =>
+    ({ state }: FakeSession) => {
+      results.push([state.snapshot.name, ...(state.steps.at(-1)?.toolCalls.map(({ result }) => result) ?? [])]);
+      return outcome;
+    };
+  const turn = (there: string, back: string) => [called(to(there)), called(to(back)), called(to(there)), said('done')].map(noting);
+  await runFakeSession({
+    continues,
+    snapshot: agentTo('a', ['b'], {}, 2),
+    agents: [agentTo('b', ['a'], {}, 7)],
+    model: [...turn('b', 'a'), ...turn('b', 'a')],
+    callers: [says('one'), says('two')],
+  });
+  const refused = 'Not transferred: the turn has used its 2 handoffs. Go on yourself.';
+  const ofTurn = [
+    ['b', expect.stringContaining('b')],
+    ['a', expect.stringContaining('a')],
+    ['a', refused],
+  ];
+  expect(results.slice(1, 4)).toEqual(ofTurn);
+  expect(results.slice(5)).toEqual(ofTurn);
+});
+
 test('a session that was handed over counts the usage of each agent by turn, without the calls for its title', async () => {
   const usage = (promptTokens: number) => ({ usage: tokens(promptTokens, 1) });
   const { state } = await runFakeSession({
