@@ -3,14 +3,16 @@ import type { LoadedDataConverter } from '@temporalio/common';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { recordsInOrder } from '../core/domain/record.ts';
-import { isoTime } from '../core/domain/time.ts';
+import { isoTime, milliseconds } from '../core/domain/time.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import { type CallModelInput, SIGNALS } from '../core/protocol.ts';
+import { agentsOf } from '../core/queries/run-views.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../history/history-events.ts';
 import { isModelCall, readBack } from '../history/read-run.ts';
 import type { RecordedActivity } from '../history/recorded-execution.ts';
+import { endRuns, GRACE } from './delete-run.ts';
 import { RunChain } from './executions.ts';
 import { updateRun } from './updates.ts';
 
@@ -50,6 +52,8 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
   const { namespace, loadedDataConverter: converter } = client.options;
   const points = await retryPoints({ runId, executionId: ended, converter }, runHistory(client, runId, ended));
   const { fromStep, task } = retriedStep(runId, points, options);
+  // A run that was terminated has ended none of them. The retried run would take the answer of an earlier call for that of its own.
+  await endRuns(client, points.agents, { reason: `run "${runId}" is retried`, graceMs: milliseconds(GRACE, 'retry: "grace"') });
   const { runId: executionId } = await client.workflowService.resetWorkflowExecution({
     namespace,
     workflowExecution: { workflowId: runId, runId: ended },
@@ -151,6 +155,8 @@ export interface RetryPoints {
   /** The deadline in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit when it is reached. */
   deadline?: number;
   accepted: readonly AcceptedRequest[];
+  /** The ids of the agents that were running for the run at its end, or were kept by it. The retried run starts others. */
+  agents: readonly string[];
 }
 
 /** The Signals that stop a run: a retry does not count them as dropped. */
@@ -206,6 +212,7 @@ export async function retryPoints(
     isContinued: execution.continuedFrom !== undefined,
     ...defined({ deadline }),
     accepted,
+    agents: state === undefined ? [] : agentsOf(state),
   };
 }
 

@@ -1,4 +1,4 @@
-import { childrenOf, childrenWaiting } from '../capabilities/children/children.ts';
+import { agentsOfCalls, childrenOf, childrenWaiting, keptAgents } from '../capabilities/children/children.ts';
 import type { AgentDocument, AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import { type ApprovalView, type Decision, type PendingApproval, placeOfKey } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
@@ -105,6 +105,11 @@ export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
 export function childrenField(state: QueriedRun['state']): { children?: string[] } {
   const children = childrenOf(state);
   return children.length === 0 ? {} : { children };
+}
+
+/** Returns the ids of the agents that are running for calls of the run, or that it keeps. */
+export function agentsOf(state: Pick<RunState, 'slices'>): string[] {
+  return [...new Set([...agentsOfCalls(state), ...keptAgents(state)].map(({ runId }) => runId))];
 }
 
 /** Answers the `context` query with events of this execution. A page that would begin before them begins with the first. */

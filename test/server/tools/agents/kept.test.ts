@@ -180,3 +180,23 @@ test('a session that was terminated during a turn ends the call that waits for i
   expect(steps[1]?.toolCalls[0]?.result).toContain('was terminated by an operator');
   await expectSameFromHistory(testbed, run);
 }, 60_000);
+
+test('a run that was terminated and is retried starts another session, and takes no answer of the first one for its own', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([ask('Who?'), ask('When?'), hang('In 18'), ask('Where?'), ask('Where in London?'), say('In London.')]);
+  const below = scriptedModel([say('Ada.'), say('In 1843.'), say('In London.')]);
+  await testbed.work({ agents: [chief], providers: { above, below }, childCheckEvery: 2_000 });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
+  await until(() => above.requests.length === 3, 'the call after two answers', 40);
+  await testbed.client.temporal.workflow.getHandle(run.runId).terminate('by an operator');
+  await run.retry({ fromStep: 2 });
+  const { steps } = await run.result({ steps: true });
+  expect(steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual([
+    'Ada.',
+    expect.stringContaining('its session has ended: the next call starts another one'),
+    'In London.',
+  ]);
+  const [first = '', , second] = steps.flatMap(({ toolCalls }) => toolCalls.map(({ childRunId }) => childRunId));
+  expect(second).not.toBe(first);
+  expect(await executionStatus(testbed, first)).toBe('CANCELLED');
+}, 60_000);
