@@ -219,8 +219,9 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     executions: (continuedState?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded, next?.window.through);
+  const ids = recordedEventIds(recorded, next);
   const run = new RecordedRun(recorded, tasks, {
-    ids: recordedEventIds(recorded, next),
+    ids,
     callEvents: recordedCallEvents(recorded, next),
   });
   const beginning = beginningOf(runId, recorded, { tasks, run });
@@ -238,6 +239,8 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
       : first;
   readArchivings(recorded, state);
   readEndNotification(recorded, state);
+  // The id of a call of a program is made before its offset is known.
+  for (const [index, event] of state.context.events.entries()) event.id = ids.get(state.firstOffset + index) ?? event.id;
   // A run that has decided to end refuses later messages.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();

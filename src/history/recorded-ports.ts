@@ -505,6 +505,7 @@ export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNe
   if (next === undefined) return ids;
   ids.set(next.window.through - 1, next.window.lastEventId);
   for (const { offset, id } of next.window.events) ids.set(offset, id);
+  for (const [offset, id] of next.otherIds ?? []) ids.set(offset, id);
   return ids;
 }
 

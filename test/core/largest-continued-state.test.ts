@@ -41,6 +41,9 @@ function largeRun(toolName = 'tool'): RunState {
     for (const notRun of Object.keys(NOT_RUN) as NotRun[]) countToolCall(state, { toolName: `${toolName}${count}`, notRun });
   }
   recordStep(state, { thought: LONGEST.repeat(100_000), toolCalls: [], usage: null, finishReason: 'stop' });
+  // Events without content, such as refused requests: the window has no entries for their ids. Their offsets are as long as they get.
+  state.window.through = 1_000_000;
+  for (let count = 0; count < 1_000; count += 1) recordEvent(state, PORTS, { author: 'user', content: [] });
   return state;
 }
 

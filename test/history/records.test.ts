@@ -30,6 +30,14 @@ function withoutId(decision: Event['decision']): object | undefined {
   return decision?.source === 'deadline' ? { ...decision, id: undefined } : decision;
 }
 
+/** The ids of the events up to an agent's last response, and of all events of executions that continued as new. */
+function namedIds({ events }: RunRecordFile, links: readonly RecordedChainLink[]): string[] {
+  const isOfProgram = events.some(({ step }) => step !== undefined);
+  const last = isOfProgram ? -1 : events.findLastIndex(({ usage }) => usage !== undefined);
+  const continued = links.at(-1)?.recorded.continuedState?.window.through ?? 0;
+  return events.slice(0, Math.max(last + 1, continued)).map(({ id }) => id);
+}
+
 const runs = [...(await recordedChains())].flatMap(([runId, links]) => {
   const record = recordOf(runId);
   return record === undefined ? [] : [{ runId, links, record }];
@@ -47,6 +55,13 @@ describe('a recorded run', () => {
     async ({ runId, links, record }) => {
       const read = withoutIds(await readRecord(runId, links));
       expect(inOrder(read)).toEqual(inOrder(withoutIds(record)));
+    },
+  );
+
+  test.each(runs)(
+    '$runId has the ids that its events had, except those after the last response that no later execution names',
+    async ({ runId, links, record }) => {
+      expect(namedIds(await readRecord(runId, links), links)).toEqual(namedIds(record, links));
     },
   );
 });

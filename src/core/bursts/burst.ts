@@ -80,7 +80,17 @@ export function mayBeReadAgain({ category }: ToolSnapshot): boolean {
 }
 
 /** The parts of a carried state that a burst gets from its worker, from the conversation, or not at all. */
-type FromElsewhere = 'version' | 'runId' | 'executions' | 'snapshot' | 'window' | 'inbox' | 'position' | 'thought' | 'principal';
+type FromElsewhere =
+  | 'version'
+  | 'runId'
+  | 'executions'
+  | 'snapshot'
+  | 'window'
+  | 'inbox'
+  | 'position'
+  | 'thought'
+  | 'principal'
+  | 'otherIds';
 
 /** The parts that are mostly unchanged since the beginning of the run when a burst begins. */
 type UsuallyBlank = 'deps' | 'state' | 'usage' | 'toolCallsTotal' | 'outputRetries' | 'approvals' | 'limits';
@@ -123,6 +133,7 @@ export function toBurstState(state: RunState): BurstState {
     inbox: ____,
     position: _____,
     principal: ______,
+    otherIds: _______,
     thought,
     ...left
   } = carried;

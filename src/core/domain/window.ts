@@ -82,6 +82,22 @@ function windowEvent(offset: number, { id, author, content, providerItems, answe
   return content.length === 0 ? [] : [{ offset, id, author, content, ...defined({ providerItems, answeredBy }) }];
 }
 
+/** The maximum number of events without a place in the window whose ids a run carries: 10,000 bytes of JSON. */
+const MAX_OTHER_IDS = 200;
+
+/**
+ * Returns the offsets and ids of the newest events that have no entry in the window, the last event excluded. Ids of calls that no model
+ * made are in the history.
+ */
+export function idsOutside({ events, through }: Window, newest: readonly Event[]): [offset: number, id: string][] {
+  const inside = new Set(events.map(({ offset }) => offset));
+  const first = through - newest.length;
+  return newest
+    .flatMap(({ id, caller }, index): [number, string][] => (caller === undefined ? [[first + index, id]] : []))
+    .filter(([offset]) => offset < through - 1 && !inside.has(offset))
+    .slice(-MAX_OTHER_IDS);
+}
+
 /** True for a message to the run, and for what the run itself asks in the user's place. */
 export function isMessageOfUser({ author, content }: WindowEvent): boolean {
   return author === 'user' && content.some((item) => item.type === 'message' && item.role === 'user');

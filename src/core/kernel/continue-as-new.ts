@@ -4,7 +4,7 @@ import { defined, isJsonObject, type JsonObject } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
-import type { Window } from '../domain/window.ts';
+import { idsOutside, type Window } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
 import { BYTES_PER_TOKEN, sizesOf } from '../domain/agent.ts';
 import type { NextStep, PhasePosition, Position, RunPosition, ToolsPosition } from './next-step.ts';
@@ -74,8 +74,8 @@ export function bytesInFlight({ call, tool }: ToolInvocation): number {
 
 // Shared state: the size limit of the window.
 
-/** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, the last thought, numbers. */
-const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 240_000;
+/** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages and events, the last thought, numbers. */
+const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 252_000;
 
 /** Bytes of a carried event besides its content and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;
@@ -150,6 +150,8 @@ export interface ContinueAsNewState extends Pick<RunState, CarriedField | Common
   program?: ContinuedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
+  /** The offsets and ids of events that nothing else in the histories names, for readers. Absent if there are none. */
+  otherIds?: [offset: number, id: string][];
   inbox: ContinuedInbox;
 }
 
@@ -182,10 +184,7 @@ type ContinuedTools = Omit<ToolsPosition, 'response' | 'within'> & {
 type ContinuedPhase = Omit<PhasePosition, 'tools'> & { tools: ContinuedTools };
 
 /** The part of the carried state that is unknown to the loop. */
-interface ContinueAsNewOptions {
-  executions: number;
-  inbox: ContinuedInbox;
-}
+type ContinueAsNewOptions = Pick<ContinueAsNewState, 'executions' | 'inbox'>;
 
 /** Bytes of JSON of the longest carried thought. It becomes the output if a limit ends the run right after. */
 const THOUGHT_BYTES = 48_000;
@@ -220,6 +219,7 @@ export function toContinueAsNewState(
   { executions, inbox }: ContinueAsNewOptions,
 ): ContinueAsNewState {
   const { context, lastStep } = state;
+  const otherIds = idsOutside(state.window, context.events.slice(Math.max(0, state.seenEvents - state.firstOffset)));
   return {
     version: STATE_VERSION,
     runId: state.runId,
@@ -247,6 +247,7 @@ export function toContinueAsNewState(
     ...setFields(state),
     ...carriedSlices(state),
     ...(state.program === undefined ? {} : { program: toContinuedProgram(state.program) }),
+    ...(otherIds.length === 0 ? {} : { otherIds }),
     inbox,
   };
 }

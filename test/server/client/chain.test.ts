@@ -120,6 +120,7 @@ test('messages by Update and by Signal are read back at the offsets where the ru
       run.send(`update ${message}`, { id: `u${message}` }),
       handle.signal(SIGNALS.send, { id: `s${message}`, content: `signal ${message}` }),
       handle.signal(SIGNALS.send, { id: `s${message}`, content: `signal ${message}` }),
+      handle.signal(SIGNALS.send, { id: `s${message}`, content: 'another message with the id' }),
     ]);
     if (message === 3) await run.pause();
     if (message === 6) await run.resume();

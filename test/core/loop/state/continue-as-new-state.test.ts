@@ -8,7 +8,7 @@ import {
   STATE_VERSION,
   toContinueAsNewState,
 } from '../../../../src/core/kernel/continue-as-new.ts';
-import { newRunState } from '../../../../src/core/kernel/run-state.ts';
+import { newRunState, recordEvent } from '../../../../src/core/kernel/run-state.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
@@ -85,6 +85,27 @@ describe('a carried state', () => {
     expect(Object.keys(fullContinuedState().slices ?? {})).toEqual(['loadedSkills', 'notArchived']);
     const state = newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: 0 }, CLOCK);
     expect(toContinueAsNewState(state, { type: 'call_model', final: false }, SURROUNDINGS)).not.toHaveProperty('slices');
+  });
+
+  it('names the events since the last response that the window has no entries for, so that readers know their ids', () => {
+    let events = 0;
+    const clock = { now: CLOCK.now, uuid: () => `event-${events++}` };
+    const state = newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: 0 }, clock);
+    const refused = { request: 'send', id: 'm1', code: 'key_reused', message: 'sent before' };
+    recordEvent(state, clock, { author: 'user', content: [], refused });
+    recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: 'more' }] });
+    recordEvent(state, clock, { author: 'user', content: [], refused });
+    recordEvent(state, clock, { author: 'user', content: [], refused });
+    const position = { type: 'call_model', final: false } as const;
+    expect(toContinueAsNewState(state, position, SURROUNDINGS).otherIds).toEqual([
+      [1, 'event-1'],
+      [3, 'event-3'],
+    ]);
+    // The request of the last model call has named the others.
+    state.seenEvents = 3;
+    expect(toContinueAsNewState(state, position, SURROUNDINGS).otherIds).toEqual([[3, 'event-3']]);
+    state.seenEvents = 5;
+    expect(toContinueAsNewState(state, position, SURROUNDINGS)).not.toHaveProperty('otherIds');
   });
 
   it('holds the last text of the run once, in its last step or before', () => {
