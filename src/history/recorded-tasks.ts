@@ -1,5 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import { rememberParentSession, openingKind } from '../core/first-start.ts';
+import { defined } from '../core/domain/json.ts';
 import type { MessageReceiver } from '../core/handlers/decisions.ts';
 import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
 import { Inbox } from '../core/kernel/inbox.ts';
@@ -214,8 +215,9 @@ export class RecordedTasks {
   }
 
   get #receiver(): MessageReceiver {
-    const { input } = this.#recorded;
-    const before = input === undefined ? {} : { agentName: input.agent, ...openingKind({ input }) };
+    const { input, program } = this.#recorded;
+    const { principal } = program ?? input ?? {};
+    const before = { ...defined({ principal }), ...(input === undefined ? {} : { agentName: input.agent, ...openingKind({ input }) }) };
     return { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? before : { state: this.state }) };
   }
 

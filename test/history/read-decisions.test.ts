@@ -125,6 +125,21 @@ test('a decision that came after the ending was decided is not accepted', async 
   expect([result?.status, queued]).toEqual(['completed', 0]);
 });
 
+test('a message by Signal before the agent is resolved is accepted from the principal of the run alone, as the run does', async () => {
+  const { recorded } = new HandMade(snapshot)
+    .arrival('signal', 1, 'send', { id: 'own', content: 'mine', principal: { tenant: 'acme' } })
+    .arrival('signal', 1, 'send', { id: 'other', content: 'not mine', principal: { tenant: 'other' } })
+    .model(3, { asked: 2, ended: 3 }, [...DONE]);
+  Object.assign(recorded.input ?? {}, { principal: { tenant: 'acme' } });
+  const { state } = await readBack('r', recorded);
+  expect(state?.context.events.map(({ content, refused }) => refused?.id ?? content[0])).toMatchObject([
+    { content: 'Q' },
+    'other',
+    { content: 'mine' },
+    DONE[0],
+  ]);
+});
+
 test('earlier pending calls are known, decided or not', async () => {
   const { recorded } = waiting().tool(1, 1, { asked: 3, ended: 4 }, 'seen').cancel(5);
   const { waited } = await readBack('r', recorded);
