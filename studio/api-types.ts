@@ -10,7 +10,7 @@ export type AggregatedUsage = { promptTokens: number; completionTokens: number; 
 
 export type Approval = { kind: "tool" | "question" | "limit" | "outcome"; callId: string; toolName: string; digest: string; key: string; step: number; at?: string; onDeadline?: "approve" | "reject"; reason?: string; proposal?: JsonObject; notified?: boolean; requestedAt: string; deadlineAt?: string; runId?: string; about?: RunSubject; arguments: JsonObject; argumentsCut?: true; answer?: JsonObject; agentName?: string; description?: string; schema?: JsonObject };
 
-export type ApprovalsPage = { approvals: (Approval)[]; next?: string };
+export type ApprovalsPage = { approvals: (Approval)[]; next?: string; unread?: (UnreadRun)[] };
 
 export type BeforeTurnReceipt = { version: 1; beforeTurn: number };
 
@@ -140,7 +140,7 @@ export type RunSubject = { agentName: string; tenant?: string; user?: string; ta
 
 export type RunTree = { runId: string; kind: "agent" | "program"; agentName: string; status: string; steps: number; turns?: number; limits?: RunLimits; usage: AggregatedUsage; treeUsage: AggregatedUsage; waitingFor: (string)[]; children: (RunTree)[] };
 
-export type RunsPage = { runs: (RunEntry)[]; next?: string; cut?: true };
+export type RunsPage = { runs: (RunEntry)[]; next?: string; cut?: true; unread?: (UnreadRun)[] };
 
 export type SavedContext = { version: 1; messages: (unknown)[] };
 
@@ -209,6 +209,8 @@ export type TurnRunning = { sessionId: string; turn: number; receipt?: MessageRe
 export type TurnsPage = { sessionId: string; turns: (TurnEntry)[]; next?: number };
 
 export type UiMessageChunk = { type: string };
+
+export type UnreadRun = { runId: string; code: string; message: string };
 
 export type UsageStats = { promptTokens: number; completionTokens: number; totalTokens: number; cachedTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number; costUsd?: number };
 

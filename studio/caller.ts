@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { ask, connection, follow, needsKey, Refused } from './api.ts';
-import type { Approval, FeedItem, Me } from './api-types.ts';
+import type { Approval, FeedItem, Me, Problem, UnreadRun } from './api-types.ts';
 import { isDue, LOOK_EVERY, movedRuns, orderOf, pauseBefore } from './listing.ts';
 import { isOutdated } from './version.ts';
 
@@ -279,18 +279,24 @@ async function listAll(until: AbortSignal): Promise<void> {
   askedMeanwhile = new Set();
   listedAt = Date.now();
   try {
-    const found = await approvalsReached(until);
+    const { found, unread } = await approvalsReached(until);
     if (until.aborted) return;
     const asked = askedMeanwhile;
     askedMeanwhile = new Set();
-    failures = new Map();
-    show(found);
+    failures = new Map(unread.map((run) => [run.runId, unreadProblem(run)]));
+    // What such a run has waited for before may still wait.
+    show([...found, ...(waiting.peek() ?? []).filter(({ runId }) => unread.some((run) => run.runId === runId))]);
     await Promise.all([...asked].map(listRun));
   } catch (error) {
     if (until.aborted) return;
     failures.set(EVERY_RUN, error);
     showFailure();
   }
+}
+
+/** Returns why a run of the list could not be read, as if it had been asked alone. */
+function unreadProblem({ runId, code, message }: UnreadRun): Refused {
+  return new Refused({ code: code as Problem['code'], status: 503, detail: `${runId}: ${message}` });
 }
 
 /** Forgets what waits for another caller, and what was to be asked for it. */
@@ -317,18 +323,20 @@ function forgetWaiting(): void {
 /** The most approvals that are listed: of more, the page says that there are. */
 const MOST_LISTED = 2_000;
 
-async function approvalsReached(until: AbortSignal): Promise<Approval[]> {
+async function approvalsReached(until: AbortSignal): Promise<{ found: Approval[]; unread: UnreadRun[] }> {
   const { runId } = me.peek() ?? {};
-  if (runId !== undefined) return approvalsOf(runId, until);
+  if (runId !== undefined) return { found: await approvalsOf(runId, until), unread: [] };
   const found: Approval[] = [];
+  const unread: UnreadRun[] = [];
   let cursor: string | undefined;
   do {
     const page = await ask('GET /v1/approvals', { query: { limit: 200, cursor }, signal: until });
     found.push(...page.approvals);
+    unread.push(...(page.unread ?? []));
     cursor = page.next;
   } while (cursor !== undefined && found.length < MOST_LISTED);
   if (!until.aborted) waitsMore.value = cursor !== undefined;
-  return found;
+  return { found, unread };
 }
 
 async function approvalsOf(run: string, until: AbortSignal): Promise<Approval[]> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import type { UnreadRun } from '../client/unread-runs.ts';
 import { type CodecOptions, environmentKeys, KEYS_VARIABLE } from '../codec/encryption.ts';
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
@@ -87,6 +88,11 @@ export async function printList<Entry>(
   if (found.length === 0) output.note(none);
   else for (const line of lines(found)) output.print(line);
   return 0;
+}
+
+/** Notes that a list lacks what a run would add, because it could not be read. */
+export function noteUnread({ output }: Pick<CommandIo, 'output'>, { runId, code, message }: UnreadRun): void {
+  output.note(`The list is incomplete: run "${printableLine(runId)}" could not be read (${code}): ${printableLine(message)}`);
 }
 
 /** The server that a command uses. */

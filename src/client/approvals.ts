@@ -22,11 +22,12 @@ import { decisionProblem } from '../core/input-checks.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';
-import { inBatches, sleep } from '../temporal/waiting.ts';
+import { sleep } from '../temporal/waiting.ts';
 import type { RunChain } from './executions.ts';
 import { type ExecutionFilter, listRuns, runsPage } from './list.ts';
 import { RunReader } from './reader.ts';
 import { readTreeRuns } from './run-tree.ts';
+import { readRuns, type RunRead, UnreadReport, type UnreadRun, type UnreadRuns } from './unread-runs.ts';
 import { type UpdateOptions, updateRun } from './updates.ts';
 import type { ListPage, PageOptions, PrincipalFilter } from './visibility.ts';
 
@@ -276,7 +277,7 @@ interface DecidedRun {
 }
 
 /** The approvals to list. */
-export interface ApprovalFilter extends PrincipalFilter {
+export interface ApprovalFilter extends PrincipalFilter, UnreadRuns {
   /** Only calls of runs of this agent. */
   agent?: string;
   /** Only calls of this tool. */
@@ -298,9 +299,6 @@ export interface RunApproval extends ApprovalView {
   about: RunSubject;
 }
 
-/** Runs that are queried at once. */
-const ASKED_AT_ONCE = 10;
-
 /** The pauses between two rounds: short while approvals arrive, longer otherwise, and at least as long as the round took. */
 const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
@@ -308,47 +306,54 @@ const LONGEST_PAUSE_MS = 2_000;
 /** Yields the pending approvals of all runs of the namespace. Rejects with the signal's reason once it is aborted. */
 export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
-  const seen = approvalsSeen();
+  const seen = seenItems();
+  const report = new UnreadReport(filter);
   let listed = 0;
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
     const begun = Date.now();
     let isNew = false;
-    for await (const waiting of waitingNow(client, filter)) {
+    for await (const { value: waiting, unread } of waitingNow(client, filter)) {
       signal?.throwIfAborted();
       if (listed >= limit) return;
-      if (isSeen(seen, waiting)) continue;
+      if (unread !== undefined) {
+        if (!isSeen(seen, [unread.runId])) report.note(unread);
+        continue;
+      }
+      if (isSeen(seen, [waiting.runId, waiting.key])) continue;
       listed += 1;
       isNew = true;
       yield waiting;
     }
-    if (!follow || listed >= limit) return;
+    if (listed >= limit) return;
+    if (!follow) return report.end();
     wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
     await sleep(Math.max(wait, Date.now() - begun), signal);
   }
 }
 
-/** Milliseconds after which an approval that is no longer listed is forgotten. A run can be missing from a list for a moment. */
+/** Milliseconds after which something that is no longer listed is forgotten. A run can be missing from a list for a moment. */
 const REMEMBERED_MS = 600_000;
 
-/** Makes the cache of approvals that were already listed. */
-function approvalsSeen(): LRUCache<string, true> {
+/** Makes the cache of what was already listed: approvals, by their run and key, and unread runs. */
+function seenItems(): LRUCache<string, true> {
   return new LRUCache({ ttl: REMEMBERED_MS, ttlAutopurge: true });
 }
 
-/** Marks an approval as seen. True if it was seen before. */
-function isSeen(seen: LRUCache<string, true>, { runId, key }: RunApproval): boolean {
-  const id = JSON.stringify([runId, key]);
+/** Marks an item as seen. True if it was seen before. */
+function isSeen(seen: LRUCache<string, true>, item: readonly string[]): boolean {
+  const id = JSON.stringify(item);
   const isKnown = seen.has(id);
   seen.set(id, true);
   return isKnown;
 }
 
-/** Yields the pending approvals, run by run. */
-async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncGenerator<RunApproval> {
+/** Yields the pending approvals, run by run, and the runs that could not be read. */
+async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncGenerator<RunRead<RunApproval>> {
   const { tool } = filter;
-  for await (const waiting of inBatches(waitingRuns(client, filter), ASKED_AT_ONCE, (runId) => approvalsOf(client, runId))) {
-    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+  for await (const { value, unread } of readRuns(client, waitingRuns(client, filter), ({ runId }) => approvalsOf(client, runId))) {
+    for (const one of value?.pending ?? []) if (tool === undefined || one.toolName === tool) yield { value: one };
+    for (const one of unread === undefined ? (value?.unread ?? []) : [unread]) yield { unread: one };
   }
 }
 
@@ -357,23 +362,26 @@ export async function approvalsPage(client: Client, filter: ConditionedApprovals
   const { agent, tool } = filter;
   const { items: runs, ...next } = await runsPage(client, waitingFilter(filter), page);
   const items: RunApproval[] = [];
-  const seen = approvalsSeen();
-  const ofRun = async (runId: string): Promise<RunApproval[]> => {
-    const waiting = await approvalsOf(client, runId);
+  const unreadRuns: UnreadRun[] = [];
+  const seen = seenItems();
+  const ofRun = async ({ runId }: { runId: string }): Promise<ApprovalsOfRun> => {
+    const found = await approvalsOf(client, runId);
     // A waiting descendant is listed itself, maybe on another page. With `agent`, only runs of that agent are listed.
-    return agent === undefined ? waiting.filter((one) => one.runId === runId) : waiting;
+    return agent === undefined ? { pending: found.pending.filter((one) => one.runId === runId), unread: [] } : found;
   };
-  for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => ofRun(runId))) {
-    items.push(...waiting.filter((one) => (tool === undefined || one.toolName === tool) && !isSeen(seen, one)));
+  for await (const { value, unread } of readRuns(client, runs, ofRun)) {
+    const isWanted = ({ toolName }: RunApproval): boolean => tool === undefined || toolName === tool;
+    items.push(...(value?.pending ?? []).filter((one) => isWanted(one) && !isSeen(seen, [one.runId, one.key])));
+    unreadRuns.push(...(unread === undefined ? (value?.unread ?? []) : [unread]).filter(({ runId }) => !isSeen(seen, [runId])));
   }
-  return { items, ...next };
+  return { items, ...next, ...(unreadRuns.length === 0 ? {} : { unread: unreadRuns }) };
 }
 
-/** Yields the ids of the runs that wait for a decision. */
-async function* waitingRuns(client: Client, filter: ConditionedApprovals): AsyncGenerator<string> {
-  for await (const { runId } of listRuns(client, waitingFilter(filter))) {
+/** Yields the runs that wait for a decision. */
+async function* waitingRuns(client: Client, filter: ConditionedApprovals): AsyncGenerator<{ runId: string }> {
+  for await (const run of listRuns(client, waitingFilter(filter))) {
     filter.signal?.throwIfAborted();
-    yield runId;
+    yield run;
   }
 }
 
@@ -384,13 +392,19 @@ function waitingFilter({ agent, tool, principalConditions }: ConditionedApproval
   };
 }
 
+/** The pending approvals of a run and its descendants, without those of the descendants that could not be read. */
+interface ApprovalsOfRun {
+  pending: RunApproval[];
+  unread: UnreadRun[];
+}
+
 /** Returns the pending approvals of a run; none if it was deleted after it was listed. */
-async function approvalsOf(client: Client, runId: string): Promise<RunApproval[]> {
+async function approvalsOf(client: Client, runId: string): Promise<ApprovalsOfRun> {
   try {
-    const { pending, about } = await new RunReader(client, runId).approvals();
-    return pending.map((waiting) => ({ runId, about, ...waiting }));
+    const { pending, about, unread } = await new RunReader(client, runId).readableApprovals();
+    return { pending: pending.map((waiting) => ({ runId, about, ...waiting })), unread };
   } catch (error) {
-    if (errorCode(error) === 'run_not_found') return [];
+    if (errorCode(error) === 'run_not_found') return { pending: [], unread: [] };
     throw error;
   }
 }

@@ -16,6 +16,7 @@ export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts
 export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
 export type { FollowOptions } from './reader.ts';
 export type { AwaitOptions, IfExists, LonghaulClientOptions, Part, ResultOptions, ResultParts, RunSort } from './client-options.ts';
+export type { UnreadRun, UnreadRuns } from './unread-runs.ts';
 export type { CountFilter, ListFilter, RunAmounts, RunListEntry, SessionFilter, SessionListEntry } from './list.ts';
 export type { RunCount, RunCounts } from './ranked-runs.ts';
 export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';

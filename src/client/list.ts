@@ -19,12 +19,13 @@ import {
 } from '../core/domain/shape.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
 import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
-import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import { GRPC, grpcCode, isUnanswered } from '../temporal/server-calls.ts';
 import type { RunSort } from './client-options.ts';
+import type { UnreadRuns } from './unread-runs.ts';
 import { IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
 
 /** The runs to list. */
-export interface ListFilter extends PrincipalFilter {
+export interface ListFilter extends PrincipalFilter, UnreadRuns {
   /** The name of the agent or the program. */
   agent?: string;
   /** Only runs with this status. */
@@ -41,7 +42,7 @@ export interface ListFilter extends PrincipalFilter {
   startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
-  /** True: the entries have the steps, tokens and cost of their runs, for which each run is read. */
+  /** True: the entries have the steps, tokens and cost of their runs, for which each run is read. One that cannot be read has none. */
   amounts?: boolean;
   /**
    * The order. `started` (default) is the server's order: open runs first, newest first, then closed runs, latest end first. The other
@@ -101,7 +102,7 @@ export interface RunListEntry extends ObjectOf<typeof RUN_LIST_ENTRY_MEMBERS> {}
 export const RUN_LIST_ENTRY: Shape<RunListEntry> = object(RUN_LIST_ENTRY_MEMBERS);
 
 /** The runs to count. */
-export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort'>;
+export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort' | 'onUnread'>;
 
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
@@ -295,7 +296,7 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
 }
 
 /** The sessions to list. `agent` is the agent they began with. Their status is `idle` between turns, and `completed` once closed. */
-export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort'>;
+export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort' | 'onUnread'>;
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {
@@ -328,7 +329,8 @@ async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promis
 
 /**
  * Returns the beginning of a run's first input, from the summary that the server stores with the run but does not list. Undefined if
- * there is none, if it cannot be decoded (for example without the encryption key), and for a run that was deleted meanwhile.
+ * there is none, if it cannot be decoded (for example without the encryption key), if the server does not answer in time, and for a run
+ * that was deleted meanwhile.
  */
 export async function readQuestion(client: Client, { runId, agentName = '' }: RunListEntry): Promise<string | undefined> {
   const { namespace, loadedDataConverter } = client.options;
@@ -339,7 +341,7 @@ export async function readQuestion(client: Client, { runId, agentName = '' }: Ru
     const before = `${agentName}: `;
     return typeof summary === 'string' && summary.startsWith(before) ? summary.slice(before.length) : undefined;
   } catch (error) {
-    if (grpcCode(error) === undefined || grpcCode(error) === GRPC.notFound) return undefined;
+    if (grpcCode(error) === undefined || grpcCode(error) === GRPC.notFound || isUnanswered(error)) return undefined;
     throw error;
   }
 }

@@ -10,13 +10,14 @@ import type { RunSort } from './client-options.ts';
 import { type ExecutionFilter, listRuns, type RunAmounts, type RunListEntry, runsPage, visibilityQuery } from './list.ts';
 import { RunReader } from './reader.ts';
 import { statusFrom } from './recorded-views.ts';
+import { readRuns, UnreadReport, type UnreadRun } from './unread-runs.ts';
 import type { ListPage, PageOptions } from './visibility.ts';
 
 /** The number of newest runs that are sorted. */
 const MOST_RANKED = 1_000;
 
-/** Runs whose amounts are read at the same time. */
-const READ_AT_ONCE = 10;
+/** Values that are counted at the same time. */
+const COUNTED_AT_ONCE = 10;
 
 /** The amounts of runs that have ended, of each client: they never change. */
 const ended = new WeakMap<object, LRUCache<string, RunAmounts>>();
@@ -24,9 +25,10 @@ const ended = new WeakMap<object, LRUCache<string, RunAmounts>>();
 /** Yields runs with their amounts, or sorted by something else than their start. */
 export async function* rankedRuns(client: Client, filter: ExecutionFilter): AsyncGenerator<RunListEntry> {
   const { sort = 'started', limit, ...rest } = filter;
-  if (sort === 'started') return yield* withAmounts(client, listRuns(client, filter));
-  const { items } = await ranking(client, rest, sort);
-  yield* items.slice(0, limit);
+  const report = new UnreadReport(filter);
+  if (sort === 'started') yield* withAmounts(client, listRuns(client, filter), report);
+  else yield* (await ranking(client, rest, { sort, report })).items.slice(0, limit);
+  report.end();
 }
 
 /** Returns a page of such runs. Another order covers only the newest runs: `cut` says if it left out older ones. */
@@ -36,38 +38,50 @@ export async function rankedPage(
   { pageSize, after }: PageOptions,
 ): Promise<ListPage<RunListEntry>> {
   const { sort = 'started', ...rest } = filter;
+  const unread: UnreadRun[] = [];
+  const report = new UnreadReport({ onUnread: (run) => unread.push(run) });
+  const unreadRuns = (): { unread?: UnreadRun[] } => (unread.length === 0 ? {} : { unread });
   if (sort === 'started') {
     const page = await runsPage(client, rest, { pageSize, ...defined({ after }) });
-    return { ...page, items: await Array.fromAsync(withAmounts(client, page.items)) };
+    const entries = await Array.fromAsync(withAmounts(client, page.items, report));
+    return { ...page, items: entries, ...unreadRuns() };
   }
-  const { items, cut } = await ranking(client, rest, sort);
+  const { items, cut } = await ranking(client, rest, { sort, report });
   const from = Number(after ?? 0);
   const next = from + pageSize;
   return {
     items: items.slice(from, next),
     ...(next < items.length ? { next: String(next) } : {}),
     ...(cut ? { cut: true } : {}),
+    ...unreadRuns(),
   };
 }
 
 async function ranking(
   client: Client,
   filter: ExecutionFilter,
-  sort: Exclude<RunSort, 'started'>,
+  { sort, report }: { sort: Exclude<RunSort, 'started'>; report: UnreadReport },
 ): Promise<{ items: RunListEntry[]; cut: boolean }> {
   const newest = await Array.fromAsync(listRuns(client, { ...filter, limit: MOST_RANKED + 1 }));
   const looked = newest.slice(0, MOST_RANKED);
   const now = Date.now();
   const isRead = sort !== 'duration' || filter.amounts === true;
-  const items = isRead ? await Array.fromAsync(withAmounts(client, looked)) : looked;
+  const items = isRead ? await Array.fromAsync(withAmounts(client, looked, report)) : looked;
   const rank = ({ tokens = 0, cost = 0, startTime, durationMs = now - Date.parse(startTime) }: RunListEntry): number =>
     ({ tokens, cost, duration: durationMs })[sort];
   return { items: items.toSorted((one, other) => rank(other) - rank(one)), cut: newest.length > MOST_RANKED };
 }
 
-/** Yields runs with their amounts. */
-function withAmounts(client: Client, runs: Iterable<RunListEntry> | AsyncIterable<RunListEntry>): AsyncGenerator<RunListEntry> {
-  return inBatches(runs, READ_AT_ONCE, async (entry) => ({ ...entry, ...(await amountsOf(client, entry)) }));
+/** Yields runs with their amounts. One that cannot be read has none. */
+async function* withAmounts(
+  client: Client,
+  runs: Iterable<RunListEntry> | AsyncIterable<RunListEntry>,
+  report: UnreadReport,
+): AsyncGenerator<RunListEntry> {
+  for await (const { run, value, unread } of readRuns(client, runs, (entry) => amountsOf(client, entry))) {
+    if (unread !== undefined) report.note(unread);
+    yield { ...run, ...value };
+  }
 }
 
 /** Reads what a run has used: from its result if it has ended, otherwise from its history. Needs no worker. Empty for a deleted run. */
@@ -141,7 +155,7 @@ export async function countRuns(
 ): Promise<RunCounts> {
   if (filter.tag !== undefined) return countListed(client, filter, by);
   const values = by === 'status' ? RUN_STATUSES : await agentNames(client, filter, agents);
-  const counted = inBatches(values, READ_AT_ONCE, async (value) => ({ value, runs: await count(client, { ...filter, [by]: value }) }));
+  const counted = inBatches(values, COUNTED_AT_ONCE, async (value) => ({ value, runs: await count(client, { ...filter, [by]: value }) }));
   const [counts, total] = await Promise.all([Array.fromAsync(counted), count(client, filter)]);
   return { by, counts: largestFirst(counts.filter(({ runs }) => runs > 0)), total };
 }

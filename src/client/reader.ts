@@ -13,10 +13,11 @@ import type { TraceEntry, TracePage } from '../core/program/trace.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../core/protocol.ts';
 import type { ReadBackRun } from '../history/read-run.ts';
 import { runOutcome, statusOf } from '../temporal/run-workflow.ts';
-import { inBatches, sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
+import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import type { ResultOptions, ResultParts } from './client-options.ts';
 import { type NewestExecution, type OwnApprovals, queryApprovals, queryRun, type RunApprovals, RunChain } from './executions.ts';
 import { withNewest } from './missing-workers.ts';
+import { readRuns, type UnreadRun, unreadError } from './unread-runs.ts';
 
 /**
  * Reads a run: the newest execution by query if a worker answers, and everything else from history, across all executions
@@ -51,14 +52,30 @@ export class RunReader {
 
   /** Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
+    const {
+      unread: [unread],
+      ...approvals
+    } = await this.readableApprovals();
+    if (unread !== undefined) throw unreadError(unread);
+    return approvals;
+  }
+
+  /** As `approvals`, but with the descendants whose approvals could not be read. */
+  async readableApprovals(): Promise<ReadableApprovals> {
     const execution = await this.chain.newest();
     const answer = execution.closed ? undefined : await queryApprovals(this.#client, this.#runId);
     const own = answer === undefined ? await this.#recordedApprovals(execution) : asEnded(answer, execution);
     const { children = [], ...approvals } = own;
-    if (execution.closed) return { ...approvals, pending: [] };
-    const ofChildren = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => approvalsOfChild(this.#client, runId)));
-    const ofRun = approvals.pending.map((waiting) => ({ ...waiting, runId: this.#runId }));
-    return { ...approvals, pending: [...ofRun, ...ofChildren.flat()] };
+    if (execution.closed) return { ...approvals, pending: [], unread: [] };
+    const pending: ApprovalView[] = approvals.pending.map((waiting) => ({ ...waiting, runId: this.#runId }));
+    const unread: UnreadRun[] = [];
+    const runs = children.map((runId) => ({ runId }));
+    for await (const { value, unread: one } of readRuns(this.#client, runs, ({ runId }) => approvalsOfChild(this.#client, runId))) {
+      if (one !== undefined) unread.push(one);
+      pending.push(...(value?.pending ?? []));
+      unread.push(...(value?.unread ?? []));
+    }
+    return { ...approvals, pending, unread };
   }
 
   /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the server has removed the first of them. */
@@ -273,17 +290,19 @@ export function eventsRemoved(runId: string, from: number, through: number): Lon
   );
 }
 
-/** Children that are queried at the same time. */
-const ASKED_AT_ONCE = 10;
+/** The approvals of a run and of the descendants that could be read. */
+export interface ReadableApprovals extends RunApprovals {
+  unread: UnreadRun[];
+}
 
 /** Returns the pending approvals of a child, each with the run that waits: the child or one of its descendants. */
-async function approvalsOfChild(client: Client, runId: string): Promise<ApprovalView[]> {
+async function approvalsOfChild(client: Client, runId: string): Promise<Pick<ReadableApprovals, 'pending' | 'unread'>> {
   try {
-    const { pending, about } = await new RunReader(client, runId).approvals();
-    return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
+    const { pending, about, unread } = await new RunReader(client, runId).readableApprovals();
+    return { pending: pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId })), unread };
   } catch (error) {
     // The child has not started yet, or was deleted.
-    if (errorCode(error) === 'run_not_found') return [];
+    if (errorCode(error) === 'run_not_found') return { pending: [], unread: [] };
     throw error;
   }
 }

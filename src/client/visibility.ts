@@ -5,6 +5,7 @@ import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { Identity } from '../core/domain/run.ts';
 import { shellCommand } from '../core/domain/text.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../core/protocol.ts';
+import type { UnreadRun } from './unread-runs.ts';
 
 /** The page of a list to return. */
 export interface PageOptions {
@@ -22,6 +23,8 @@ export interface ListPage<Item> {
   next?: string;
   /** More items match than were sorted. */
   cut?: true;
+  /** The runs that could not be read: what they would add is missing. Absent if there are none. */
+  unread?: UnreadRun[];
 }
 
 /** Throws `not_a_run` for a workflow whose type is not a run of an agent or a program. */

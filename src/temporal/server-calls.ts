@@ -11,7 +11,7 @@ export async function failIfUnreachable<Value>(client: Client, work: () => Promi
   try {
     return await work();
   } catch (error) {
-    throw explained(client, error);
+    throw explainedError(client, error);
   }
 }
 
@@ -23,7 +23,7 @@ export async function* failEachIfUnreachable<Value>(
   try {
     yield* await values();
   } catch (error) {
-    throw explained(client, error);
+    throw explainedError(client, error);
   }
 }
 
@@ -32,7 +32,8 @@ export function closedClientError(options?: ErrorOptions): UsageError {
   return new UsageError('The client is closed: connect() makes another one', options);
 }
 
-function explained(client: Client, error: unknown): unknown {
+/** Returns the error of a failed request to the server as callers see it. */
+export function explainedError(client: Client, error: unknown): unknown {
   if (error instanceof LonghaulError) return error;
   if (isOfClosedClient(error)) return closedClientError({ cause: error });
   const namespace = missingNamespace(error);

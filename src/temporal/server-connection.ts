@@ -35,7 +35,6 @@ export function resolveServer(chosen: ServerAddress = {}): { connection: ServerC
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 
 const retryOptions = defaultGrpcRetryOptions();
-const usual = makeGrpcRetryInterceptor(retryOptions);
 
 /** Refusals that the sender of a call retries itself, by method. */
 const LEFT_TO_SENDERS: readonly [method: string, codes: ReadonlySet<number>][] = [
@@ -59,10 +58,30 @@ export const CALL_RETRY: Interceptor[] = [
   (call, next) => {
     const own = ofSenders.find(({ method }) => call.method_definition.path.endsWith(method));
     const ms = patienceMs();
-    const retry = ms === undefined ? (own?.retry ?? usual) : retryFor(ms, own?.retryableDecider ?? retryOptions.retryableDecider);
-    return retry(withCallTimeout(call), retriesUntilClosed(next));
+    const timed = withCallTimeout(call);
+    const decider = own?.retryableDecider ?? alsoAfterTimeouts(timed.deadline);
+    const retry =
+      ms === undefined ? (own?.retry ?? makeGrpcRetryInterceptor({ ...retryOptions, retryableDecider: decider })) : retryFor(ms, decider);
+    return retry(timed, retriesUntilClosed(next));
   },
 ];
+
+/**
+ * Returns when a call is made again: also if a part of the server gave up waiting for another one, which a loaded server does long before
+ * the time limit of the call.
+ */
+function alsoAfterTimeouts(deadline: number | Date): typeof retryOptions.retryableDecider {
+  return (attempt, status) =>
+    status.code === GRPC.deadlineExceeded
+      ? Date.now() + LEAST_LEFT_MS < Number(deadline) && attempt < MOST_TIMEOUTS
+      : retryOptions.retryableDecider(attempt, status);
+}
+
+/** The least time in which another attempt can be answered, in milliseconds. */
+const LEAST_LEFT_MS = 1_000;
+
+/** The most attempts at a call that parts of the server gave up. */
+const MOST_TIMEOUTS = 5;
 
 /** Returns an interceptor for one call, whose last attempt is at most this many milliseconds after now. */
 function retryFor(ms: number, retryableDecider: typeof retryOptions.retryableDecider): Interceptor {
@@ -93,7 +112,7 @@ interface BoundedCall {
 }
 
 /** Returns the call with a deadline: without one, gRPC would wait indefinitely for a server behind a broken network. */
-export function withCallTimeout<Call extends BoundedCall>(call: Call): Call {
+export function withCallTimeout<Call extends BoundedCall>(call: Call): Call & { deadline: number | Date } {
   const isLongPoll = LONG_POLLS.some((method) => call.method_definition.path.endsWith(method));
   return { ...call, deadline: call.deadline ?? Date.now() + (isLongPoll ? LONG_POLL_MS : (patienceMs() ?? USUAL_MS)) };
 }

@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 /** Makes a call whose attempts end with these statuses. Resolves with the status that the caller gets, and the number of attempts. */
-async function called(method: string, attempts: readonly (number | Error)[]): Promise<{ code: number; made: number }> {
+async function called(method: string, attempts: readonly (number | Error)[], deadline?: number): Promise<{ code: number; made: number }> {
   let made = 0;
   const next = (() => {
     const outcome = attempts[made] ?? GRPC.unknown;
@@ -34,7 +34,9 @@ async function called(method: string, attempts: readonly (number | Error)[]): Pr
       halfClose: () => undefined,
     };
   }) as unknown as NextCall;
-  const call = interceptor?.({ method_definition: { path: `/temporal.api.workflowservice.v1.WorkflowService/${method}` } } as Call, next);
+  const path = `/temporal.api.workflowservice.v1.WorkflowService/${method}`;
+  const timed = deadline === undefined ? {} : { deadline };
+  const call = interceptor?.({ method_definition: { path }, ...timed } as Call, next);
   const ended = new Promise<number>((resolve) => {
     const listener = {
       onReceiveMetadata: () => undefined,
@@ -53,6 +55,15 @@ async function called(method: string, attempts: readonly (number | Error)[]): Pr
 test('a call that the server could not take is made again', async () => {
   expect(await called('DescribeWorkflowExecution', [GRPC.unavailable, GRPC.resourceExhausted, 0])).toEqual({ code: 0, made: 3 });
   expect(await called('QueryWorkflow', [GRPC.unavailable, 0])).toEqual({ code: 0, made: 2 });
+});
+
+test('a call that a part of the server gave up is made again while its own time limit has not passed', async () => {
+  expect(await called('DescribeWorkflowExecution', [GRPC.deadlineExceeded, GRPC.deadlineExceeded, 0])).toEqual({ code: 0, made: 3 });
+  const always = Array.from({ length: 9 }, () => GRPC.deadlineExceeded);
+  expect(await called('ListWorkflowExecutions', always)).toEqual({ code: GRPC.deadlineExceeded, made: 5 });
+  // Without a worker, the server answers no query: the history is read instead.
+  expect(await called('QueryWorkflow', always)).toEqual({ code: GRPC.deadlineExceeded, made: 1 });
+  expect(await called('DescribeWorkflowExecution', always, Date.now() + 500)).toEqual({ code: GRPC.deadlineExceeded, made: 1 });
 });
 
 test('an Update under load and a query at the same time as another one are left to their senders, which know better when to resend them', async () => {

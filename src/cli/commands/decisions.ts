@@ -8,7 +8,7 @@ import { isTerminal } from '../../core/domain/run.ts';
 import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { osUser, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
+import { noteUnread, osUser, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { DECIDED } from '../render/event-lines.ts';
@@ -188,7 +188,12 @@ export async function approvalsOfAll(io: CommandIo, client: Pick<LonghaulClient,
     follow,
   };
   const printer = new ApprovalPrinter(io, flags);
-  for await (const { runId, ...waiting } of client.approvals({ ...filter, signal: io.terminal.signal })) printer.print(runId, waiting);
+  for await (const { runId, ...waiting } of client.approvals({
+    ...filter,
+    signal: io.terminal.signal,
+    onUnread: (run) => noteUnread(io, run),
+  }))
+    printer.print(runId, waiting);
   printer.end();
   return 0;
 }

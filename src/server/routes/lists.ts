@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { RUN_SORTS } from '../../client/client-options.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { type UnreadRun, unreadError } from '../../client/unread-runs.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonObject, parsedJson } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
-import { RequestError } from '../problems.ts';
+import { problemOf, reportedRequest, RequestError } from '../problems.ts';
 import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
+import type { ServerSettings } from '../server-options.ts';
 import { expecting } from '../schemas/expecting.ts';
 import { approvalsPage, runCounts, runsPage, runStatus, sessionsPage } from '../schemas/run-views.ts';
 
@@ -54,14 +56,20 @@ function paged<Filter extends z.ZodObject>(
       responses: page,
       problems: ['invalid_cursor', 'invalid_input'],
     },
-    async ({ query: given, caller, client }) => {
+    async ({ query: given, caller, client, settings, raw }) => {
       const { limit = DEFAULT_PAGE_SIZE, cursor, ...conditions } = given as { limit?: number; cursor?: string };
       const filtered = conditions as z.output<Filter>;
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
       try {
-        const { items, next, ...facts } = await read(client, filtered, { pageSize: limit, ...after });
-        return { status: 200, body: { [name]: items, ...facts, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
+        const { items, next, unread, ...facts } = await read(client, filtered, { pageSize: limit, ...after });
+        const body = {
+          [name]: items,
+          ...facts,
+          ...(next === undefined ? {} : { next: cursorOf(list, next) }),
+          ...(unread === undefined ? {} : { unread: unread.map((run) => toldRun(run, raw, settings)) }),
+        };
+        return { status: 200, body };
       } catch (error) {
         // The filter was accepted for the page before, so the position is wrong.
         if (cursor === undefined || errorCode(error) !== 'invalid_input') throw error;
@@ -69,6 +77,12 @@ function paged<Filter extends z.ZodObject>(
       }
     },
   );
+}
+
+/** Returns a run that could not be read with the reason that its problem would have: the service has logged what the caller must not see. */
+function toldRun(run: UnreadRun, request: Request, { report }: ServerSettings): UnreadRun {
+  const { problem } = problemOf(unreadError(run), reportedRequest(request), report);
+  return { ...run, message: problem.detail };
 }
 
 interface PagedList<Filter> {

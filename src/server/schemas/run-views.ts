@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FEED_ITEM, FEED_RUN } from '../../client/feed-item.ts';
 import { RUN_LIST_ENTRY, RUN_LIST_ENTRY_MEMBERS } from '../../client/list.ts';
+import { UNREAD_RUN } from '../../client/unread-runs.ts';
 import { APPROVAL_VIEW, DECISION, REMEMBERED_DECISION } from '../../core/domain/approvals.ts';
 import { LIMIT_VALUES, RUN_LIMITS } from '../../core/domain/limits.ts';
 import { EVENT, EVENT_MEMBERS } from '../../core/domain/record.ts';
@@ -125,6 +126,7 @@ function inside(id: string): Shape {
 export const runStatus = component('RunStatus', z.enum(RUN_STATUSES));
 
 component('CallsNotRun', CALLS_NOT_RUN);
+component('UnreadRun', UNREAD_RUN);
 component('SessionView', SESSION_VIEW);
 component('RunSubject', RUN_SUBJECT);
 component('LimitValues', LIMIT_VALUES);
@@ -146,12 +148,20 @@ component('StreamedResult', STREAMED_RESULT);
 /** The cursor of the next page of a list. */
 const NEXT = { next: optional(described(TEXT, 'The cursor of the next page. Absent on the last one.')) };
 
+/** The runs of a page that could not be read. */
+const UNREAD = {
+  unread: optional(
+    described(listOf(UNREAD_RUN), 'The runs that could not be read: what they would add is missing. Absent if there are none.'),
+  ),
+};
+
 export const runsPage = component(
   'RunsPage',
   object({
     runs: listOf(RUN_LIST_ENTRY),
     ...NEXT,
     cut: optional(described(TRUE, 'More runs match than were sorted.')),
+    ...UNREAD,
   }),
 );
 
@@ -196,7 +206,7 @@ export const turnsPage = component(
 );
 
 /** A page of the approvals of all runs. */
-export const approvalsPage = component('ApprovalsPage', object({ approvals: listOf(APPROVAL_VIEW), ...NEXT }));
+export const approvalsPage = component('ApprovalsPage', object({ approvals: listOf(APPROVAL_VIEW), ...NEXT, ...UNREAD }));
 
 const about = {
   digest: nameText.describe('The digest of the approval as it was listed: another call is not decided.'),

@@ -47,6 +47,19 @@ refund · call c9 · step 2 of run clerk-2
 `);
 });
 
+test('a run that could not be read is named next to the list', async () => {
+  const { io, stdout, stderr } = commandIo();
+  const client: Parameters<typeof approvalsOfAll>[1] = {
+    async *approvals({ onUnread } = {}) {
+      onUnread?.({ runId: 'clerk-9', code: 'server_unreachable', message: 'it no longer answers' });
+      yield await Promise.resolve({ runId: 'clerk-1', about, ...waiting() });
+    },
+  };
+  expect(await approvalsOfAll(io, client, {})).toBe(0);
+  expect(stdout()).toContain('npx longhaul approve clerk-1 c1');
+  expect(stderr()).toBe('The list is incomplete: run "clerk-9" could not be read (server_unreachable): it no longer answers\n');
+});
+
 test('texts of users and models cannot control the terminal, hide, or pass for a line of the program', async () => {
   const { io, stdout } = commandIo();
   const hostile = 'a\u001b[2Jb\nsince  never\u202ec\u200b';
@@ -96,7 +109,7 @@ test('the filter is passed on, with the signal of the terminal', async () => {
   };
   const { io } = commandIo();
   await approvalsOfAll(io, client, { agent: 'clerk', tool: 'refund', limit: 5, follow: true });
-  expect(asked).toEqual({ agent: 'clerk', tool: 'refund', limit: 5, follow: true, signal: io.terminal.signal });
+  expect(asked).toMatchObject({ agent: 'clerk', tool: 'refund', limit: 5, follow: true, signal: io.terminal.signal });
 });
 
 test('the remembered decisions of a run are shown too', async () => {
