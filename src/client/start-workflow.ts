@@ -7,7 +7,7 @@ import type { Tier } from '../core/domain/batch.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { defined, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
 import { depsProblem, startStateProblem } from '../core/domain/deps.ts';
-import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
+import { errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../core/domain/limits.ts';
 import type { ModelName } from '../core/domain/model.ts';
 import {
@@ -41,6 +41,7 @@ import { checkedTier } from '../define/tier.ts';
 import { checkNewRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { AWAIT_OPTIONS, checkIfExists, type IfExists } from './client-options.ts';
+import { reaches, requireSameRun } from './existing-run.ts';
 import type { RunAccess } from './run-access.ts';
 import { agentAttribute, principalAttributes, requireRun } from './visibility.ts';
 import type { ProgramDocument } from '../core/domain/program-document.ts';
@@ -58,7 +59,7 @@ interface WorkflowOptions extends StartCircumstances {
   /**
    * What happens if the run id is taken: `fail` throws `run_exists` (default), `return` returns the existing run, and
    * `restartFailed` starts it again if it ended with status `error`, was terminated or timed out, and otherwise returns the
-   * existing run. If several callers do so at once, it is started once.
+   * existing run. A run of another agent or program, and a session, are refused with `run_exists` in any case. If several callers do so at once, it is started once.
    */
   ifExists?: IfExists;
   /** The task queue of the workers that have the definition. Default: the client's task queue. */
@@ -168,25 +169,17 @@ async function startWorkflow(
   const published = [agentAttribute(name), ...principalAttributes(input.principal ?? {}, settings.userKey)];
   const begun: WorkflowBeginning = { client, type, workflow, published };
   const isStarted = await beginWorkflow(begun, options);
+  if (isStarted) return runId;
   // An id taken by another principal is also refused: a client that acts for a principal gets only runs of that principal.
-  if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.access, runId)))) {
+  if (ifExists === 'fail' || !(await reaches(settings.access, runId))) {
     throw new LonghaulError(
       'run_exists',
       `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
     );
   }
-  if (!isStarted && ifExists === 'restartFailed') await restartFailed(begun, options);
+  await requireSameRun(client, runId, { type, name });
+  if (ifExists === 'restartFailed') await restartFailed(begun, options);
   return runId;
-}
-
-async function reaches(access: RunAccess | undefined, runId: string): Promise<boolean> {
-  try {
-    await access?.require(runId);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'run_not_found') return false;
-    throw error;
-  }
 }
 
 /** Returns the workflow options of a run, without its id. */

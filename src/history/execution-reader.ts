@@ -1,3 +1,4 @@
+import { nameOfStart } from '../core/first-start.ts';
 import { originProblem } from '../core/input-checks.ts';
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
@@ -455,6 +456,12 @@ function withoutWait(input: unknown): string {
   return JSON.stringify(isJsonObject(input) ? { ...input, awaitsWorker: null } : input);
 }
 
+/** Returns the name of the agent or the program in the input of a run; an empty text if there is none. */
+export function nameOfInput({ input, program }: Pick<RecordedExecution, 'input' | 'program'>): string {
+  if (program !== undefined) return nameOfStart({ type: 'program', input: program });
+  return typeof input?.agent === 'string' ? input.agent : '';
+}
+
 /** One execution of a run, and the first event and step that it records. */
 export interface ChainedExecution {
   /** Temporal's run id. */
@@ -470,6 +477,10 @@ export interface ChainedExecution {
 }
 
 export interface ExecutionBeginning {
+  /** The type of the workflow. */
+  workflowType: string;
+  /** The agent or program in the input of the run; empty for a later execution. */
+  nameOfInput: string;
   /** The previous execution; undefined for the first. */
   before?: string;
   /** The state that it carried over. */
@@ -502,5 +513,10 @@ export async function executionBeginning(client: Client, runId: string, executio
   const ofParent = { parentRunId: parent?.runId, parentFirstId: parent?.firstRunId };
   const session = continuedState === undefined ? input?.session : sessionOf(continuedState);
   const isSession = session === undefined ? undefined : true;
-  return defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent, isSession });
+  const workflowType = event.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
+  return {
+    workflowType,
+    nameOfInput: nameOfInput(reader.execution),
+    ...defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent, isSession }),
+  };
 }

@@ -18,7 +18,7 @@ import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
-import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
+import { type FirstStart, firstState, withOpening } from '../core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
@@ -26,7 +26,14 @@ import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ArchiveEventsInput, CallModelInput, CallModelOutput } from '../core/protocol.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
-import { type ChainedExecution, executionBeginning, recordedExecution, type SeeEvent } from './execution-reader.ts';
+import {
+  type ChainedExecution,
+  type ExecutionBeginning,
+  executionBeginning,
+  nameOfInput,
+  recordedExecution,
+  type SeeEvent,
+} from './execution-reader.ts';
 import { isGone } from './history-events.ts';
 import {
   activitiesNamed,
@@ -209,11 +216,9 @@ export interface ReadBackRun {
  */
 export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
   const { input, program, continuedState, startedAt } = recorded;
-  const named =
-    program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
   const principal = continuedState === undefined ? (program ?? input)?.principal : continuedState.principal;
   const known = {
-    agentName: continuedState === undefined ? named : firstAgent(continuedState),
+    agentName: nameOfBeginning({ nameOfInput: nameOfInput(recorded), ...defined({ continuedState }) }),
     ...defined({ principal }),
     startedAt: sessionOf(continuedState ?? {})?.startedAt ?? continuedState?.startedAt ?? startedAt,
     executions: (continuedState?.executions ?? 0) + 1,
@@ -254,6 +259,14 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
+}
+
+/** Returns the agent or program that a run began with, from the beginning of any of its executions. */
+export function nameOfBeginning({
+  nameOfInput: named,
+  continuedState,
+}: Pick<ExecutionBeginning, 'nameOfInput' | 'continuedState'>): string {
+  return continuedState === undefined ? named : firstAgent(continuedState);
 }
 
 /** Returns what is known about the calls of a run that was read back. */

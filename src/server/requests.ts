@@ -395,24 +395,31 @@ async function startOrFind({ client, runId, isOfKey, digest, ifExists = 'fail', 
   } catch (error) {
     const mayExist = ifExists !== 'fail' || digest !== undefined;
     if (errorCode(error) !== 'run_exists' || !mayExist || runId === undefined) throw error;
-    const found = await start('return');
+    // A run of a key is of the same principal, and of another agent only if the key was used for another request.
+    const found = await start('return').catch((other: unknown) => {
+      throw isOfKey && errorCode(other) === 'run_exists' ? keyReused(other) : other;
+    });
     if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) {
       // Only now is it known that the same request has started it.
       if (ifExists === 'restartFailed') await start(ifExists);
       return { runId: found, repeated: true };
     }
-    if (!isOfKey) throw error;
-    throw new RequestError('key_reused', 'The idempotency key was used for another request: use a new key for each request', {
-      errors: [{ parameter: 'Idempotency-Key', detail: 'used for another request' }],
-      cause: error,
-    });
+    throw isOfKey ? keyReused(error) : error;
   }
+}
+
+function keyReused(cause: unknown): RequestError {
+  return new RequestError('key_reused', 'The idempotency key was used for another request: use a new key for each request', {
+    errors: [{ parameter: 'Idempotency-Key', detail: 'used for another request' }],
+    cause,
+  });
 }
 
 /** The error codes that a request to start a run may get. */
 export const START_PROBLEMS: readonly ErrorCode[] = [
   'run_exists',
   'run_not_found',
+  'not_a_run',
   'run_open',
   'invalid_input',
   'unknown_agent',

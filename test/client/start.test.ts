@@ -1,7 +1,7 @@
-import { type Client, ServiceError } from '@temporalio/client';
+import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defaultPayloadConverter, defineSearchAttributeKey } from '@temporalio/common';
 import { programInput, type StartOptions, startProgram, startRun } from '../../src/client/start-workflow.ts';
 import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
@@ -55,6 +55,55 @@ describe('a state that must not enter a history is refused in the same way', () 
     const state = { a: 'x'.repeat(150_000) };
     await expect(startRun(client, assistant, { input: 'Q', state })).rejects.toMatchObject({ code: 'payload_too_large' });
     await expect(startProgram(client, 'p', { state })).rejects.toMatchObject({ code: 'payload_too_large' });
+  });
+});
+
+describe('an id that is taken', () => {
+  /** A client of a server that has a run with this input. */
+  function serverWith(workflowType: string, input: object): Client {
+    const startEvent = { workflowType: { name: workflowType }, input: { payloads: [defaultPayloadConverter.toPayload(input)] } };
+    const getWorkflowExecutionHistory = async () => ({
+      history: { events: [{ workflowExecutionStartedEventAttributes: startEvent }] },
+    });
+    const start = vi.fn<Client['workflow']['start']>(async () => {
+      throw new WorkflowExecutionAlreadyStartedError('taken', 'r', workflowType);
+    });
+    const loadedDataConverter = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
+    const parts = {
+      workflow: { start },
+      workflowService: { getWorkflowExecutionHistory },
+      options: { namespace: 'n', loadedDataConverter },
+    };
+    return parts as unknown as Client;
+  }
+
+  const ofAgent = { agent: 'assistant', input: 'Q' };
+  const start = { input: 'Q', runId: 'r', ifExists: 'return' } as const;
+
+  test('is returned if its run is of the agent or the program that is started', async () => {
+    expect(await startRun(serverWith('agentRun', ofAgent), 'assistant', start)).toBe('r');
+    const program = { program: 'report', input: {} };
+    expect(await startProgram(serverWith('programRun', program), 'report', { runId: 'r', ifExists: 'return' })).toBe('r');
+  });
+
+  test.each([
+    ['another agent', 'agentRun', { ...ofAgent, agent: 'clerk' }, 'a run of agent "clerk", not a run of agent "assistant"'],
+    ['a program', 'programRun', { program: 'assistant', input: {} }, 'a run of program "assistant", not a run of agent "assistant"'],
+    ['a session', 'agentRun', { ...ofAgent, session: {} }, 'a session of agent "assistant", not a run of agent "assistant"'],
+  ])('is refused if it belongs to %s, whatever is to happen with an existing run', async (_, type, input, told) => {
+    for (const ifExists of ['return', 'restartFailed'] as const) {
+      await expect(startRun(serverWith(type, input), 'assistant', { ...start, ifExists })).rejects.toMatchObject({
+        code: 'run_exists',
+        message: `Run "r" exists already, and is ${told}: choose another run id`,
+      });
+    }
+  });
+
+  test('is refused if it belongs to an agent and a program is started, and for a workflow of the user', async () => {
+    const options = { runId: 'r', ifExists: 'return' } as const;
+    const message = 'Run "r" exists already, and is a run of agent "report", not a run of program "report": choose another run id';
+    await expect(startProgram(serverWith('agentRun', { agent: 'report' }), 'report', options)).rejects.toMatchObject({ message });
+    await expect(startRun(serverWith('mine', {}), 'assistant', start)).rejects.toMatchObject({ code: 'not_a_run' });
   });
 });
 

@@ -15,6 +15,8 @@ interface Taken {
   caller?: Partial<Caller>;
   /** The digest in the memo of the run that has the id. Absent: the id is free. */
   digest?: string;
+  /** The run with the id is of another agent. */
+  isOther?: boolean;
   key?: string;
 }
 
@@ -24,12 +26,13 @@ async function startedWith({
   path = '/v1/runs',
   caller,
   digest,
+  isOther = false,
   key,
 }: Taken): Promise<{ status: number; code: string | undefined; starts: Starts }> {
   const starts: Starts = [];
   const start = async (_: unknown, { runId, ifExists }: { runId?: string; ifExists: string }): Promise<{ runId: string }> => {
     starts.push([runId, ifExists]);
-    if (digest !== undefined && ifExists === 'fail') throw new LonghaulError('run_exists', 'taken');
+    if (digest !== undefined && (isOther || ifExists === 'fail')) throw new LonghaulError('run_exists', 'taken');
     return { runId: runId ?? 'made' };
   };
   const session = (_: unknown, { id }: { id: string }): object => ({
@@ -70,6 +73,15 @@ test('a failed run is restarted only by the same request: another body with its 
   const own = { ...body, runId: 'own' };
   expect(await startedWith({ body: own, digest, key: 'k' })).toMatchObject({ status: 409, code: 'run_exists' });
   expect((await startedWith({ body: own, digest })).starts.at(-1)).toEqual(['own', 'restartFailed']);
+});
+
+test('a key that has started a run of another agent is refused like any other request with the key; an id of the caller is taken', async () => {
+  const body = { agent: 'clerk', input: 'Q' };
+  const taken = { digest: 'other', isOther: true };
+  expect(await startedWith({ body, ...taken, key: 'k' })).toMatchObject({ status: 422, code: 'key_reused' });
+  const own = { ...body, runId: 'own', ifExists: 'return' };
+  expect(await startedWith({ body: own, ...taken })).toMatchObject({ status: 409, code: 'run_exists' });
+  expect(await startedWith({ body: own, ...taken, key: 'k' })).toMatchObject({ status: 409, code: 'run_exists' });
 });
 
 test('the same key is another run for each tenant that a caller without a principal names', async () => {

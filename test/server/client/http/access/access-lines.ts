@@ -78,15 +78,15 @@ const PLAIN: readonly AccessLine[] = [{}];
 /** The refusal of an id that only the service makes. */
 const RESERVED: Expected = { status: 422, code: 'invalid_request' };
 
-/** Returns the lines of a start: each names something of the principal in another way. */
-function startsOf(what: object): AccessLine[] {
+/** Returns the lines of a start: each names something of the principal in another way. `isOfRun`: it starts what the principal's run is of. */
+function startsOf(what: object, { isOfRun }: { isOfRun: boolean }): AccessLine[] {
   const agents = FORBIDDEN;
   const onTaken = (ifExists: string): AccessLine => ({
     as: `with its id, ${ifExists}`,
     body: ({ runId }) => ({ ...what, runId, ifExists }),
     foreign: TAKEN,
     agents,
-    rightful: ifExists === 'fail' ? TAKEN : { status: 200 },
+    rightful: ifExists === 'fail' || !isOfRun ? TAKEN : { status: 200 },
   });
   return [
     ...['fail', 'return', 'restartFailed'].map(onTaken),
@@ -126,7 +126,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/sessions': LIST,
   'GET /v1/approvals': LIST,
   'POST /v1/runs': [
-    ...startsOf(starting),
+    ...startsOf(starting, { isOfRun: true }),
     {
       as: 'with its key',
       withKey: true,
@@ -143,7 +143,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
     },
   ],
   'POST /v1/programs': [
-    ...startsOf({ program: 'note' }),
+    ...startsOf({ program: 'note' }, { isOfRun: false }),
     {
       as: 'with its key',
       withKey: true,
