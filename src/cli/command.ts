@@ -223,7 +223,8 @@ export async function findUi({ address }: ServerLocation, env: NodeJS.ProcessEnv
   if (/\.(tmprl\.cloud|api\.temporal\.io)$/.test(url.hostname)) return CLOUD_UI;
   if (!['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)) return undefined;
   const port = Number(url.port || 7233) + UI_PORT_OFFSET;
-  const base = `http://${url.hostname}:${port}`;
+  // As "dev" prints it: browsers may resolve "localhost" to another address than the one at which the server listens.
+  const base = `http://${url.hostname === 'localhost' ? '127.0.0.1' : url.hostname}:${port}`;
   return port <= 65_535 && (await answersAsUi(base)) ? base : undefined;
 }
 
