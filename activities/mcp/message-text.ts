@@ -66,7 +66,7 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 export function tooLargeError(): Error {
-  return new Error(`a message of more than ${MAX_MESSAGE_BYTES} bytes`);
+  return Object.assign(new Error(`a message of more than ${MAX_MESSAGE_BYTES} bytes`), { code: TOO_LARGE });
 }
 
 /** The members of a message come in any order, but the large one, its result or parameters, is not between two others. */

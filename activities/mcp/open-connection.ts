@@ -7,7 +7,7 @@ import type { McpServerDefinition, McpTransport, McpValue } from '../../src/defi
 import type { SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
 import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';
-import { MAX_MESSAGE_BYTES, MessageText, tooLargeError } from './message-text.ts';
+import { isTooLarge, MAX_MESSAGE_BYTES, MessageText, tooLargeError } from './message-text.ts';
 
 /** The parts of a worker that opening a connection needs. */
 interface OpenOptions extends LinkOptions {
@@ -31,8 +31,9 @@ export async function openConnection(server: McpServerDefinition, options: OpenO
       const older = await openOlder(server, options, stop);
       if (older !== undefined) return older;
     }
+    if (isTooLarge(error)) throw greetsTooLong(name);
     const check = transport.type === 'http' ? 'its "url" and "headers"' : `its "command" and "args", and the log of the worker`;
-    throw new LonghaulError('mcp_unreachable', `MCP server "${name}" cannot be reached: ${problemWith(transport, error)}. Check ${check}`);
+    throw unreachable(`MCP server "${name}" cannot be reached: ${problemWith(transport, error)}. Check ${check}`);
   }
 }
 
@@ -57,11 +58,26 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
     const status = statusOf(error);
     // The address answers with something other than events, unless it refuses this caller.
     if ((status !== undefined && status !== 401 && status !== 403) || connectProblem(error) === 'SseError') return undefined;
-    throw new LonghaulError(
-      'mcp_unreachable',
+    if (isTooLarge(error)) throw greetsTooLong(server.name);
+    throw unreachable(
       `MCP server "${server.name}" cannot be reached: it refuses streamable HTTP, and the connection by the older protocol (HTTP with server-sent events) failed: ${connectProblem(error)}. Check its "url" and "headers"`,
     );
   }
+}
+
+/** Returns the error of a server whose answer to the first request is too large. */
+function greetsTooLong(name: string): LonghaulError {
+  return unreachable(
+    `MCP server "${name}" cannot be reached: it answers "initialize" with a message of more than 10 MB, the most that one may have. ` +
+      'Let it have shorter instructions and fewer capabilities',
+  );
+}
+
+/** Returns an error without a stack: where the worker has tried to connect helps nobody, and each attempt would log it. */
+function unreachable(message: string): LonghaulError {
+  const error = new LonghaulError('mcp_unreachable', message);
+  error.stack = '';
+  return error;
 }
 
 /** True if a server refuses the first request of the current protocol in the way that the protocol describes for older servers. */
