@@ -452,7 +452,11 @@ export const CREATE_KEY = defineCommand({
       manual:
         'The key acts for `--tenant` and `--user`. Without them it reaches the runs of all tenants and users, and the command says so',
     }),
-    agent: option('<name>', 'an agent or program that the key may start, and whose runs it may change, by messages, decisions and so on; it reads all runs; may be repeated (default: all)', { read: repeatable }),
+    agent: option(
+      '<name>',
+      'an agent or program that the key may start, and whose runs it may change, by messages, decisions and so on; it reads all runs; may be repeated (default: all)',
+      { read: repeatable },
+    ),
     expires: option('<time>', 'the time after which the key expires, such as 12h or 30d (default: never)', { read: duration }),
   },
 });

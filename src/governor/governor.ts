@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { missingPackage, RedisConnection, redisHost } from '../streams/redis/redis-connection.ts';
+import { describeRedis, type RedisServer, shownAddress } from '../streams/redis/redis-server.ts';
 import type { Ledger } from './ledger.ts';
 import type { ProviderLimits } from './limits.ts';
 import { MemoryLedger } from './memory-ledger.ts';
@@ -24,6 +25,10 @@ export interface Governor {
 export interface OpenGovernor {
   ledger(provider: string, limits: ProviderLimits): Ledger;
   close(): void;
+  /** The address of the server that keeps the limits, without credentials. Absent if this process keeps them. */
+  readonly address?: string;
+  /** Returns what decides whether that server is suitable. Rejects if it does not answer. */
+  server?(): Promise<RedisServer>;
 }
 
 /** Keeps the limits in this process. Workers of one process that share the governor share the limits. */
@@ -108,5 +113,10 @@ function openRedis({ url, prefix, shown, log }: RedisTarget): OpenGovernor {
         },
       }),
     close: () => connection.close(),
+    address: shownAddress(url, shown),
+    server: () => describeRedis({ connection, shown }, AbortSignal.timeout(CHECK_MS)),
   };
 }
+
+/** The longest time of a check of the server, in milliseconds. */
+const CHECK_MS = 10_000;

@@ -10,7 +10,7 @@ import type { Credential, ModelClient } from '../../core/domain/model.ts';
 import { counted, shellQuoted } from '../../core/domain/text.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
 import { modelsOfParts } from '../../define/all-parts.ts';
-import type { RedisServer } from '../../streams/redis/redis-streams.ts';
+import type { RedisServer } from '../../streams/redis/redis-server.ts';
 import type { StreamSinkContext } from '../../streams/stream-sink.ts';
 import type { AgentsModule } from '../input-files.ts';
 import { CHECK_MS, type CheckGroup, type Examination, fail, type Finding, type Fix, ok, pathWord, skipped, warn } from './examination.ts';
@@ -21,7 +21,8 @@ export const STORE_CHECKS: CheckGroup = {
     { name: 'payload-store', run: (examination) => withAgents(examination, (module) => checkPayloadStore(module, examination)) },
     { name: 'archive', run: (examination) => withAgents(examination, (module) => checkArchive(module, examination)) },
     { name: 'memory', run: (examination) => withAgents(examination, checkMemory) },
-    { name: 'redis', run: (examination) => withAgents(examination, checkRedis) },
+    { name: 'redis', run: (examination) => withAgents(examination, checkStreams) },
+    { name: 'governor', run: (examination) => withAgents(examination, checkGovernor) },
   ],
 };
 
@@ -145,42 +146,57 @@ function systemError(error: unknown): unknown {
 /** The oldest Redis version with the required streams. */
 const OLDEST_REDIS = 7;
 
-async function checkRedis({ streams: sink }: AgentsModule): Promise<Finding> {
+async function checkStreams({ streams: sink }: AgentsModule): Promise<Finding> {
   if (sink?.name !== 'redis') return skipped('The agents module has no sink in Redis.');
   const channel = sink.open({
     namespace: 'default',
     dataConverter: withCodec() as StreamSinkContext['dataConverter'],
     log: () => undefined,
   });
+  const use = { of: 'streams', lost: 'streams of open runs are then lost' };
+  return checkRedis(channel, use).finally(() => channel.close());
+}
+
+async function checkGovernor({ governor }: AgentsModule): Promise<Finding> {
+  if (governor?.name !== 'redis') return skipped('The agents module has no governor in Redis.');
+  const accounts = governor.open({ log: () => undefined });
+  const use = { of: 'governor', lost: 'the limits of providers are then lost' };
+  return checkRedis(accounts, use).finally(() => accounts.close());
+}
+
+/** A use of Redis: the export that has it, and the damage if Redis removes its keys. */
+interface RedisUse {
+  of: string;
+  lost: string;
+}
+
+async function checkRedis(user: object, { of: name, lost }: RedisUse): Promise<Finding> {
   try {
-    await channel.health();
-    if (!hasServer(channel)) return ok('Redis answers.');
-    const { version, evictionPolicy } = await channel.server();
+    if (!hasServer(user)) return skipped(`The version of longhaul that made "${name}" says nothing about its Redis.`);
+    const { version, evictionPolicy } = await user.server();
     if (Number.parseInt(version, 10) < OLDEST_REDIS)
-      return fail(`Redis is ${version}, and ${OLDEST_REDIS} or newer is needed.`, redisCommand(channel, 'info server'));
+      return fail(`Redis is ${version}, and ${OLDEST_REDIS} or newer is needed for "${name}".`, redisCommand(user, 'info server'));
     if (evictionPolicy !== 'noeviction' && !evictionPolicy.startsWith('volatile-')) {
       return warn(
-        `Redis ${version} removes any key when its memory is full (${evictionPolicy}): the limits of providers and streams of open runs are then lost.`,
-        redisCommand(channel, 'config set maxmemory-policy noeviction'),
+        `Redis ${version} of "${name}" removes any key when its memory is full (${evictionPolicy}): ${lost}.`,
+        redisCommand(user, 'config set maxmemory-policy noeviction'),
       );
     }
-    return ok(`Redis ${version} answers, with the eviction policy ${evictionPolicy}.`);
+    return ok(`Redis ${version} of "${name}" answers, with the eviction policy ${evictionPolicy}.`);
   } catch (error) {
-    return fail(`${errorMessage(error).replace(/\.$/, '')}.`, redisCommand(channel, 'ping'));
-  } finally {
-    await channel.close();
+    return fail(`"${name}": ${errorMessage(error).replace(/\.$/, '')}.`, redisCommand(user, 'ping'));
   }
 }
 
 /** Returns a command for the examined Redis, which is rarely the default of `redis-cli`. */
-function redisCommand(channel: object, words: string): string {
-  const address = memberOf(channel, 'address');
+function redisCommand(user: object, words: string): string {
+  const address = memberOf(user, 'address');
   return typeof address === 'string' ? `redis-cli -u ${shellQuoted(address)} ${words}` : `redis-cli ${words}`;
 }
 
-/** Checks by shape, because the sink may come from another copy of this package. */
-function hasServer(channel: object): channel is { server(): Promise<RedisServer> } {
-  return typeof memberOf(channel, 'server') === 'function';
+/** Checks by shape, because the sink or the governor may come from another copy of this package. */
+function hasServer(user: object): user is { server(): Promise<RedisServer> } {
+  return typeof memberOf(user, 'server') === 'function';
 }
 
 export const AGENT_CHECKS: CheckGroup = {

@@ -18,6 +18,7 @@ import {
   streamsOf,
 } from './stream-entries.ts';
 import { PublishQueue, type QueueBounds } from './publish-queue.ts';
+import { describeRedis, pingRedis, type RedisServer, shownAddress } from './redis-server.ts';
 import { RedisConnection, redisHost, Trouble } from './redis-connection.ts';
 
 /** The options of a sink in Redis. */
@@ -82,12 +83,6 @@ const PING_MS = 2_000;
 /** How long a closing channel may send waiting entries. */
 const LAST_MS = 2_000;
 
-/** A server, as it describes itself. */
-export interface RedisServer {
-  version: string;
-  evictionPolicy: string;
-}
-
 /** The channel of a worker or a client to the streams of runs in Redis. */
 class RedisChannel implements StreamChannel {
   readonly #settings: RedisSettings;
@@ -121,7 +116,7 @@ class RedisChannel implements StreamChannel {
 
   /** Where the server is, without credentials. */
   get address(): string {
-    return `${new URL(this.#settings.url).protocol}//${this.#settings.shown}`;
+    return shownAddress(this.#settings.url, this.#settings.shown);
   }
 
   /** False while Redis is down or does not answer: readers then check the Temporal server themselves. */
@@ -150,22 +145,17 @@ class RedisChannel implements StreamChannel {
   }
 
   async health(): Promise<void> {
-    const { shown } = this.#settings;
     if (this.#closed.signal.aborted) throw new Error('The sink "redis" is closed');
-    const late = (): Error => {
-      const { problem } = this.#commands;
-      return problem instanceof UsageError ? problem : new Error(`Redis at "${shown}" does not answer: ${problem.message}`);
-    };
-    await within(PING_MS, this.#commands.ready(this.#closed.signal), late);
-    await within(PING_MS, this.#commands.send(['PING']), late);
+    await pingRedis(this.#server, this.#closed.signal);
   }
 
   /** Returns what decides whether the server is suitable for streams: its version and its eviction policy. */
   async server(): Promise<RedisServer> {
-    await this.health();
-    const info = replyText(await this.#commands.send(['INFO']));
-    const fieldOf = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
-    return { version: fieldOf('redis_version'), evictionPolicy: fieldOf('maxmemory_policy') };
+    return describeRedis(this.#server, this.#closed.signal);
+  }
+
+  get #server(): Parameters<typeof describeRedis>[0] {
+    return { connection: this.#commands, shown: this.#settings.shown };
   }
 
   close(): Promise<void> {

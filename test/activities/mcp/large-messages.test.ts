@@ -78,18 +78,21 @@ test('a list of tools that is too large is an error with the bound', async () =>
   );
 });
 
-test.each(['json', 'stream', 'sse'] as const)('an answer to the first request that is too large is an error with the bound: %s', async (form) => {
-  const greeting = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'p', version: '1' }, instructions: LARGE };
-  await using server = await OddServer.start({ initialize: () => greeting }, { form });
-  const failure = await pool.tools(mcpServer({ name: 'large', url: server.url }), never).catch((error: unknown) => error);
-  expect(failure).toMatchObject({
-    code: 'mcp_unreachable',
-    message:
-      'MCP server "large" cannot be reached: it answers "initialize" with a message of more than 10 MB, the most that one may have. Let it have shorter instructions and fewer capabilities',
-    // Each attempt is logged: with a stack, it would take many lines.
-    stack: '',
-  });
-});
+test.each(['json', 'stream', 'sse'] as const)(
+  'an answer to the first request that is too large is an error with the bound: %s',
+  async (form) => {
+    const greeting = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'p', version: '1' }, instructions: LARGE };
+    await using server = await OddServer.start({ initialize: () => greeting }, { form });
+    const failure = await pool.tools(mcpServer({ name: 'large', url: server.url }), never).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'mcp_unreachable',
+      message:
+        'MCP server "large" cannot be reached: it answers "initialize" with a message of more than 10 MB, the most that one may have. Let it have shorter instructions and fewer capabilities',
+      // Each attempt is logged: with a stack, it would take many lines.
+      stack: '',
+    });
+  },
+);
 
 test('an answer that is as large as possible arrives whole', async () => {
   const text = 'y'.repeat(MAX_MESSAGE_BYTES - 200);

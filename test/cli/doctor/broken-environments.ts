@@ -365,6 +365,13 @@ export const providers = { openai: openai({ baseURL: '${provider.url}', apiKey: 
       environment.agents(`${CLERK}\nexport const streams = redisStreams({ url: 'redis://:s3cret-password@127.0.0.1:9' });`),
   },
   {
+    name: 'a dead Redis of the governor',
+    check: 'governor',
+    names: /"governor": Redis at "127\.0\.0\.1:9"[^]*redis-cli -u redis:\/\/127\.0\.0\.1:9 ping$/,
+    break: (environment) =>
+      environment.agents(`${CLERK}\nexport const governor = redisGovernor({ url: 'redis://:s3cret-password@127.0.0.1:9' });`),
+  },
+  {
     name: 'a Redis that removes any key',
     check: 'redis',
     status: 'warn',

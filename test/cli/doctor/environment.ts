@@ -70,7 +70,7 @@ export class Environment implements AsyncDisposable {
       'agents.ts',
       `import { defineAgent, defineTool, mcpServer, secret, python } from ${from('src/index.ts')};\n` +
         `import { scriptedModel, say } from ${from('src/testing/index.ts')};\n` +
-        `import { openai, fileStore, fileArchive, fileMemory, redisStreams } from ${from('worker/index.ts')};\n` +
+        `import { openai, fileStore, fileArchive, fileMemory, redisGovernor, redisStreams } from ${from('worker/index.ts')};\n` +
         `import { z } from ${JSON.stringify(join(ROOT, 'node_modules/zod/index.js'))};\n${imports}\n${text}\n`,
     );
     this.flags.agents = file;
