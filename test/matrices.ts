@@ -223,6 +223,7 @@ export const PROPERTIES: readonly string[] = [
   'test/ai-sdk/rewrites.test.ts',
   'test/core/loop/continue-as-new.test.ts',
   'test/server-http/openai/resumed-responses.test.ts',
+  'test/core/program/interpreter/outputs/loads-in-parallel.test.ts',
   'test/core/program/interpreter/outputs/spilled-outputs.test.ts',
   'test/core/loop/bursts.test.ts',
   'test/activities/models/any-history.test.ts',

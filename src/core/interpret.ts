@@ -60,7 +60,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   const output = await outputOf(run);
   if (output.type === 'stopped' && run.isContinuing) return continueAsNew(run);
   takeRequests(state, ports);
-  const reason = isUnfinished ? stop : run.stop?.type === 'cancelled' && output.type === 'stopped' ? run.stop : undefined;
+  const reason = isUnfinished ? stop : output.type === 'stopped' ? run.stop : undefined;
   const ending = reason === undefined ? programEnding(run, output) : stopped(reason, output);
   return { type: 'finished', result: closeRun(state, ports, ending) };
 }
@@ -114,7 +114,7 @@ async function outputOf(run: ProgramRun): Promise<ProgramOutput> {
   const { document, steps } = run.program;
   const { output, units } = document;
   const last = `${units.at(-1)?.name}.${units.at(-1)?.steps.at(-1)?.name}`;
-  const loading = output === undefined ? loadOutputs(run, AT, [last]) : loadNeeded(run, AT, output);
+  const loading = output === undefined ? loadOutputs(run, { by: AT }, [last]) : loadNeeded(run, AT, output);
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded !== undefined) return unloaded;
   if (output === undefined) return { type: 'made', value: steps.get(last)?.output ?? null };
@@ -157,16 +157,19 @@ async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Pr
   if (turn !== undefined && !(await turn)) return 'stopped';
   const running = beginStep(run, address);
   if (running.state.attempts === 0) {
-    const before = loadNeeded(run, address, neededBefore(run.program, address, step));
+    const before = loadNeeded(run, address, neededBefore(run.program, address, step), { opens: isBlock(step) });
     const unloaded = before === undefined ? undefined : await before;
     if (unloaded !== undefined) return notLoaded(run, running, unloaded);
-    if (step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
+    const isBegun = running.state.progress?.begun === true;
+    if (step.when !== undefined && !isBegun && !conditionHolds(step.when, lookupAt(run.program, address))) {
       endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
       return 'completed';
     }
-    if (reuse(run, running)) return 'completed';
+    if (!isBegun && reuse(run, running)) return 'completed';
   }
   if (!isBlock(step)) return runAttempts(run, running, step);
+  if (running.state.progress?.begun !== true) run.moveOn();
+  running.state.progress = { ...running.state.progress, begun: true };
   const loading = loadForRun(run, running, step);
   const unloaded = loading === undefined ? undefined : await loading;
   return unloaded === undefined ? runBlock(run, running, step) : notLoaded(run, running, unloaded);
@@ -223,6 +226,7 @@ async function runOpenUnit(
   const state: UnitState = known ?? { status: 'running', startedAt: ports.now() };
   if (known === undefined) {
     program.units.set(unit.name, state);
+    run.moveOn();
     recordNote(run, { at: unit.name, kind: 'unit', type: 'start' });
     const reason = reasonToSkip(run, unit, needed);
     if (reason !== undefined) return endUnit(run, unit, state, { status: 'skipped', reason });

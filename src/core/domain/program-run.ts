@@ -28,6 +28,11 @@ export interface ProgramState {
   unreported?: LimitChanges;
   /** The number of model calls in flight. They already count against the limit of steps. */
   asksInFlight: number;
+  /**
+   * The step that loads its outputs from the payload store before all others, because those that the others load would leave it no room. Only
+   * until a step has moved on.
+   */
+  loadsFirst?: { unit: string; step: string; indexes: readonly number[] };
   /** The decisions that were applied before their steps waited for them in this execution. */
   decided?: Decision[];
 }
@@ -124,6 +129,8 @@ export interface StepProgress {
   held?: { output: JsonValue; id: string };
   /** The child run started by the current attempt. */
   child?: RunningChild;
+  /** For a block: its condition holds, and its steps may run. */
+  begun?: true;
   /** For `branch`: the index of the chosen case; -1 for `else`. */
   taken?: number;
 }
@@ -148,7 +155,7 @@ export interface RecordedCall {
 }
 
 /** The carried state of a program. The snapshot of the run has the document. */
-export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported' | 'decided'> {
+export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported' | 'loadsFirst' | 'decided'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];
@@ -160,16 +167,17 @@ export function newProgramState(document: ProgramDocument, input: JsonObject, re
 }
 
 /** Converts the state of a program to its carried form. */
-export function toContinuedProgram({ input, units, steps, resume, earlier, unreported, decided }: ProgramState): ContinuedProgram {
+export function toContinuedProgram({ input, units, steps, ...others }: ProgramState): ContinuedProgram {
+  const { resume, earlier, unreported, loadsFirst, decided } = others;
   const resuming = defined({ resume, earlier });
-  return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported, decided }) };
+  return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported, loadsFirst, decided }) };
 }
 
 /** Restores the state of a program. */
 export function fromContinuedProgram(document: ProgramDocument, carried: ContinuedProgram): ProgramState {
-  const { input, units, steps, resume, earlier, unreported, decided } = carried;
+  const { input, units, steps, resume, earlier, unreported, loadsFirst, decided } = carried;
   const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
-  return { ...state, ...defined({ earlier, unreported, decided }) };
+  return { ...state, ...defined({ earlier, unreported, loadsFirst, decided }) };
 }
 
 /** Names the step with the largest carried output, for a person who must make it smaller. */

@@ -13,7 +13,8 @@ import { addressText, indexOf, type StepAddress } from './program-index.ts';
 import { endStep, type ProgramRun, type RunningStep, type StepsEnd } from './program-run.ts';
 import { conditionHolds, forgetInside, lookupAt, resolveReference } from './references.ts';
 import { reusableItems, reuseItem, roundsBefore } from './reuse.ts';
-import { forgetItem, ITEMS_SUFFIX, loadNeeded, loadOutputs, loadStored, namedOutputs, type NotLoaded } from './stored-outputs.ts';
+import { loadStored, type NotLoaded } from './loads.ts';
+import { forgetItem, ITEMS_SUFFIX, loadNeeded, loadOutputs, namedOutputs } from './stored-outputs.ts';
 
 /** Runs a step that contains other steps: parallel lists, a choice between lists, rounds of a list, or a list for each item. */
 export function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
@@ -41,7 +42,8 @@ async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDoc
   const { address, state } = running;
   const lookup = lookupAt(run.program, address);
   const taken = state.progress?.taken ?? block.cases.findIndex(({ when }) => conditionHolds(when, lookup));
-  state.progress = { taken };
+  if (state.progress?.taken === undefined) run.moveOn();
+  state.progress = { ...state.progress, taken };
   const steps: readonly StepDocument[] = (taken === ELSE ? block.else : block.cases[taken]?.steps) ?? [];
   const end = await run.runSteps({ ...address, steps });
   return endBlock(run, running, [end], outputOfList(run.program, steps, address));
@@ -51,6 +53,7 @@ async function runBranch(run: ProgramRun, running: RunningStep, block: BranchDoc
 async function runRepeat(run: ProgramRun, running: RunningStep, block: RepeatDocument): Promise<StepsEnd> {
   const { address, state } = running;
   for (let round = Math.max(0, (state.rounds ?? roundsBefore(run.program, address) ?? 0) - 1); ; round += 1) {
+    if (state.rounds !== round + 1) run.moveOn();
     state.rounds = round + 1;
     const indexes = [...address.indexes, round];
     const end = await run.runSteps({ unit: address.unit, steps: block.steps, indexes });
@@ -109,11 +112,13 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
 /** Stores the output of an item whose steps have ended, and forgets the steps. Returns the reason if that is not possible. */
 async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps }: ForEachDocument, index: number): Promise<NotLoaded[]> {
   const at = { unit: address.unit, indexes: [...address.indexes, index] };
-  const loading = loadOutputs(run, address, lastAddress(steps, at));
+  const last = steps.at(-1)?.name ?? address.step;
+  const loading = loadOutputs(run, { by: address, at: { ...at, step: last } }, lastAddress(steps, at));
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded !== undefined) return [unloaded];
-  if (lastAddress(steps, at).some((last) => isForgotten(run.program, last))) forgetItem(state, index);
+  if (lastAddress(steps, at).some((one) => isForgotten(run.program, one))) forgetItem(state, index);
   else (state.items ??= {})[index] = lastOutput(run.program, steps, at);
+  run.moveOn();
   forgetInside(run.program, { ...address, indexes: at.indexes });
   return [];
 }
@@ -147,7 +152,7 @@ async function loadItems(run: ProgramRun, { address, at, state }: RunningStep): 
   if (spilledItems === undefined || state.outputForgotten) return [];
   const stored = spilledItems.map(({ id, spilled }) => ({ address: `${at}${ITEMS_SUFFIX}`, id, spilled }));
   const items = { ...state.items };
-  const unloaded = await loadStored(run, address, stored, (_, value) => {
+  const unloaded = await loadStored(run, { by: address }, stored, (_, value) => {
     if (isJsonObject(value)) Object.assign(items, value);
   });
   if (unloaded !== undefined) return [unloaded];
@@ -201,7 +206,7 @@ async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly St
     endStep(run, running, { status: 'completed', outputForgotten: true, outputId });
     return 'completed';
   }
-  const loading = loadOutputs(run, running.address, output.of);
+  const loading = loadOutputs(run, { by: running.address }, output.of);
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded !== undefined) return notLoaded(run, running, unloaded);
   endStep(run, running, { status: 'completed', output: output.make(), outputId });

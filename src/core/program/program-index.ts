@@ -108,6 +108,14 @@ export function parseAddress(text: string): StepAddress {
   return { unit, step, indexes: [...indexes.matchAll(/\d+/g)].map(([index]) => Number(index)) };
 }
 
+/** Returns the step itself and the blocks around it, innermost first. Empty for the address of a unit. */
+export function blocksAround(index: ProgramIndex, { unit, step, indexes }: StepAddress): StepAddress[] {
+  const found: StepAddress[] = [];
+  for (let one = index.find(unit, step); one !== undefined; one = one.block === undefined ? undefined : index.find(unit, one.block))
+    found.push({ unit, step: one.step.name, indexes: indexes.slice(0, one.loops.length) });
+  return found;
+}
+
 /** Returns the id of a step's call: the step's address, and the number of the attempt from the second on. */
 export function callIdAt(at: string, attempts: number, suffix = ''): string {
   return `${at}${suffix}${attempts > 1 ? `#${attempts}` : ''}`;

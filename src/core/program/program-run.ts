@@ -34,6 +34,12 @@ export type Stop =
 /** One activity: three events of its own, and three of the workflow task. */
 export const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
+/** A step that waits until it may load outputs. `opens`: it is a block, which keeps them while its steps run. */
+export interface WaitingLoad {
+  at: StepAddress;
+  opens: boolean;
+}
+
 /** A program's run: its state, its ports, and the decisions that its steps wait for. */
 export class ProgramRun {
   readonly state: RunState;
@@ -44,6 +50,10 @@ export class ProgramRun {
   /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
   readonly loads = new Map<string, Promise<LoadOutcome>>();
   loadedBytes = 0;
+  /** The steps that wait until they may load outputs, in the order in which they asked. */
+  readonly waitingLoads = new Set<WaitingLoad>();
+  /** The run will have less to do in its next execution than this one had when it began, for example because a step has ended. */
+  hasMovedOn = false;
   /** The number of children that steps wait for. */
   children = 0;
   /** The run's limits, as shared by its steps and children. */
@@ -102,6 +112,12 @@ export class ProgramRun {
   get deadline(): number {
     const { limits, startedAt } = this.state;
     return limits.deadlineMs === undefined || !hasFixedDeadline(this.state) ? Infinity : startedAt + limits.deadlineMs;
+  }
+
+  /** Records that the run has moved on. */
+  moveOn(): void {
+    this.hasMovedOn = true;
+    delete this.program.loadsFirst;
   }
 
   /** Prevents further steps from starting, and releases steps that wait for a decision. A cancellation replaces any other reason. */
@@ -418,6 +434,7 @@ export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error:
 export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<StepState, 'status'> & Partial<StepState>): void {
   Object.assign(state, end, { endedAt: run.ports.now() });
   delete state.progress;
+  run.moveOn();
   const { kind, status, error, reason, reused } = state;
   const note: StepNote = { at, kind, type: 'end', startedAt: isoTime(state.startedAt) };
   if (status !== 'running') note.status = status;

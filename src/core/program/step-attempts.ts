@@ -55,6 +55,7 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
       waitMs: isWaiting ? 1 : 0,
     },
     attempt: async (_, number) => {
+      if (state.attempts !== number) run.moveOn();
       state.attempts = number;
       last = await loadAndRun(run, running, step);
       if (last.type === 'stopped') return last;

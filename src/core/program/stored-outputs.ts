@@ -3,18 +3,16 @@ import type { SpilledContent } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { allSteps, isBlock, nestedLists, type ProgramDocument, type StepDocument, type UnitDocument } from '../domain/program-document.ts';
-import type { ProgramState, StepProgress, StepState, StoredOutput } from '../domain/program-run.ts';
-import type { StepError } from '../domain/verdicts.ts';
+import type { ProgramState, StepProgress, StepState } from '../domain/program-run.ts';
 import { toContinueAsNewState } from '../kernel/continue-as-new.ts';
 import { BEGINNING } from '../kernel/run-loop.ts';
 import { editableFields } from './approvals.ts';
 import { askPromptTexts } from './ask.ts';
-import { addressText, type IndexedStep, indexOf, parseAddress, type ProgramIndex, type StepAddress } from './program-index.ts';
-import type { LoadOutcome } from './program-ports.ts';
+import { type LoadRequest, loadStored, MAX_LOADED_BYTES, type NotLoaded, storedOutput } from './loads.ts';
+import { addressText, blocksAround, indexOf, parseAddress, type StepAddress } from './program-index.ts';
 import type { ProgramRun, RunningStep } from './program-run.ts';
 import { bareReferences, neededAddresses, type Reference, referencesIn } from './references.ts';
 import { neededToReuse } from './reuse.ts';
-import { newStepError } from './step-errors.ts';
 
 // Programs: the outputs that a step needs before it acts.
 
@@ -25,96 +23,49 @@ export function loadForRun(
   step: StepDocument,
 ): Promise<NotLoaded | undefined> | undefined {
   const { unit } = indexOf(run.program.document).get(address.unit, address.step);
-  return loadNeeded(run, address, neededByRun(unit, step, state.progress));
+  return loadNeeded(run, address, neededByRun(unit, step, state.progress), { opens: isBlock(step) });
 }
 
-// Programs: outputs that an earlier execution has moved to the payload store.
-
-/**
- * The maximum bytes of outputs that one execution loads. They become part of its history, which may have 50 MB, and may take twice as many
- * bytes there.
- */
-const MAX_LOADED_BYTES = 16_000_000;
-
-/** The reason why outputs are not loaded: the run stops first, or the step that needs them fails. */
-export type NotLoaded = { type: 'stopped' } | { type: 'failed'; error: StepError };
-
 /** Loads the outputs that the references of a value at a step need, unless the run has them. Undefined once it has all of them. */
-export function loadNeeded(run: ProgramRun, at: StepAddress, value: JsonValue): Promise<NotLoaded | undefined> | undefined {
-  return loadOutputs(run, at, neededAddresses(run.program, at, value));
+export function loadNeeded(
+  run: ProgramRun,
+  by: StepAddress,
+  value: JsonValue,
+  more: Omit<LoadRequest, 'by'> = {},
+): Promise<NotLoaded | undefined> | undefined {
+  return loadOutputs(run, { by, ...more }, neededAddresses(run.program, by, value));
 }
 
 /** Does the same for outputs by step address. Returns at once if there is nothing to load. */
-export function loadOutputs(run: ProgramRun, by: StepAddress, addresses: readonly string[]): Promise<NotLoaded | undefined> | undefined {
-  const stored = addresses.flatMap((address): StoredOutput[] => {
-    const { output, spilled, outputId: id } = run.program.steps.get(address) ?? {};
-    return output !== undefined || spilled === undefined || id === undefined ? [] : [{ address, id, spilled }];
-  });
+export function loadOutputs(
+  run: ProgramRun,
+  request: LoadRequest,
+  addresses: readonly string[],
+): Promise<NotLoaded | undefined> | undefined {
+  const missing = addresses.filter((address) => run.program.steps.get(address)?.output === undefined);
+  const stored = missing.flatMap((address) => storedOutput(run.program, address));
   if (stored.length === 0) return undefined;
-  return loadStored(run, by, stored, ({ address }, value) => {
+  return loadStored(run, request, stored, ({ address }, value) => {
     const state = run.program.steps.get(address);
     if (state !== undefined) state.output = value;
   });
-}
-
-/** Loads outputs in parallel. If this execution has no room for them, the run continues in the next one, which begins with them. */
-export async function loadStored(
-  run: ProgramRun,
-  by: StepAddress,
-  stored: readonly StoredOutput[],
-  take: (stored: StoredOutput, value: JsonValue) => void,
-): Promise<NotLoaded | undefined> {
-  if (run.stop !== undefined && run.stop.type !== 'limit') return { type: 'stopped' };
-  const begun = stored.filter(({ id }) => !run.loads.has(id));
-  const bytes = begun.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
-  const isOver = run.loadedBytes + bytes > MAX_LOADED_BYTES;
-  if (begun.length > 0 && run.stop === undefined && run.ports.continueDue({ events: 6 * begun.length, bytes: isOver ? Infinity : bytes })) {
-    run.stopBecause({ type: 'continue' });
-    return { type: 'stopped' };
-  }
-  if (isOver) {
-    const message = `it needs ${bytes} bytes of stored outputs, and one execution loads at most ${MAX_LOADED_BYTES}: make them smaller`;
-    return { type: 'failed', error: missingOutputError(by, 'payload_too_large', message) };
-  }
-  run.loadedBytes += bytes;
-  const outcomes = await Promise.all(stored.map((one) => loadOnce(run, one)));
-  for (const [index, outcome] of outcomes.entries()) {
-    const one = stored[index];
-    if (outcome.type === 'loaded' && one !== undefined) take(one, outcome.value);
-  }
-  const failed = outcomes.find((outcome) => outcome.type === 'failed');
-  if (failed !== undefined) return { type: 'failed', error: missingOutputError(by, failed.code, failed.message) };
-  return outcomes.some(({ type }) => type === 'cancelled') ? { type: 'stopped' } : undefined;
-}
-
-/** Loads one output. Parallel steps that need the same output wait for the same activity. */
-function loadOnce(run: ProgramRun, stored: StoredOutput): Promise<LoadOutcome> {
-  const known = run.loads.get(stored.id);
-  if (known !== undefined) return known;
-  const loading = run.ports.loadOutput(stored);
-  run.loads.set(stored.id, loading);
-  return loading;
-}
-
-function missingOutputError(by: StepAddress, code: StepError['code'], message: string): StepError {
-  const name = by.step === '' ? (by.unit === '' ? 'The output of the program' : `Unit "${by.unit}"`) : `Step "${addressText(by)}"`;
-  return newStepError(code, `${name} lacks an output that it refers to: ${message}`, { step: by.step, unit: by.unit });
 }
 
 // Programs: the values that the run itself needs. For prompts and the memory, activities find them themselves.
 
 /** Returns a value with the references that decide whether a step runs: those of its condition, or all if an earlier run has its output. */
 export function neededBefore(program: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
-  return [when === undefined ? null : { of: when.of }, neededToReuse(program, address)];
+  const isDecided = program.steps.get(addressText(address))?.progress?.begun === true;
+  return [when === undefined || isDecided ? null : { of: when.of }, neededToReuse(program, address)];
 }
 
 /** Returns a value with the references that the run resolves for a step at its current position. */
-function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, approved }: StepProgress = {}): JsonValue {
+function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, approved, taken }: StepProgress = {}): JsonValue {
   if (held !== undefined || child !== undefined) return null;
   // A person is shown what is about to happen.
   const shown = step.approval !== undefined && approved === undefined ? editableFields(step) : null;
   const { ask, tool, agent, program, human, sleep, branch, forEach } = step;
-  if (branch !== undefined) return branch.cases.map(({ when }) => ({ of: when.of }));
+  if (branch !== undefined) return taken !== undefined ? null : branch.cases.map(({ when }) => ({ of: when.of }));
   if (forEach !== undefined) return { in: forEach.in };
   if (tool !== undefined) return tool.arguments ?? null;
   // The input of an `ask` with tools contains its texts.
@@ -314,16 +265,10 @@ export function neededOutputs({ document, units, steps }: Pick<ProgramState, 'do
     if (hasEnded(units.get(unit)?.status)) return true;
     if (step === undefined) return false;
     // A step that is not repeated runs once, and nothing inside it runs again after its end.
-    return blocksAround(index, unit, step).some(
-      ({ loops, step: { name } }) => loops.length === 0 && hasEnded(steps.get(`${unit}.${name}`)?.status),
+    return blocksAround(index, { unit, step, indexes: [] }).some(
+      (one) => index.get(unit, one.step).loops.length === 0 && hasEnded(steps.get(`${unit}.${one.step}`)?.status),
     );
   });
-}
-
-function blocksAround(index: ProgramIndex, unit: string, step: string): IndexedStep[] {
-  const found: IndexedStep[] = [];
-  for (let name: string | undefined = step; name !== undefined; name = found.at(-1)?.block) found.push(index.get(unit, name));
-  return found;
 }
 
 function stepsInUse(document: ProgramDocument, isOver: (use: Omit<Use, 'of'>) => boolean): Set<string> {

@@ -30,6 +30,8 @@ export interface FakeProgram {
   answer: (call: AskCall) => string | undefined;
   /** The payload store: values by id. Default: an empty one. Null: there is none. */
   store?: Map<string, JsonValue> | null;
+  /** How many bytes each byte of a stored output counts. Default 1. */
+  storedFactor?: number;
   /** The earlier run whose results are taken over. */
   earlier?: EarlierRun;
   /** The step from which it starts again. */
@@ -114,6 +116,7 @@ export async function runFakeProgram({
   earlier,
   resumeFrom,
   store = new Map<string, JsonValue>(),
+  storedFactor = 1,
   tools = [],
   toolFails = () => false,
   answersAfter = Infinity,
@@ -244,7 +247,7 @@ export async function runFakeProgram({
           const id = outputs[address] ?? '';
           moved.push(`+${address} in ${executions}`);
           store.set(id, JSON.parse(JSON.stringify(value)) as JsonValue);
-          stored[address] = { store: 'memory', claim: { id }, bytes: jsonBytes(value), sha256: '0'.repeat(64) };
+          stored[address] = { store: 'memory', claim: { id }, bytes: jsonBytes(value) * storedFactor, sha256: '0'.repeat(64) };
         }
         return { type: 'stored', stored };
       },
@@ -289,6 +292,7 @@ export async function runFakeProgram({
         toolCalls,
       };
     executions += 1;
+    if (executions > 5 * MOST_EXECUTIONS) throw new Error('The program continues as new without end');
     if (jsonBytes([...program.steps].map(([, { output, items }]) => [output, items])) > MAX_CARRIED_OUTPUT_BYTES + 100_000)
       throw new Error('The outputs that are carried are over their budget');
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
